@@ -1,0 +1,312 @@
+// Compiled once per instruction set with RAVINE_ARCH naming the namespace. Only headers without inline library code
+// that could be shared between the two objects are included, so that no AVX2 code leaks into the baseline.
+#include "lanes.hpp"
+#include "loops.hpp"
+
+#include <cmath>
+#include <cstring>
+
+namespace ravine {
+namespace RAVINE_ARCH {
+namespace {
+
+constexpr int kChunk = 256;
+
+// x[i] <- exp(x[i]); the array has room for a multiple of kLanes.
+inline void exp_all(double *x, int64_t count) {
+    for (int64_t i = count; i % kLanes; ++i) x[i] = 0.0;
+    for (int64_t i = 0; i < count; i += kLanes) store(x + i, exp_lanes(load(x + i)));
+}
+
+inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// One chunk of projections, combined along the circle.
+inline const double *combined(const Projections &x, int64_t first, int64_t count, double *buffer) {
+    if (!x.q) return x.p + first;
+    const double *p = x.p + first, *q = x.q + first;
+    const double c = x.c, s = x.s;
+    for (int64_t i = 0; i < count; ++i) buffer[i] = c * p[i] + s * q[i];
+    return buffer;
+}
+
+void rotate(double *p, const double *q, double c, double s, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) p[i] = c * p[i] + s * q[i];
+}
+
+// ---------------------------------------------------------------------------------------------- projection
+
+// kRows rows at a time, always with the same order of additions, so that a row's projection does not depend on its place.
+template <int kRows, class T>
+inline void project_row_group(const T *row, int64_t row_stride, int64_t d, const double *center, const double *v, double *out) {
+    Lanes sums[kRows];
+    for (int r = 0; r < kRows; ++r) sums[r] = all(0.0);
+    int64_t j = 0;
+    for (; j + kLanes <= d; j += kLanes) {
+        const Lanes m = load(center + j), f = load(v + j);
+        for (int r = 0; r < kRows; ++r) sums[r] += (load(row + r * row_stride + j) - m) * f;
+    }
+    for (int r = 0; r < kRows; ++r) {
+        double rest = 0.0;
+        for (int64_t l = j; l < d; ++l) rest += (static_cast<double>(row[r * row_stride + l]) - center[l]) * v[l];
+        out[r] = sum(sums[r]) + rest;
+    }
+}
+
+template <class T>
+void project_rows(Rows<T> x, const double *center, const double *v, double *out) {
+    int64_t i = 0;
+    for (; i + 4 <= x.n; i += 4) project_row_group<4>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, out + i);
+    for (; i < x.n; ++i) project_row_group<1>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, out + i);
+}
+
+template <class T>
+void project_columns(Rows<T> x, const double *center, const double *v, double *out) {
+    for (int64_t i = 0; i < x.n; ++i) out[i] = 0.0;
+    for (int64_t j = 0; j < x.d; ++j) {
+        const T *column = x.data + j * x.col_stride;
+        const double m = center[j], f = v[j];
+        for (int64_t i = 0; i < x.n; ++i) out[i] += (static_cast<double>(column[i]) - m) * f;
+    }
+}
+
+template <class T>
+void project(Rows<T> x, const double *center, const double *directions, int64_t k, double *const *out) {
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        const int64_t count = at_most(kChunk, x.n - first);
+        const Rows<T> chunk{x.data + first * x.row_stride, count, x.d, x.row_stride, x.col_stride};
+        for (int64_t l = 0; l < k; ++l) {  // the chunk stays in cache for the second and later directions
+            if (x.col_stride == 1)
+                project_rows(chunk, center, directions + l * x.d, out[l] + first);
+            else
+                project_columns(chunk, center, directions + l * x.d, out[l] + first);
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- binned density
+
+template <bool kWeighted>
+inline void scatter(const double *place, const int32_t *bin, const double *w, int64_t count, double *moments) {
+    for (int64_t i = 0; i < count; ++i) {
+        const double s = place[i], s2 = s * s, s4 = s2 * s2;
+        double *m = moments + int64_t{kMoments} * bin[i];
+        double low[4] = {1.0, s, s2, s2 * s};
+        if (kWeighted)
+            for (int k = 0; k < 4; ++k) low[k] *= w[i];
+        for (int k = 0; k < 4; ++k) m[k] += low[k];
+        for (int k = 0; k < 4; ++k) m[k + 4] += low[k] * s4;
+    }
+}
+
+void bin(Projections x, double lo, double width, int64_t n_bins, double *moments) {
+    const double inverse = 1.0 / width, top = static_cast<double>(n_bins) + 1.5;
+    double buffer[kChunk], place[kChunk];
+    int32_t index[kChunk];
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        const int64_t count = at_most(kChunk, x.n - first);
+        const double *z = combined(x, first, count, buffer);
+        for (int64_t i = 0; i < count; ++i) {
+            double t = (z[i] - lo) * inverse + 1.0;
+            t = t < 0.5 ? 0.5 : t;
+            t = t > top ? top : t;
+            const int32_t j = static_cast<int32_t>(t);
+            index[i] = j;
+            place[i] = t - j - 0.5;
+        }
+        if (x.w)
+            scatter<true>(place, index, x.w + first, count, moments);
+        else
+            scatter<false>(place, index, nullptr, count, moments);
+    }
+}
+
+void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, double b, double out[3]) {
+    constexpr double width = 1.0 / kBinsPerBandwidth;
+    const double place = (b - lo) / h * kBinsPerBandwidth;  // b in bins from the left edge
+    const double reach = kReach * kBinsPerBandwidth;
+    int64_t first = 0, last = n_bins;
+    if (place - reach > 0.0) first = place - reach < static_cast<double>(n_bins) ? static_cast<int64_t>(place - reach) : n_bins;
+    if (place + reach < static_cast<double>(n_bins)) last = place + reach > 0.0 ? static_cast<int64_t>(place + reach) + 1 : 0;
+    first -= first % kLanes;
+    Lanes value = all(0.0), slope = all(0.0), curvature = all(0.0);
+    const Lanes steps = {0.5, 1.5, 2.5, 3.5};
+    for (int64_t j = first; j < last; j += kLanes) {  // n_bins is a multiple of kLanes
+        // Hermite functions He_k(u) exp(-u^2/2); the derivative of the k-th is minus the (k+1)-th.
+        const Lanes u = (all(place - static_cast<double>(j)) - steps) * all(width);
+        Lanes f0 = exp_lanes(u * u * all(-0.5)), f1 = u * f0;
+        for (int k = 0; k < kMoments; ++k) {
+            const Lanes m = load(coefficients + k * n_bins + j), f2 = u * f1 - all(k + 1) * f0;
+            value += m * f0;
+            slope -= m * f1;
+            curvature += m * f2;
+            f0 = f1;
+            f1 = f2;
+        }
+    }
+    out[0] = sum(value);
+    out[1] = sum(slope);
+    out[2] = sum(curvature);
+}
+
+// ---------------------------------------------------------------------------------------------- exact sums
+
+inline double square(double x) { return x * x; }
+
+// Rows that matter for a sum near b to 1e-16 of it: (p - b)^2 <= d_min^2 + 2 h^2 ln(1e16 n).
+inline double relevant_distance(double nearest, double n) {
+    return std::sqrt(square(nearest) + 2.0 * (36.841361487904734 + std::log(n < 1.0 ? 1.0 : n)));
+}
+
+inline int64_t first_at_least(const double *p, int64_t n, double b) {
+    int64_t low = 0;
+    while (n > 0) {
+        const int64_t half = n / 2;
+        if (p[low + half] < b) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+LogDensity evaluate_sorted(const double *p, const double *w, int64_t n, double total, double h, double b) {
+    const int64_t right = first_at_least(p, n, b);
+    double nearest = INFINITY;
+    if (right < n) nearest = (p[right] - b) / h;
+    if (right > 0 && (b - p[right - 1]) / h < nearest) nearest = (b - p[right - 1]) / h;
+    const double reach = relevant_distance(nearest, static_cast<double>(n));
+    const int64_t first = first_at_least(p, n, b - reach * h), last = first_at_least(p, n, b + reach * h);
+    const double half_nearest = 0.5 * square(nearest);
+    double sum = 0.0, sum1 = 0.0, sum2 = 0.0;
+    double k[kChunk], u[kChunk];
+    for (int64_t i0 = first; i0 < last; i0 += kChunk) {
+        const int64_t count = at_most(kChunk, last - i0);
+        for (int64_t i = 0; i < count; ++i) {
+            u[i] = (p[i0 + i] - b) / h;
+            const double exponent = half_nearest - 0.5 * square(u[i]);
+            k[i] = exponent < 0.0 ? exponent : 0.0;
+        }
+        exp_all(k, count);
+        if (w)
+            for (int64_t i = 0; i < count; ++i) k[i] *= w[i0 + i];
+        for (int64_t i = 0; i < count; ++i) {
+            sum += k[i];
+            sum1 += k[i] * u[i];
+            sum2 += k[i] * u[i] * u[i];
+        }
+    }
+    if (!(sum > 0.0)) return {-INFINITY, 0.0, 0.0};
+    const double mean = sum1 / sum;
+    return {std::log(sum / total) - half_nearest, mean, sum2 / sum - square(mean) - 1.0};
+}
+
+double log_sum(Projections x, double h, double b) {
+    double buffer[kChunk];
+    double nearest = INFINITY;
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        const int64_t count = at_most(kChunk, x.n - first);
+        const double *z = combined(x, first, count, buffer);
+        for (int64_t i = 0; i < count; ++i) {
+            const double u = std::fabs(z[i] - b) / h;
+            if (u < nearest && (!x.w || x.w[first + i] > 0.0)) nearest = u;
+        }
+    }
+    if (!(nearest < INFINITY)) return -INFINITY;
+    double sum = 0.0;
+    const double half_nearest = 0.5 * square(nearest);
+    double k[kChunk];
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        const int64_t count = at_most(kChunk, x.n - first);
+        const double *z = combined(x, first, count, buffer);
+        for (int64_t i = 0; i < count; ++i) {
+            const double exponent = half_nearest - 0.5 * square((z[i] - b) / h);
+            k[i] = exponent < 0.0 ? exponent : 0.0;
+        }
+        exp_all(k, count);
+        if (x.w)
+            for (int64_t i = 0; i < count; ++i) k[i] *= x.w[first + i];
+        for (int64_t i = 0; i < count; ++i) sum += k[i];
+    }
+    return std::log(sum) - half_nearest;
+}
+
+// Rows of one chunk within `reach` of b: their places in the chunk, u = (x - b)/h, and w K(u) exp(-log_sum).
+struct Near {
+    int32_t index[kChunk];
+    double u[kChunk], k[kChunk];
+    int64_t count;
+};
+
+inline void find_near(const Projections &x, int64_t first, int64_t count, double h, double b, double log_sum, double reach,
+                      double *buffer, Near &near) {
+    const double *z = combined(x, first, count, buffer);
+    const double inverse = 1.0 / h, limit = reach * inverse;
+    int64_t found = 0;
+    for (int64_t i = 0; i < count; ++i) {
+        const double u = (z[i] - b) * inverse;
+        near.index[found] = static_cast<int32_t>(i);
+        near.u[found] = u;
+        found += std::fabs(u) <= limit;
+    }
+    for (int64_t i = 0; i < found; ++i) near.k[i] = -0.5 * square(near.u[i]) - log_sum;
+    exp_all(near.k, found);
+    if (x.w)
+        for (int64_t i = 0; i < found; ++i) near.k[i] *= x.w[first + near.index[i]];
+    near.count = found;
+}
+
+double along(Projections x, double h, double b, double log_sum, double reach) {
+    double buffer[kChunk];
+    Near near;
+    double sum = 0.0;
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
+        const double *p = x.p + first, *q = x.q + first;
+        for (int64_t i = 0; i < near.count; ++i)
+            sum -= near.k[i] * near.u[i] * (x.c * q[near.index[i]] - x.s * p[near.index[i]]);
+    }
+    return sum / h;
+}
+
+template <class T>
+void pull_back(Rows<T> rows, const double *center, Projections x, double h, double b, double log_sum, double reach,
+               double *out) {
+    double buffer[kChunk];
+    Near near;
+    const double inverse = 1.0 / h;
+    for (int64_t first = 0; first < x.n; first += kChunk) {
+        find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
+        for (int64_t i = 0; i < near.count; ++i) near.k[i] *= -near.u[i] * inverse;
+        if (rows.col_stride == 1) {
+            for (int64_t i = 0; i < near.count; ++i) {
+                const T *row = rows.data + (first + near.index[i]) * rows.row_stride;
+                const double k = near.k[i];
+                for (int64_t j = 0; j < rows.d; ++j) out[j] += k * (static_cast<double>(row[j]) - center[j]);
+            }
+        } else {
+            for (int64_t j = 0; j < rows.d; ++j) {
+                const T *column = rows.data + first * rows.row_stride + j * rows.col_stride;
+                const double m = center[j];
+                double sum = 0.0;
+                for (int64_t i = 0; i < near.count; ++i) sum += near.k[i] * (static_cast<double>(column[near.index[i]]) - m);
+                out[j] += sum;
+            }
+        }
+    }
+}
+
+#define RAVINE_TEXT_(x) #x
+#define RAVINE_TEXT(x) RAVINE_TEXT_(x)
+
+}  // namespace
+
+const Loops &table() {
+    static const Loops loops = {RAVINE_TEXT(RAVINE_ARCH), project<double>, project<float>, rotate, bin, evaluate,
+                                evaluate_sorted, log_sum, along, pull_back<double>, pull_back<float>};
+    return loops;
+}
+
+}  // namespace RAVINE_ARCH
+}  // namespace ravine

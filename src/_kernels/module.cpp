@@ -1,0 +1,223 @@
+// Python bindings: check sizes, release the GIL, call the loops. Array arguments are const and never converted: a
+// wrong dtype or layout is a TypeError, not a silent copy.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+#include <vector>
+
+#include "loops.hpp"
+#include "minimise.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using ravine::kMoments;
+using ravine::loops;
+using ravine::Projections;
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using AnyMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+using OptionalVector = std::optional<Vector>;
+
+static void require(bool condition, const char *message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+static nb::object new_array(std::vector<double> values, size_t rows, size_t columns) {
+    auto *owner = new std::vector<double>(std::move(values));
+    nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(owner->data(), {rows, columns}, capsule));
+}
+
+static Projections projections(const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w) {
+    require(!q || q->size() == p.size(), "p and q must have the same length");
+    require(!w || w->size() == p.size(), "weights must have the length of p");
+    return {p.data(), q ? q->data() : nullptr, w ? w->data() : nullptr, c, s, static_cast<int64_t>(p.size())};
+}
+
+template <class T>
+static ravine::Rows<T> rows_of(const AnyMatrix<T> &x) {
+    const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
+    int64_t row = x.stride(0), column = x.stride(1);
+    if (d == 1) column = 1;
+    if (n == 1 && column != 1) row = 1;
+    require(row == 1 || column == 1, "X must have adjacent elements along its rows or its columns");
+    return {x.data(), n, d, row, column};
+}
+
+template <class T, class Loop>
+static void project(const AnyMatrix<T> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out,
+                    Loop loop) {
+    const auto rows = rows_of<T>(x);
+    require(center.size() == x.shape(1) && directions.shape(1) == x.shape(1), "center and directions must have as many columns as X");
+    require(out.size() == directions.shape(0), "one output array for each direction");
+    std::vector<double *> targets;
+    for (const auto &o : out) {
+        require(o.size() == x.shape(0), "output arrays must have as many elements as X has rows");
+        targets.push_back(o.data());
+    }
+    nb::gil_scoped_release release;
+    loop(rows, center.data(), directions.data(), static_cast<int64_t>(targets.size()), targets.data());
+}
+
+template <class T, class Loop>
+static void pull_back(const AnyMatrix<T> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
+                      double log_sum, double reach, const MutableVector &out, Loop loop) {
+    const auto rows = rows_of<T>(x);
+    require(p.size() == x.shape(0), "p must have as many elements as X has rows");
+    require(center.size() == x.shape(1) && out.size() == x.shape(1), "center and out must have as many elements as X has columns");
+    const auto all = projections(p, std::nullopt, 1.0, 0.0, w);
+    nb::gil_scoped_release release;
+    loop(rows, center.data(), all, h, b, log_sum, reach, out.data());
+}
+
+using Minima = std::tuple<nb::object, bool, int64_t>;
+
+static Minima packed(const ravine::Minimum &minimum) {
+    std::vector<double> values;
+    for (const auto &m : minimum.minimisers)
+        values.insert(values.end(), {m.b, m.log_index, m.density.log_value, m.density.slope, m.density.curvature, m.side});
+    return {new_array(std::move(values), minimum.minimisers.size(), 6), minimum.certified, minimum.evaluations};
+}
+
+static void check_bins(const Matrix &coefficients) {
+    require(coefficients.shape(0) == kMoments, "coefficients must have 8 rows");
+    require(coefficients.shape(1) % 4 == 0, "the number of bins must be a multiple of 4");
+}
+
+NB_MODULE(_kernels, m) {
+    m.attr("MOMENTS") = kMoments;
+    m.attr("BINS_PER_BANDWIDTH") = ravine::kBinsPerBandwidth;
+    m.attr("REACH") = ravine::kReach;
+    m.def("instruction_set", [] { return loops().name; }, "The instruction set in use: 'v3' (AVX2, FMA) or 'baseline'.");
+
+    m.def("project", [](const AnyMatrix<double> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
+        project<double>(x, center, directions, out, loops().project_f64);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "directions"_a.noconvert(), "out"_a.noconvert());
+    m.def("project", [](const AnyMatrix<float> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
+        project<float>(x, center, directions, out, loops().project_f32);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "directions"_a.noconvert(), "out"_a.noconvert(),
+       "out[k][i] = (X[i] - center) . directions[k], in double precision.");
+
+    m.def("pull_back", [](const AnyMatrix<double> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
+                          double log_sum, double reach, const MutableVector &out) {
+        pull_back<double>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f64);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert());
+    m.def("pull_back", [](const AnyMatrix<float> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
+                          double log_sum, double reach, const MutableVector &out) {
+        pull_back<float>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f32);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(),
+       "Adds sum_i w_i K_i exp(-log_sum) (b - p_i)/h^2 (X[i] - center) over the rows within reach of b to out.");
+
+    m.def("rotate", [](const MutableVector &p, const Vector &q, double c, double s) {
+        require(p.size() == q.size(), "p and q must have the same length");
+        nb::gil_scoped_release release;
+        loops().rotate(p.data(), q.data(), c, s, static_cast<int64_t>(p.size()));
+    }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "p <- c p + s q, in place.");
+
+    m.def("bin", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double lo, double width,
+                    const MutableMatrix &moments) {
+        const auto x = projections(p, q, c, s, w);
+        require(moments.shape(0) >= 3 && moments.shape(1) == kMoments, "moments must have n_bins + 2 rows of 8");
+        require(moments.shape(0) < (size_t{1} << 24), "too many bins");
+        require(width > 0.0, "width must be positive");
+        nb::gil_scoped_release release;
+        loops().bin(x, lo, width, static_cast<int64_t>(moments.shape(0)) - 2, moments.data());
+    }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "lo"_a, "width"_a, "moments"_a.noconvert(),
+       "Adds the binned moments of c p + s q to moments; its first and last rows collect what lies outside.");
+
+    m.def("evaluate", [](const Matrix &coefficients, double lo, double h, const Vector &points) {
+        check_bins(coefficients);
+        const size_t k = points.size();
+        std::vector<double> out(3 * k);
+        {
+            nb::gil_scoped_release release;
+            double at[3];
+            for (size_t i = 0; i < k; ++i) {
+                loops().evaluate(coefficients.data(), static_cast<int64_t>(coefficients.shape(1)), lo, h, points.data()[i], at);
+                for (size_t r = 0; r < 3; ++r) out[r * k + i] = at[r];
+            }
+        }
+        return new_array(std::move(out), 3, k);
+    }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "points"_a.noconvert(),
+       "Rows: value, slope and curvature of the density at the points (units of h and of the kernel's peak).");
+
+    m.def("evaluate_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, const Vector &points) {
+        const auto x = projections(p, std::nullopt, 1.0, 0.0, w);
+        const size_t k = points.size();
+        std::vector<double> out(3 * k);
+        {
+            nb::gil_scoped_release release;
+            for (size_t i = 0; i < k; ++i) {
+                const auto f = loops().evaluate_sorted(x.p, x.w, x.n, total, h, points.data()[i]);
+                out[i] = f.log_value;
+                out[k + i] = f.slope;
+                out[2 * k + i] = f.curvature;
+            }
+        }
+        return new_array(std::move(out), 3, k);
+    }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "points"_a.noconvert(),
+       "Rows: exact log-density at the points and its first two derivatives (units of h), p sorted.");
+
+    m.def("log_sum", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double h, double b) {
+        const auto x = projections(p, q, c, s, w);
+        nb::gil_scoped_release release;
+        return loops().log_sum(x, h, b);
+    }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a,
+       "Exact log of sum_i w_i exp(-(x_i - b)^2 / 2h^2).");
+
+    m.def("along", [](const Vector &p, const Vector &q, double c, double s, const OptionalVector &w, double h, double b, double log_sum,
+                      double reach) {
+        const auto x = projections(p, q, c, s, w);
+        nb::gil_scoped_release release;
+        return loops().along(x, h, b, log_sum, reach);
+    }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a,
+       "d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
+
+    m.def("minimise", [](const Matrix &coefficients, double lo, double h, double a, double c, double k, double epsilon, double eta,
+                         double tolerance, int64_t budget) {
+        check_bins(coefficients);
+        const double *data = coefficients.data();
+        const auto n_bins = static_cast<int64_t>(coefficients.shape(1));
+        ravine::Minimum minimum;
+        {
+            nb::gil_scoped_release release;
+            const auto &table = loops();
+            auto evaluate = [&](double b) {
+                double at[3];
+                table.evaluate(data, n_bins, lo, h, b, at);
+                const double f = std::max(at[0], 1e-14);  // below this the bins hold nothing but rounding
+                const double slope = at[1] / f;
+                return ravine::LogDensity{std::log(f), slope, at[2] / f - slope * slope};
+            };
+            minimum = ravine::minimise(evaluate, h, a, c, 1.0 / ravine::kBinsPerBandwidth, {k, epsilon, eta}, tolerance, 1e-13, budget);
+        }
+        return packed(minimum);
+    }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "k"_a, "epsilon"_a, "eta"_a, "tolerance"_a, "budget"_a,
+       "Global minimisers of the penalised binned density over [a, c]: rows (b, log index, log density, slope, curvature, side), "
+       "whether they are certified to the tolerance (of the kernel's peak), and the number of evaluations.");
+
+    m.def("minimise_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
+                                double k, double epsilon, double eta, double tolerance, int64_t budget) {
+        const auto x = projections(p, std::nullopt, 1.0, 0.0, w);
+        ravine::Minimum minimum;
+        {
+            nb::gil_scoped_release release;
+            const auto &table = loops();
+            auto evaluate = [&](double b) { return table.evaluate_sorted(x.p, x.w, x.n, total, h, b); };
+            minimum = ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget);
+        }
+        return packed(minimum);
+    }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "k"_a, "epsilon"_a, "eta"_a,
+       "tolerance"_a, "budget"_a,
+       "The same over sorted projections and exact sums; the tolerance is relative to the minimum.");
+}

@@ -1,0 +1,20 @@
+"""One-dimensional Gaussian sums, their minima and modes. Knows nothing of vectors."""
+
+from ravine.density.bins import BinnedDensity, Window
+from ravine.density.exact import SortedDensity, relevant_distance
+from ravine.density.extrema import find_extrema, relative_log_depth
+from ravine.density.penalty import BalancePenalty, Minima
+from ravine.density.projected import DEEP, ProjectedDensity
+
+__all__ = [
+    "DEEP",
+    "BalancePenalty",
+    "BinnedDensity",
+    "Minima",
+    "ProjectedDensity",
+    "SortedDensity",
+    "Window",
+    "find_extrema",
+    "relative_log_depth",
+    "relevant_distance",
+]

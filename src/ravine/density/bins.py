@@ -1,0 +1,77 @@
+"""The projected density from binned Taylor moments: one pass over the projections, no exponential and no sort.
+
+With bins of width δ = h/4 and Q = 8 moments each, the error is at most 1.0865 (δ/2h)^Q / sqrt(Q!) = 3.2e-10 of the
+kernel's peak, plus 6e-12 for the bins beyond 7.2 h that are not summed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ravine import _kernels
+from ravine.density.penalty import BalancePenalty, Minima
+from ravine._typing import Array
+
+__all__ = ["MAX_BINS", "BinnedDensity", "Window"]
+
+# More bins than this cost more than the exact sums; they also bound the rounding error of a row's place in its bin.
+MAX_BINS = 1 << 16
+# Rows further than this (in h) from every point of interest count only in n: exp(-8²/2) = 1.3e-14.
+MARGIN = 8.0
+# Of the kernel's peak: what "the global minimum" is certified to.
+TOLERANCE = 1e-9
+EVALUATIONS = 20_000
+
+_HERMITE = np.array([_kernels.BINS_PER_BANDWIDTH**-k / math.factorial(k) for k in range(_kernels.MOMENTS)])
+
+
+@dataclass(frozen=True)
+class Window:
+    """The bins that serve evaluations in [a, c]."""
+
+    lo: float
+    width: float
+    n_bins: int
+
+    @classmethod
+    def around(cls, a: float, c: float, bandwidth: float) -> Window | None:
+        """Bins over [a, c] and a margin; None where they would be too many."""
+        width = bandwidth / _kernels.BINS_PER_BANDWIDTH
+        needed = (c - a + 2.0 * MARGIN * bandwidth) / width
+        if not needed <= MAX_BINS - 4:
+            return None
+        return cls(a - MARGIN * bandwidth, width, 4 * math.ceil((needed + 1.0) / 4.0))
+
+
+class BinnedDensity:
+    """The density near a window, in units of one kernel's peak.
+
+    Parameters
+    ----------
+    moments : ndarray of shape (n_bins + 2, 8)
+        Sums of powers as the sample answers them.
+    window : Window
+    bandwidth, total : float
+    """
+
+    def __init__(self, moments: Array, window: Window, bandwidth: float, total: float) -> None:
+        self.coefficients: Array = np.ascontiguousarray((moments[1:-1] * (_HERMITE / total)).T)
+        self.lo = window.lo
+        self.bandwidth = bandwidth
+        self.mass = float(self.coefficients[0].sum())
+
+    def evaluate(self, points: Array) -> Array:
+        """Rows: value, slope and curvature at the points, in units of h."""
+        return _kernels.evaluate(self.coefficients, self.lo, self.bandwidth, points)
+
+    def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
+        """All global minimisers of the penalised density over b (eq. PrIndexUL)."""
+        return Minima.from_kernel(
+            *_kernels.minimise(
+                self.coefficients, self.lo, self.bandwidth, a, c,
+                penalty.factor, penalty.epsilon, penalty.eta, TOLERANCE, EVALUATIONS,
+            )
+        )  # fmt: skip

@@ -1,0 +1,75 @@
+"""Local minima and modes of a one-dimensional density between nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ravine._typing import Array
+
+__all__ = ["find_extrema", "relative_log_depth"]
+
+# Rows: log-density and its first two derivatives at the points.
+LogEvaluate = Callable[[Array], Array]
+
+
+def find_extrema(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Array, Array]:
+    """Where the slope changes sign between ``nodes``: (minima, modes), both increasing.
+
+    A cell whose slope has the same sign at both ends may still dip across zero and back; it does so only if the cubic
+    through the end slopes and curvatures does, so such cells are halved until they are settled.
+    """
+    nodes = _resolved(evaluate, nodes, bandwidth)
+    slope = evaluate(nodes)[1]
+    rising = slope > 0
+    change = np.flatnonzero(rising[1:] != rising[:-1])
+    roots = _roots(evaluate, nodes[change], nodes[change + 1], rising[change + 1], bandwidth)
+    return roots[rising[change + 1]], roots[~rising[change + 1]]
+
+
+def _resolved(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> Array:
+    for _ in range(20):
+        _, slope, curvature = evaluate(nodes)
+        w = np.diff(nodes) / bandwidth
+        s0, s1, k0, k1 = slope[:-1], slope[1:], curvature[:-1] * w, curvature[1:] * w
+        # Bernstein coefficients of the cubic Hermite interpolant of the slope: of one sign, so is the interpolant.
+        inner = np.stack([s0 + k0 / 3.0, s1 - k1 / 3.0])
+        sign = np.sign(s0)
+        doubtful = (sign == np.sign(s1)) & (sign != 0) & ((inner * sign).min(axis=0) < 0) & (w > 1e-5)
+        if not doubtful.any():
+            break
+        nodes = np.sort(np.concatenate([nodes, 0.5 * (nodes[:-1] + nodes[1:])[doubtful]]))
+    return nodes
+
+
+def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: Array, bandwidth: float) -> Array:
+    """Roots of the slope in brackets, by safeguarded Newton on all of them at once."""
+    x = 0.5 * (left + right)
+    for _ in range(60):
+        if not len(x):
+            break
+        _, slope, curvature = evaluate(x)
+        before = (slope <= 0) == upward  # the root lies to the right of x
+        left, right = np.where(before, x, left), np.where(before, right, x)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            newton = x - slope / curvature * bandwidth
+        safe = (newton > left) & (newton < right)
+        following = np.where(safe, newton, 0.5 * (left + right))
+        done = np.abs(following - x) <= 1e-12 * bandwidth
+        x = following
+        if done.all():
+            break
+    return x
+
+
+def relative_log_depth(evaluate: LogEvaluate, modes: Array, b: float) -> float:
+    """Log of (density at the lower of the two modes adjacent to b) / (density at b); -inf if b has no mode on a side.
+
+    The relative depth of eq. relDep is ``expm1`` of it.
+    """
+    below, above = modes[modes < b], modes[modes > b]
+    if not len(below) or not len(above):
+        return -np.inf
+    at = evaluate(np.array([below[-1], above[0], b]))[0]
+    return float(min(at[0], at[1]) - at[2])

@@ -1,0 +1,116 @@
+"""The one domain object: a hyperplane and what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine._typing import Array
+from ravine.sample import project
+
+__all__ = ["Hyperplane"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperplane:
+    """The hyperplane {x : normal·x = offset} and the density on it.
+
+    Parameters
+    ----------
+    normal : ndarray of shape (d,)
+        Unit vector; it points to the smaller side.
+    offset : float
+        ``normal·x`` on the hyperplane. Infinite for the hyperplane that splits nothing.
+    density : float
+        Density integrated along the hyperplane, Î(v, b) of eq. (4): an exact sum.
+    relative_depth : float
+        How far it lies below the lower of the two adjacent modes of the projected density (eq. relDep); 0 if it does
+        not separate two modes.
+    bandwidth : float
+        Standard deviation h of the kernel.
+    alpha : float
+        Half-width of the interval F(v) for the offset, in standard deviations.
+    point : ndarray of shape (d,), optional
+        A point on the hyperplane near the data: distances are measured from it, so that a far origin costs no digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import Hyperplane
+    >>> plane = Hyperplane(np.array([0.6, 0.8]), offset=1.0)
+    >>> plane.distance([[0.0, 0.0], [3.0, 4.0]])
+    array([-1.,  4.])
+    >>> plane.side([[0.0, 0.0], [3.0, 4.0]])
+    array([0, 1])
+    """
+
+    normal: Array
+    offset: float
+    density: float = np.nan
+    relative_depth: float = np.nan
+    bandwidth: float = np.nan
+    alpha: float = np.nan
+    point: Array | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        normal = np.array(self.normal, dtype=np.float64)
+        length = float(np.linalg.norm(normal))
+        if normal.ndim != 1 or not np.isfinite(normal).all() or not abs(length - 1.0) < 1e-6:
+            raise ValueError("normal must be a vector of length 1.")
+        normal.flags.writeable = False
+        object.__setattr__(self, "normal", normal)
+        if self.point is None and self.splits:
+            object.__setattr__(self, "point", self.offset * normal)
+
+    @classmethod
+    def at_infinity(cls, normal: ArrayLike, bandwidth: float = np.nan, alpha: float = np.nan) -> Hyperplane:
+        """The hyperplane that leaves everything on one side: the answer where no split was found."""
+        return cls(np.asarray(normal, dtype=np.float64), np.inf, 0.0, 0.0, bandwidth, alpha)
+
+    @property
+    def splits(self) -> bool:
+        """Whether it is a finite hyperplane at all."""
+        return bool(np.isfinite(self.offset))
+
+    def distance(self, X: ArrayLike) -> Array:
+        """Signed Euclidean distances of the rows of X, positive on the side the normal points to."""
+        rows = np.asarray(X)
+        if rows.dtype not in (np.float32, np.float64) or not rows.dtype.isnative:
+            rows = rows.astype(np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self.normal):
+            raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {rows.shape}.")
+        if not self.splits:
+            return np.full(len(rows), -np.inf)
+        assert self.point is not None
+        return project(rows, self.point, self.normal)
+
+    def side(self, X: ArrayLike) -> NDArray[np.intp]:
+        """1 for the rows of X on the side the normal points to, else 0."""
+        return (self.distance(X) > 0.0).astype(np.intp)
+
+    def margin(self, X: ArrayLike) -> float:
+        """Distance to the nearest row of X."""
+        return float(np.min(np.abs(self.distance(X))))
+
+    def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
+        """Describe the hyperplane in a few lines of plain words."""
+        if not self.splits:
+            return "No split: no hyperplane separates two modes of the projected density."
+        order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
+        names = [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()
+        terms = " ".join(f"{self.normal[j]:+.3f}·{names[j]}" for j in order)
+        rest = len(self.normal) - len(order)
+        return "\n".join(
+            [
+                f"Minimum density hyperplane in {len(self.normal)} dimensions",
+                f"  direction       {terms}" + (f" + {rest} smaller" if rest > 0 else ""),
+                f"  offset          {self.offset:.6g}",
+                f"  density         {self.density:.4g}  (integrated along the hyperplane)",
+                f"  relative depth  {self.relative_depth:.4g}  (both adjacent modes are at least "
+                f"{1.0 + self.relative_depth:.4g} times as dense)",
+                f"  bandwidth       {self.bandwidth:.4g}",
+                f"  found at alpha  {self.alpha:.3g}",
+            ]
+        )

@@ -1,0 +1,241 @@
+"""The clustering index φ_CL and its gradient, eq. PenalisedUL, PrIndexUL and Der of the paper.
+
+The optimiser sees log φ, which has the same minimisers, never underflows, and has neither the unit of the data nor that
+of the density.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ravine._typing import Array
+from ravine.density import (
+    DEEP,
+    BalancePenalty,
+    BinnedDensity,
+    Minima,
+    SortedDensity,
+    Window,
+    find_extrema,
+    relative_log_depth,
+    relevant_distance,
+)
+from ravine.optimise import Asking
+from ravine.sample import Accept, Aim, Along, Bin, Gather, LogSum, Moments, PullBack, Request, Sample, Turn
+
+__all__ = ["ClusteringIndex", "Separation"]
+
+# Rows beyond the reach of a sum together change it by less than this fraction.
+NEGLIGIBLE = 1e-10
+# A valley that bins cannot resolve reaches at most this far (in h) beyond the nodes that show it.
+VALLEY_MARGIN = 8.0
+
+
+@dataclass(frozen=True)
+class Separation:
+    """What the hyperplane at the current normal separates.
+
+    Attributes
+    ----------
+    b : float
+        Its offset, in working units.
+    log_density : float
+        Exact log of the density on it, in units of the kernel's peak.
+    log_depth : float
+        Log of the density at the lower of the two adjacent modes over that on the hyperplane; not positive, or -inf, if
+        it does not separate two modes.
+    """
+
+    b: float
+    log_density: float
+    log_depth: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether two modes of the projected density are separated."""
+        return self.log_depth > 0.0
+
+
+class ClusteringIndex:
+    """log φ_CL as an objective on the sphere, for one start.
+
+    Parameters
+    ----------
+    sample : Sample
+    moments : Moments
+        Whose standard deviation defines F(v) (eq. constr1).
+    bandwidth : float
+        In working units.
+    penalty : BalancePenalty
+    alpha : float
+        Half-width of F(v) in standard deviations; may be changed between optimisations.
+
+    Attributes
+    ----------
+    minima : Minima
+        The minimisers over b at the current normal.
+    n_evaluations, n_tied : int
+        Evaluations of the index so far, and how many of them had more than one minimiser (B(v) not a singleton).
+    """
+
+    def __init__(
+        self, sample: Sample, moments: Moments, bandwidth: float, penalty: BalancePenalty, alpha: float
+    ) -> None:
+        self.sample = sample
+        self.covariance = moments.covariance
+        self.bandwidth = bandwidth
+        self.penalty = penalty
+        self.alpha = alpha
+        self.sample_total = sample.total
+        self._track = sample.track()
+        self._v: Array | None = None
+        self._pending: list[Request] = []
+        self.n_evaluations = 0
+        self.n_tied = 0
+
+    # ------------------------------------------------------------------------------------------- objective
+
+    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+        """Go to v (no new projection if already there): value and gradient."""
+        if self._v is None or not np.array_equal(v, self._v):
+            self._pending.append(Aim(self._track, v))
+            self._v, self._cov_v = v, self.covariance @ v
+        self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
+        return self.minima.log_index, (yield from self._gradient())
+
+    def line(self, u: Array) -> Asking[None]:
+        """Face along u; the projection is asked for together with the first trial."""
+        assert self._v is not None
+        self._cov_u = self.covariance @ u
+        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
+        self._pending.append(Turn(self._track, u))
+        return
+        yield
+
+    def trial(self, t: float) -> Asking[float]:
+        """Value at the angle t."""
+        self._trial = yield from self._minimise_over_b(t, self._sigma(t))
+        return self._trial.log_index
+
+    def slope(self, t: float) -> Asking[float]:
+        """Derivative by the angle at the last trial: needs only the two projections (eq. Der along the circle)."""
+        m = self._trial
+        (along,) = yield [Along(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m))]
+        c, s = math.cos(t), math.sin(t)
+        vv, vu, uu = self._quadratic
+        sigma_slope = (c * s * (uu - vv) + (c * c - s * s) * vu) / self._sigma(t)
+        return float(math.exp(m.log_density - m.log_index) * (along + self._pull(m) * sigma_slope))
+
+    def accept(self, t: float, v: Array) -> Asking[Array]:
+        """Go to the last trial: gradient there."""
+        self._pending.append(Accept(self._track, t))
+        self.minima = self._trial
+        self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
+        return (yield from self._gradient())
+
+    # ------------------------------------------------------------------------------------------- pieces
+
+    def _sigma(self, t: float) -> float:
+        """Standard deviation of the projections at the angle t."""
+        if t == 0.0:
+            assert self._v is not None
+            return math.sqrt(max(float(self._v @ self._cov_v), 0.0))
+        vv, vu, uu = self._quadratic
+        c, s = math.cos(t), math.sin(t)
+        return math.sqrt(max(c * c * vv + 2.0 * c * s * vu + s * s * uu, np.finfo(float).tiny))
+
+    def _pull(self, m: Minima) -> float:
+        """Derivative of log φ by σ_v, before division by φ/f: not zero only where b lies outside F(v).
+
+        At the minimiser the slope of the penalty equals minus the slope of the density (eq. PenalisedUL), which is used
+        in its place: it is as exact in the deepest valley, where the penalty itself underflows.
+        """
+        return m.side * m.slope / self.bandwidth * self.alpha if m.side else 0.0
+
+    def _sum_and_reach(self, m: Minima) -> tuple[float, float]:
+        reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - m.log_density))
+        return m.log_density + math.log(self.sample_total), reach
+
+    def _gradient(self) -> Asking[Array]:
+        """Gradient of log φ at the current normal (eq. Der): the rows near b, and the balance penalty."""
+        m = self.minima
+        *_, gradient = yield [
+            *self._flush(),
+            PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m)),
+        ]
+        pull = self._pull(m)
+        if pull:
+            gradient = gradient + (pull / self._sigma(0.0)) * self._cov_v
+        return math.exp(m.log_density - m.log_index) * gradient
+
+    def _flush(self) -> list[Request]:
+        pending, self._pending = self._pending, []
+        return pending
+
+    def _minimise_over_b(self, t: float, sigma: float) -> Asking[Minima]:
+        """Global minimisers over b of the penalised density at the angle t (eq. PrIndexUL)."""
+        h, half = self.bandwidth, self.alpha * sigma
+        outer = half + self.penalty.eta * h
+        window = Window.around(-outer, outer, h)
+        self.n_evaluations += 1
+        if window is None:
+            minima = yield from self._minimise_exactly(t, -half, half, half)
+        else:
+            *_, moments = yield [*self._flush(), Bin(self._track, t, window.lo, window.width, window.n_bins)]
+            density = BinnedDensity(moments, window, h, self.sample_total)
+            minima = density.minimise(-half, half, self.penalty)
+            if minima.log_density < math.log(DEEP):
+                nodes = np.linspace(-half, half, max(2, math.ceil(8.0 * half / h) + 1))
+                low = nodes[density.evaluate(nodes)[0] < 10.0 * DEEP]
+                step = h / 4.0
+                a, c = max(-half, low[0] - step), min(half, low[-1] + step)
+                minima = yield from self._minimise_exactly(t, a, c, 0.5 * (c - a) + VALLEY_MARGIN * h)
+        self.n_tied += len(minima.ties) > 1
+        return minima
+
+    def _minimise_exactly(self, t: float, a: float, c: float, nearest: float) -> Asking[Minima]:
+        reach = relevant_distance(nearest / self.bandwidth, self.sample_total) * self.bandwidth
+        *_, (projections, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
+        return SortedDensity(projections, weights, self.bandwidth, self.sample_total).minimise(a, c, self.penalty)
+
+    # ------------------------------------------------------------------------------------------- description
+
+    def describe(self) -> Asking[Separation]:
+        """What the hyperplane at the current normal separates; its density as an exact sum."""
+        m, h = self.minima, self.bandwidth
+        (log_sum,) = yield [LogSum(self._track, 0.0, h, m.b)]
+        log_density = log_sum - math.log(self.sample_total)
+        log_depth = yield from self._log_depth(m.b, log_density)
+        return Separation(m.b, log_density, log_depth)
+
+    def _log_depth(self, b: float, log_density: float) -> Asking[float]:
+        """Relative log-depth at b (eq. relDep), from a window that is widened until the adjacent modes are inside."""
+        h, sigma = self.bandwidth, self._sigma(0.0)
+        half = abs(b) + 2.0 * sigma + h
+        while log_density > math.log(DEEP):
+            window = Window.around(-half, half, h)
+            if window is None:
+                break
+            *_, moments = yield [Bin(self._track, 0.0, window.lo, window.width, window.n_bins)]
+            density = BinnedDensity(moments, window, h, self.sample_total)
+
+            def evaluate(points: Array, density: BinnedDensity = density) -> Array:
+                value, slope, curvature = density.evaluate(points)
+                value = np.maximum(value, 1e-14)
+                slope = slope / value
+                return np.stack([np.log(value), slope, curvature / value - slope * slope])
+
+            nodes = np.linspace(-half, half, math.ceil(8.0 * half / h) + 1)
+            _, modes = find_extrema(evaluate, nodes, h)
+            everything_seen = density.mass >= 1.0 - 1e-12
+            if everything_seen or (modes.size and modes[0] < b < modes[-1]):
+                return relative_log_depth(evaluate, modes, b)
+            half *= 4.0
+        *_, (projections, weights) = yield [Gather(self._track, 0.0, -math.inf, math.inf)]
+        exact = SortedDensity(projections, weights, h, self.sample_total)
+        nodes = exact.nodes(projections[0] - h, projections[-1] + h)
+        _, modes = find_extrema(exact.log_evaluate, nodes, h)
+        return relative_log_depth(exact.log_evaluate, modes, b)

@@ -1,0 +1,132 @@
+"""The hyperplanes that one start passes, for an increasing alpha."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ravine._typing import Array
+from ravine.index import ClusteringIndex, Separation
+from ravine.optimise import Asking, Memory, SphereResult, minimise_on_sphere
+from ravine.pursuit.settings import PursuitSettings
+
+__all__ = ["Path", "Stage", "follow", "polish"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One hyperplane of a path, in working units.
+
+    Attributes
+    ----------
+    start : int
+        Which start it came from.
+    alpha : float
+    normal : ndarray of shape (d,)
+    log_index : float
+        The value of log φ that was reached.
+    separation : Separation
+        Offset, density and depth of the hyperplane.
+    interior : bool
+        Whether the offset lies strictly inside F(v).
+    n_iter, n_evaluations, n_tied : int
+        Optimiser iterations, evaluations of the index, and how many of those had tied minimisers.
+    converged : bool
+    polished : bool
+        Whether this is the result of the final optimisation to convergence.
+    """
+
+    start: int
+    alpha: float
+    normal: Array
+    log_index: float
+    separation: Separation
+    interior: bool
+    n_iter: int
+    n_evaluations: int
+    n_tied: int
+    converged: bool
+    polished: bool = False
+
+    @property
+    def valid(self) -> bool:
+        """Whether two modes of the projected density are separated."""
+        return self.separation.valid
+
+    @property
+    def log_depth(self) -> float:
+        """Log of the ratio of the lower adjacent mode to the hyperplane."""
+        return self.separation.log_depth
+
+
+@dataclass(frozen=True)
+class Path:
+    """All stages of one start, and the one that is kept (None if no stage is valid)."""
+
+    stages: tuple[Stage, ...]
+    kept: Stage | None
+
+
+Notify = Callable[[Stage], None]
+
+
+def follow(
+    index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify, *, finish: bool
+) -> Asking[Path]:
+    """Follow the path of alpha from v; with ``finish`` polish the stage that is kept."""
+    memory = Memory()
+    stages = []
+    for alpha in settings.alphas():
+        index.alpha = float(alpha)
+        before = index.n_evaluations, index.n_tied
+        result = yield from minimise_on_sphere(
+            index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
+        )
+        v = result.v
+        stages.append((yield from _describe(index, result, start, before)))
+        notify(stages[-1])
+    path = Path(tuple(stages), _select(stages, settings))
+    if finish and settings.polish and path.kept is not None:
+        polished = yield from polish(index, path.kept, settings)
+        notify(polished)
+        path = with_polished(path, polished)
+    return path
+
+
+def polish(index: ClusteringIndex, stage: Stage, settings: PursuitSettings) -> Asking[Stage]:
+    """Optimise a stage to convergence at its alpha."""
+    index.alpha = stage.alpha
+    before = index.n_evaluations, index.n_tied
+    result = yield from minimise_on_sphere(
+        index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance
+    )
+    return replace((yield from _describe(index, result, stage.start, before)), polished=True)
+
+
+def with_polished(path: Path, polished: Stage) -> Path:
+    """Append the polished stage; it is kept unless it no longer separates two modes."""
+    return Path((*path.stages, polished), polished if polished.valid else path.kept)
+
+
+def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int]) -> Asking[Stage]:
+    separation = yield from index.describe()
+    return Stage(
+        start=start,
+        alpha=index.alpha,
+        normal=result.v,
+        log_index=result.value,
+        separation=separation,
+        interior=index.minima.side == 0,
+        n_iter=result.n_iter,
+        n_evaluations=index.n_evaluations - before[0],
+        n_tied=index.n_tied - before[1],
+        converged=result.converged or result.stalled,
+    )
+
+
+def _select(stages: list[Stage], settings: PursuitSettings) -> Stage | None:
+    valid = [s for s in stages if s.valid]
+    if not valid:
+        return None
+    # "the last hyperplane that corresponds to a minimiser of the projected density" (section on parameter settings)
+    return valid[-1] if settings.select == "last" else max(valid, key=lambda s: s.log_depth)

@@ -1,0 +1,133 @@
+"""What the pursuit may ask of the data, wherever the rows are.
+
+A start of the pursuit keeps its projections beside the rows, in a *track*: ``p`` on the current normal and ``q`` on the
+direction of the current great circle. It asks *questions*, each a sequence of the requests below; a driver puts the
+questions of all starts of a round to the sample together, so that one round trip serves them all.
+
+Coordinates are the sample's *working units*: ``z = (x - origin) / unit``, with the (weighted) mean as origin and a power
+of two as unit, so that neither huge offsets nor extreme scales cost accuracy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+
+__all__ = ["Accept", "Aim", "Along", "Bin", "Gather", "LogSum", "Moments", "PullBack", "Request", "Sample", "Turn"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """First and second moments in working units.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights: what the paper calls n.
+    covariance : ndarray of shape (d, d)
+        Second central moments, divided by ``total`` (the population convention, so that integer weights equal repetition).
+    """
+
+    total: float
+    covariance: Array
+
+
+class Aim(NamedTuple):
+    """Set ``p`` to the projections on ``direction``. Answer: None."""
+
+    track: Any
+    direction: Array
+
+
+class Turn(NamedTuple):
+    """Set ``q`` to the projections on ``direction``, a unit tangent at the current normal. Answer: None."""
+
+    track: Any
+    direction: Array
+
+
+class Bin(NamedTuple):
+    """Binned moments of ``cos t p + sin t q``. Answer: array of shape (n_bins + 2, 8)."""
+
+    track: Any
+    angle: float
+    lo: float
+    width: float
+    n_bins: int
+
+
+class Gather(NamedTuple):
+    """The values of ``cos t p + sin t q`` in [lo, hi]. Answer: (sorted values, their weights or None)."""
+
+    track: Any
+    angle: float
+    lo: float
+    hi: float
+
+
+class LogSum(NamedTuple):
+    """Exact log of the weighted sum of kernels at b, for ``cos t p + sin t q``. Answer: float."""
+
+    track: Any
+    angle: float
+    bandwidth: float
+    b: float
+
+
+class Along(NamedTuple):
+    """Derivative of log f(b) by the angle t. Answer: float."""
+
+    track: Any
+    angle: float
+    bandwidth: float
+    b: float
+    log_sum: float
+    reach: float
+
+
+class Accept(NamedTuple):
+    """Move along the circle: ``p`` becomes ``cos t p + sin t q``. Answer: None."""
+
+    track: Any
+    angle: float
+
+
+class PullBack(NamedTuple):
+    """Gradient of log f(b) by the normal, from the rows within ``reach`` of b. Answer: array of shape (d,)."""
+
+    track: Any
+    bandwidth: float
+    b: float
+    log_sum: float
+    reach: float
+
+
+Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack
+
+
+class Sample(Protocol):
+    """The data, reached through a handful of operations whose answers are small."""
+
+    n_rows: int
+    n_features: int
+    total: float
+    origin: Array
+    unit: float
+
+    def moments(self) -> Moments:
+        """Total weight and covariance, in working units."""
+
+    def track(self) -> Any:
+        """Room for the projections of one start."""
+
+    def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
+        """Answer the questions of one round."""
+
+    def take(self, rows: NDArray[np.intp]) -> Sample:
+        """The sample of some rows, in the same working units."""
