@@ -67,6 +67,16 @@ class BinnedDensity:
         """Rows: value, slope and curvature at the points, in units of h."""
         return _kernels.evaluate(self.coefficients, self.lo, self.bandwidth, points)
 
+    def log_evaluate(self, points: Array) -> Array:
+        """Rows: log-density at the points and its derivatives in units of h; no use below 1e-9 of the kernel's peak."""
+        value, slope, curvature = self.evaluate(points)
+        out = np.empty((3, len(points)))
+        np.log(np.maximum(value, 1e-14, out=value), out=out[0])
+        np.divide(slope, value, out=out[1])
+        np.divide(curvature, value, out=out[2])
+        out[2] -= out[1] * out[1]
+        return out
+
     def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
         """All global minimisers of the penalised density over b (eq. PrIndexUL)."""
         return Minima.from_kernel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ravine._typing import Array
 
@@ -15,32 +16,52 @@ LogEvaluate = Callable[[Array], Array]
 
 
 def find_extrema(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Where the slope changes sign between ``nodes``: (minima, modes), both increasing.
+    """Where the slope changes sign between ``nodes``: (minima, modes), both increasing."""
+    nodes, rising, change = _changes(evaluate, nodes, bandwidth)
+    upward = rising[change + 1]
+    roots = _roots(evaluate, nodes[change], nodes[change + 1], upward, bandwidth)
+    return roots[upward], roots[~upward]
+
+
+def relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b: float) -> float:
+    """Log of (density at the lower of the two modes adjacent to b) / (density at b); -inf if a mode is missing.
+
+    The relative depth of eq. relDep is ``expm1`` of it.
+    """
+    nodes, rising, change = _changes(evaluate, nodes, bandwidth)
+    change = change[~rising[change + 1]]  # from rising to falling: a mode
+    beyond = int(np.searchsorted(nodes[change], b))
+    candidates = change[max(beyond - 2, 0) : beyond + 1]  # the mode of b's own cell may lie on either side of b
+    modes = _roots(evaluate, nodes[candidates], nodes[candidates + 1], np.zeros(len(candidates), dtype=bool), bandwidth)
+    below, above = modes[modes < b], modes[modes > b]
+    if not len(below) or not len(above):
+        return -np.inf
+    at = evaluate(np.array([below[-1], above[0], b]))[0]
+    return float(min(at[0], at[1]) - at[2])
+
+
+def _changes(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Array, NDArray[np.bool_], NDArray[np.intp]]:
+    """Nodes, whether the density rises at each, and the cells where that changes.
 
     A cell whose slope has the same sign at both ends may still dip across zero and back; it does so only if the cubic
     through the end slopes and curvatures does, so such cells are halved until they are settled.
     """
-    nodes = _resolved(evaluate, nodes, bandwidth)
-    slope = evaluate(nodes)[1]
-    rising = slope > 0
-    change = np.flatnonzero(rising[1:] != rising[:-1])
-    roots = _roots(evaluate, nodes[change], nodes[change + 1], rising[change + 1], bandwidth)
-    return roots[rising[change + 1]], roots[~rising[change + 1]]
-
-
-def _resolved(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> Array:
     for _ in range(20):
         _, slope, curvature = evaluate(nodes)
         w = np.diff(nodes) / bandwidth
-        s0, s1, k0, k1 = slope[:-1], slope[1:], curvature[:-1] * w, curvature[1:] * w
         # Bernstein coefficients of the cubic Hermite interpolant of the slope: of one sign, so is the interpolant.
-        inner = np.stack([s0 + k0 / 3.0, s1 - k1 / 3.0])
-        sign = np.sign(s0)
-        doubtful = (sign == np.sign(s1)) & (sign != 0) & ((inner * sign).min(axis=0) < 0) & (w > 1e-5)
+        sign = np.where(slope[:-1] * slope[1:] > 0, np.sign(slope[:-1]), 0.0)
+        inner = np.minimum(
+            sign * (slope[:-1] + curvature[:-1] * w / 3.0), sign * (slope[1:] - curvature[1:] * w / 3.0)
+        )
+        doubtful = (inner < 0) & (w > 1e-5)
         if not doubtful.any():
             break
         nodes = np.sort(np.concatenate([nodes, 0.5 * (nodes[:-1] + nodes[1:])[doubtful]]))
-    return nodes
+    else:
+        slope = evaluate(nodes)[1]
+    rising = slope > 0
+    return nodes, rising, np.flatnonzero(rising[1:] != rising[:-1])
 
 
 def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: Array, bandwidth: float) -> Array:
@@ -61,15 +82,3 @@ def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: Array, band
         if done.all():
             break
     return x
-
-
-def relative_log_depth(evaluate: LogEvaluate, modes: Array, b: float) -> float:
-    """Log of (density at the lower of the two modes adjacent to b) / (density at b); -inf if b has no mode on a side.
-
-    The relative depth of eq. relDep is ``expm1`` of it.
-    """
-    below, above = modes[modes < b], modes[modes > b]
-    if not len(below) or not len(above):
-        return -np.inf
-    at = evaluate(np.array([below[-1], above[0], b]))[0]
-    return float(min(at[0], at[1]) - at[2])

@@ -133,7 +133,9 @@ class ProjectedDensity:
 
     def relative_depth(self, b: float) -> float:
         """How far b lies below the lower of its two adjacent modes (eq. relDep); 0 if it does not separate two."""
-        log_depth = relative_log_depth(self._exact.log_evaluate, self.modes(), float(b))
+        p, h = self._exact.projections, self.bandwidth
+        nodes = self._exact.nodes(min(p[0], b) - h, max(p[-1], b) + h)
+        log_depth = relative_log_depth(self._exact.log_evaluate, nodes, h, float(b))
         return math.expm1(min(log_depth, 709.0)) if log_depth > 0 else 0.0
 
 

@@ -19,7 +19,6 @@ from ravine.density import (
     Minima,
     SortedDensity,
     Window,
-    find_extrema,
     relative_log_depth,
     relevant_distance,
 )
@@ -221,21 +220,12 @@ class ClusteringIndex:
                 break
             *_, moments = yield [Bin(self._track, 0.0, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample_total)
-
-            def evaluate(points: Array, density: BinnedDensity = density) -> Array:
-                value, slope, curvature = density.evaluate(points)
-                value = np.maximum(value, 1e-14)
-                slope = slope / value
-                return np.stack([np.log(value), slope, curvature / value - slope * slope])
-
             nodes = np.linspace(-half, half, math.ceil(8.0 * half / h) + 1)
-            _, modes = find_extrema(evaluate, nodes, h)
+            log_depth = relative_log_depth(density.log_evaluate, nodes, h, b)
             everything_seen = density.mass >= 1.0 - 1e-12
-            if everything_seen or (modes.size and modes[0] < b < modes[-1]):
-                return relative_log_depth(evaluate, modes, b)
+            if everything_seen or log_depth > -math.inf:
+                return log_depth
             half *= 4.0
         *_, (projections, weights) = yield [Gather(self._track, 0.0, -math.inf, math.inf)]
         exact = SortedDensity(projections, weights, h, self.sample_total)
-        nodes = exact.nodes(projections[0] - h, projections[-1] + h)
-        _, modes = find_extrema(exact.log_evaluate, nodes, h)
-        return relative_log_depth(exact.log_evaluate, modes, b)
+        return relative_log_depth(exact.log_evaluate, exact.nodes(projections[0] - h, projections[-1] + h), h, b)

@@ -13,15 +13,14 @@ from ravine.optimise.objective import Asking, SphereObjective
 
 __all__ = ["Memory", "SphereResult", "minimise_on_sphere"]
 
-# The first step, with nothing known of the curvature: the angle that would lower the value by about this much.
-FIRST_DECREASE = 0.25
-FIRST_ANGLE = 0.3
+# The first step, with nothing known of the curvature: small, so that a start stays in its own basin.
+FIRST_ANGLE = 0.1
 
 
 class Memory:
     """The last few steps and changes of gradient, carried along by parallel transport."""
 
-    def __init__(self, size: int = 10) -> None:
+    def __init__(self, size: int = 20) -> None:
         self.size = size
         self.steps: list[Array] = []
         self.changes: list[Array] = []
@@ -29,6 +28,13 @@ class Memory:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def copy(self) -> Memory:
+        """Return a memory of the same pairs that does not change with this one."""
+        other = Memory(self.size)
+        other.steps, other.changes = self.steps.copy(), self.changes.copy()
+        other.inverse_curvatures = self.inverse_curvatures.copy()
+        return other
 
     def clear(self) -> None:
         """Forget everything."""
@@ -87,7 +93,7 @@ class SphereResult:
         Tangent at v.
     n_iter, n_trials : int
     converged : bool
-        The norm of the gradient is at most the tolerance.
+        The decrease still to be expected is at most the tolerance.
     stalled : bool
         The line search found no decrease: a kink, or the resolution of the values.
     """
@@ -106,7 +112,7 @@ def minimise_on_sphere(
     v: Array,
     *,
     max_iter: int,
-    tolerance: float = 1e-5,
+    tolerance: float = 1e-9,
     memory: Memory | None = None,
     resolution: float = 1e-14,
 ) -> Asking[SphereResult]:
@@ -119,7 +125,7 @@ def minimise_on_sphere(
         Unit vector to start from.
     max_iter : int
     tolerance : float
-        Norm of the tangent gradient at which to stop.
+        Stop when the quadratic model expects no larger decrease than this.
     memory : Memory, optional
         Curvature known from an earlier, similar problem at the same v; updated in place.
     resolution : float
@@ -130,33 +136,30 @@ def minimise_on_sphere(
     gradient = gradient - (gradient @ v) * v
     n_trials = 0
     for n_iter in range(max_iter + 1):
-        norm = math.sqrt(float(gradient @ gradient))
-        if norm <= tolerance:
-            return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
-        if n_iter == max_iter:
-            break
         step = None
         while step is None:
             direction = memory.descend(gradient)
             length = math.sqrt(float(direction @ direction))
             slope = float(gradient @ direction) / length if length > 0.0 else 0.0
-            if not slope < -1e-6 * norm:
-                if not memory:
-                    return SphereResult(v, value, gradient, n_iter, n_trials, False, True)
-                memory.clear()
-                continue
-            u = direction / length
-            u = u - (u @ v) * v
-            u /= math.sqrt(float(u @ u))
-            first = length if memory else min(FIRST_ANGLE, FIRST_DECREASE / norm)
-            yield from objective.line(u)
-            step = yield from weak_wolfe(objective, value, slope, first, resolution)
-            n_trials += step.n_trials
-            if step.angle == 0.0:
-                if not memory:
-                    return SphereResult(v, value, gradient, n_iter, n_trials, False, True)
-                memory.clear()
-                step = None
+            first = length if memory else FIRST_ANGLE
+            if -0.5 * slope * first <= tolerance and slope <= 0.0:
+                return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
+            if n_iter == max_iter:
+                return SphereResult(v, value, gradient, n_iter, n_trials, False, False)
+            if slope < -1e-6 * math.sqrt(float(gradient @ gradient)):
+                u = direction / length
+                u = u - (u @ v) * v
+                u /= math.sqrt(float(u @ u))
+                yield from objective.line(u)
+                step = yield from weak_wolfe(objective, value, slope, first, resolution)
+                n_trials += step.n_trials
+                if step.angle > 0.0:
+                    break
+            # No descent, or no decrease: once more along the gradient before giving up.
+            step = None
+            if not memory:
+                return SphereResult(v, value, gradient, n_iter, n_trials, False, True)
+            memory.clear()
         t = step.angle
         moved = math.cos(t) * v + math.sin(t) * u
         moved /= math.sqrt(float(moved @ moved))
@@ -165,4 +168,4 @@ def minimise_on_sphere(
         memory.transport(v, u, t)
         memory.push(t * (math.cos(t) * u - math.sin(t) * v), fresh - transported(gradient, v, u, t))
         v, value, gradient = moved, step.value, fresh
-    return SphereResult(v, value, gradient, max_iter, n_trials, False, False)
+    raise AssertionError("unreachable: the last pass of the loop returns")

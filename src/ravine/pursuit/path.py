@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex, Separation
@@ -13,7 +13,7 @@ from ravine.pursuit.settings import PursuitSettings
 __all__ = ["Path", "Stage", "follow", "polish"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
 
@@ -61,10 +61,20 @@ class Stage:
 
 @dataclass(frozen=True)
 class Path:
-    """All stages of one start, and the one that is kept (None if no stage is valid)."""
+    """All stages of one start.
+
+    Attributes
+    ----------
+    stages : tuple of Stage
+    kept : Stage or None
+        The stage that is kept; None if none is valid.
+    memory : Memory
+        What the optimiser knew of the curvature when it left the kept stage.
+    """
 
     stages: tuple[Stage, ...]
     kept: Stage | None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
 
 Notify = Callable[[Stage], None]
@@ -75,7 +85,8 @@ def follow(
 ) -> Asking[Path]:
     """Follow the path of alpha from v; with ``finish`` polish the stage that is kept."""
     memory = Memory()
-    stages = []
+    stages: list[Stage] = []
+    memories: list[Memory] = []
     for alpha in settings.alphas():
         index.alpha = float(alpha)
         before = index.n_evaluations, index.n_tied
@@ -83,33 +94,47 @@ def follow(
             index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
         )
         v = result.v
-        stages.append((yield from _describe(index, result, start, before)))
+        stages.append((yield from _describe(index, result, start, before, stages[-1] if stages else None)))
+        memories.append(memory.copy())
         notify(stages[-1])
-    path = Path(tuple(stages), _select(stages, settings))
-    if finish and settings.polish and path.kept is not None:
-        polished = yield from polish(index, path.kept, settings)
+    kept = _select(stages, settings)
+    path = Path(tuple(stages), kept, memories[stages.index(kept)] if kept else memory)
+    if finish and settings.polish and kept is not None:
+        polished = yield from polish(index, path, settings)
         notify(polished)
         path = with_polished(path, polished)
     return path
 
 
-def polish(index: ClusteringIndex, stage: Stage, settings: PursuitSettings) -> Asking[Stage]:
-    """Optimise a stage to convergence at its alpha."""
+def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Asking[Stage]:
+    """Optimise the kept stage of a path to convergence at its alpha."""
+    stage = path.kept
+    assert stage is not None
     index.alpha = stage.alpha
     before = index.n_evaluations, index.n_tied
     result = yield from minimise_on_sphere(
-        index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance
+        index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
-    return replace((yield from _describe(index, result, stage.start, before)), polished=True)
+    return replace((yield from _describe(index, result, stage.start, before, None)), polished=True)
 
 
 def with_polished(path: Path, polished: Stage) -> Path:
     """Append the polished stage; it is kept unless it no longer separates two modes."""
-    return Path((*path.stages, polished), polished if polished.valid else path.kept)
+    return replace(path, stages=(*path.stages, polished), kept=polished if polished.valid else path.kept)
 
 
-def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int]) -> Asking[Stage]:
-    separation = yield from index.describe()
+def _describe(
+    index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int], previous: Stage | None
+) -> Asking[Stage]:
+    """The stage that was reached; nothing is asked again if neither normal nor offset moved since the previous one."""
+    if (
+        previous is not None
+        and result.v is previous.normal
+        and abs(index.minima.b - previous.separation.b) <= 1e-9 * index.bandwidth
+    ):
+        separation = previous.separation
+    else:
+        separation = yield from index.describe()
     return Stage(
         start=start,
         alpha=index.alpha,

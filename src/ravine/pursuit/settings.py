@@ -30,7 +30,7 @@ class PursuitSettings:
     polish_iter : int
         Most iterations of that.
     tolerance : float
-        Norm of the gradient of log φ (per radian) that counts as converged.
+        Relative decrease of φ still to be expected that counts as converged.
     penalty : BalancePenalty
     """
 
@@ -41,7 +41,7 @@ class PursuitSettings:
     select: Literal["last", "deepest"] = "last"
     polish: bool = True
     polish_iter: int = 200
-    tolerance: float = 1e-4
+    tolerance: float = 1e-6
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
 
     def alphas(self) -> Array:
