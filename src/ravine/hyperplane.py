@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +69,10 @@ class Hyperplane:
         """The hyperplane that leaves everything on one side: the answer where no split was found."""
         return cls(np.asarray(normal, dtype=np.float64), np.inf, 0.0, 0.0, bandwidth, alpha)
 
+    def reversed(self) -> Hyperplane:
+        """Return the same hyperplane with the normal pointing to the other side."""
+        return replace(self, normal=-self.normal, offset=-self.offset)
+
     @property
     def splits(self) -> bool:
         """Whether it is a finite hyperplane at all."""
@@ -99,7 +103,9 @@ class Hyperplane:
         if not self.splits:
             return "No split: no hyperplane separates two modes of the projected density."
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
-        names = [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()
+        names = (
+            [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()
+        )
         terms = " ".join(f"{self.normal[j]:+.3f}·{names[j]}" for j in order)
         rest = len(self.normal) - len(order)
         return "\n".join(

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine import _kernels
-from ravine.density.penalty import BalancePenalty, Minima
 from ravine._typing import Array
+from ravine.density.penalty import BalancePenalty, Minima
 
 __all__ = ["MAX_BINS", "BinnedDensity", "Window"]
 

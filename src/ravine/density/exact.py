@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ravine import _kernels
-from ravine.density.penalty import BalancePenalty, Minima
 from ravine._typing import Array
+from ravine.density.penalty import BalancePenalty, Minima
 
 __all__ = ["SortedDensity", "relevant_distance"]
 

@@ -40,7 +40,9 @@ def relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b:
     return float(min(at[0], at[1]) - at[2])
 
 
-def _changes(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Array, NDArray[np.bool_], NDArray[np.intp]]:
+def _changes(
+    evaluate: LogEvaluate, nodes: Array, bandwidth: float
+) -> tuple[Array, NDArray[np.bool_], NDArray[np.intp]]:
     """Nodes, whether the density rises at each, and the cells where that changes.
 
     A cell whose slope has the same sign at both ends may still dip across zero and back; it does so only if the cubic
@@ -51,9 +53,7 @@ def _changes(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Arr
         w = np.diff(nodes) / bandwidth
         # Bernstein coefficients of the cubic Hermite interpolant of the slope: of one sign, so is the interpolant.
         sign = np.where(slope[:-1] * slope[1:] > 0, np.sign(slope[:-1]), 0.0)
-        inner = np.minimum(
-            sign * (slope[:-1] + curvature[:-1] * w / 3.0), sign * (slope[1:] - curvature[1:] * w / 3.0)
-        )
+        inner = np.minimum(sign * (slope[:-1] + curvature[:-1] * w / 3.0), sign * (slope[1:] - curvature[1:] * w / 3.0))
         doubtful = (inner < 0) & (w > 1e-5)
         if not doubtful.any():
             break
@@ -64,7 +64,7 @@ def _changes(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Arr
     return nodes, rising, np.flatnonzero(rising[1:] != rising[:-1])
 
 
-def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: Array, bandwidth: float) -> Array:
+def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.bool_], bandwidth: float) -> Array:
     """Roots of the slope in brackets, by safeguarded Newton on all of them at once."""
     x = 0.5 * (left + right)
     for _ in range(60):

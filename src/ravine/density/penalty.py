@@ -34,7 +34,7 @@ class BalancePenalty:
     @property
     def factor(self) -> float:
         """L / η^ε in units of h and of the kernel's peak."""
-        return math.exp(-0.5) / self.eta**self.epsilon
+        return math.exp(-0.5) / math.pow(self.eta, self.epsilon)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine import _kernels
+from ravine._typing import Array
 from ravine.density.bins import BinnedDensity, Window
 from ravine.density.exact import SortedDensity
 from ravine.density.extrema import find_extrema, relative_log_depth
 from ravine.density.penalty import BalancePenalty, Minima
-from ravine._typing import Array
 
 __all__ = ["DEEP", "ProjectedDensity"]
 
@@ -76,17 +76,17 @@ class ProjectedDensity:
         """Density at ``b``; exact to 3.5e-10 of one kernel's peak, and to 1e-14 of itself below 1e-6 of it."""
         points, shape = _points(b)
         if self._bins is None:
-            return (self.peak * np.exp(self._exact.log_evaluate(points)[0])).reshape(shape)
+            return np.reshape(self.peak * np.exp(self._exact.log_evaluate(points)[0]), shape)
         value = self._bins.evaluate(points)[0]
         deep = value < DEEP
         if deep.any():
             value[deep] = np.exp(self._exact.log_evaluate(points[deep])[0])
-        return (self.peak * value).reshape(shape)
+        return np.reshape(self.peak * value, shape)
 
     def log(self, b: ArrayLike) -> Array:
         """Log-density at ``b``, exact, without underflow."""
         points, shape = _points(b)
-        return (math.log(self.peak) + self._exact.log_evaluate(points)[0]).reshape(shape)
+        return np.reshape(math.log(self.peak) + self._exact.log_evaluate(points)[0], shape)
 
     def derivatives(self, b: ArrayLike) -> tuple[Array, Array]:
         """First and second derivative of the density at ``b``."""

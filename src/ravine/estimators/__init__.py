@@ -1,1 +1,13 @@
+"""Thin scikit-learn classes: validate, call one function, store."""
 
+from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
+from ravine.estimators.fit import PathStep
+from ravine.estimators.settings import paper_settings
+
+__all__ = [
+    "MinimumDensityHyperplane",
+    "NoSplitWarning",
+    "PathStep",
+    "minimum_density_hyperplane",
+    "paper_settings",
+]

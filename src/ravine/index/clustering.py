@@ -168,7 +168,8 @@ class ClusteringIndex:
         pull = self._pull(m)
         if pull:
             gradient = gradient + (pull / self._sigma(0.0)) * self._cov_v
-        return math.exp(m.log_density - m.log_index) * gradient
+        gradient = gradient * math.exp(m.log_density - m.log_index)
+        return np.asarray(gradient)
 
     def _flush(self) -> list[Request]:
         pending, self._pending = self._pending, []

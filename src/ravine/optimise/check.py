@@ -1,4 +1,4 @@
-"""Does a gradient belong to its function?"""
+"""Whether a gradient belongs to its function."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What the optimiser needs of a function on the sphere, as generators.
 
 Every method is a generator: it yields whatever questions its answers depend on, and its return value is the answer. An
-objective that can answer by itself yields nothing. So the optimiser, too, is a generator; a driver advances many of them
-in lock-step and answers their questions together, and `run` is enough where there is nothing to answer.
+objective that can answer by itself yields nothing. So the optimiser, too, is a generator; a driver advances many of
+them in lock-step and answers their questions together, and `run` is enough where there is nothing to answer.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ class Memory:
         """Minus the approximate inverse Hessian times the gradient (two-loop recursion)."""
         q = -gradient
         weights = []
-        for s, y, r in zip(reversed(self.steps), reversed(self.changes), reversed(self.inverse_curvatures), strict=True):
+        for s, y, r in zip(
+            reversed(self.steps), reversed(self.changes), reversed(self.inverse_curvatures), strict=True
+        ):
             a = r * float(s @ q)
             q = q - a * y
             weights.append(a)

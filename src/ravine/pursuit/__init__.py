@@ -1,1 +1,25 @@
-"""MDP²."""
+"""MDP²: minimising the index over the sphere, for an increasing alpha, from several starts."""
+
+from ravine.pursuit.bandwidth import BandwidthRule, resolve_bandwidth
+from ravine.pursuit.driver import drive
+from ravine.pursuit.levels import subsample_levels
+from ravine.pursuit.path import Path, Stage
+from ravine.pursuit.pursue import Pursuit, pursue
+from ravine.pursuit.settings import PursuitSettings
+from ravine.pursuit.starts import PrincipalAxes, choose_starts, principal_axes, random_starts
+
+__all__ = [
+    "BandwidthRule",
+    "Path",
+    "PrincipalAxes",
+    "Pursuit",
+    "PursuitSettings",
+    "Stage",
+    "choose_starts",
+    "drive",
+    "principal_axes",
+    "pursue",
+    "random_starts",
+    "resolve_bandwidth",
+    "subsample_levels",
+]

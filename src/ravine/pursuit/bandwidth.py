@@ -26,7 +26,7 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
         bandwidth = float(rule(n, pc1_std))
         name = "the bandwidth returned by the callable"
     elif rule == "silverman":
-        return 0.9 * pc1_std * n**-0.2
+        return 0.9 * pc1_std * math.pow(n, -0.2)
     elif isinstance(rule, str):
         raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {rule!r}.")
     else:

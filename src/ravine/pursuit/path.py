@@ -21,7 +21,9 @@ class Stage:
     ----------
     start : int
         Which start it came from.
-    alpha : float
+    n_rows : int
+        Rows it was fitted on.
+    bandwidth, alpha : float
     normal : ndarray of shape (d,)
     log_index : float
         The value of log φ that was reached.
@@ -37,6 +39,8 @@ class Stage:
     """
 
     start: int
+    n_rows: int
+    bandwidth: float
     alpha: float
     normal: Array
     log_index: float
@@ -137,6 +141,8 @@ def _describe(
         separation = yield from index.describe()
     return Stage(
         start=start,
+        n_rows=index.sample.n_rows,
+        bandwidth=index.bandwidth,
         alpha=index.alpha,
         normal=result.v,
         log_index=result.value,

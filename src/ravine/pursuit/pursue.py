@@ -71,6 +71,7 @@ def pursue(
     notify : callable, optional
         Told of every stage as it is reached.
     """
+
     def index(rows: Sample) -> ClusteringIndex:
         # Every level has the bandwidth of its own size: with that of all rows it would follow the noise of few.
         return ClusteringIndex(rows, moments, bandwidth(rows.total), settings.penalty, settings.alpha_min)

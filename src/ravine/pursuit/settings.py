@@ -24,7 +24,7 @@ class PursuitSettings:
     max_iter : int
         Optimiser iterations for each alpha.
     select : {"last", "deepest"}
-        Which valid hyperplane of a path is kept: the last (the paper's rule) or the one with the largest relative depth.
+        Which valid hyperplane of a path is kept: the last (the paper's rule) or the one of largest relative depth.
     polish : bool
         Whether the hyperplane that is kept is then optimised to convergence.
     polish_iter : int
@@ -46,4 +46,8 @@ class PursuitSettings:
 
     def alphas(self) -> Array:
         """The sequence of alpha."""
-        return np.linspace(self.alpha_min, self.alpha_max, self.n_alpha) if self.n_alpha > 1 else np.array([self.alpha_max])
+        return (
+            np.linspace(self.alpha_min, self.alpha_max, self.n_alpha)
+            if self.n_alpha > 1
+            else np.array([self.alpha_max])
+        )

@@ -9,7 +9,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.sample import Aim, Moments, Sample
 
-__all__ = ["PrincipalAxes", "principal_axes", "principal_starts", "random_starts"]
+__all__ = ["PrincipalAxes", "choose_starts", "principal_axes", "random_starts"]
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,19 @@ def _signs(sample: Sample, directions: Array) -> Array:
     return signs
 
 
-def principal_starts(axes: PrincipalAxes, n: int) -> Array:
-    """The first n principal directions, as rows."""
-    return axes.directions[:n]
-
-
 def random_starts(axes: PrincipalAxes, n: int, rng: np.random.Generator) -> Array:
     """Directions drawn uniformly in the principal basis, so that a rotation of the data rotates them with it."""
     draws = rng.standard_normal((n, len(axes.variances)))
     directions = draws @ axes.directions
-    return directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.ascontiguousarray(directions)
+
+
+def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: np.random.Generator) -> Array:
+    """At most n unit vectors (rows) to start from.
+
+    ``"pca"`` takes the leading principal directions; ``"random"`` draws them.
+    """
+    if init == "random":
+        return random_starts(axes, n, rng)
+    return axes.directions[:n]

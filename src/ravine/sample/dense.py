@@ -206,9 +206,7 @@ class DenseSample:
         p, q, c, s = r.track.p, r.track.q, math.cos(r.angle), math.sin(r.angle)
 
         def block(rows: slice) -> float:
-            return _kernels.along(
-                p[rows], q[rows], c, s, self._weights_of(rows), r.bandwidth, r.b, r.log_sum, r.reach
-            )
+            return _kernels.along(p[rows], q[rows], c, s, self._weights_of(rows), r.bandwidth, r.b, r.log_sum, r.reach)
 
         return float(sum(mapper(block, self._blocks)))
 

@@ -4,8 +4,8 @@ A start of the pursuit keeps its projections beside the rows, in a *track*: ``p`
 direction of the current great circle. It asks *questions*, each a sequence of the requests below; a driver puts the
 questions of all starts of a round to the sample together, so that one round trip serves them all.
 
-Coordinates are the sample's *working units*: ``z = (x - origin) / unit``, with the (weighted) mean as origin and a power
-of two as unit, so that neither huge offsets nor extreme scales cost accuracy.
+Coordinates are the sample's *working units*: ``z = (x - origin) / unit``, with the (weighted) mean as origin and a
+power of two as unit, so that neither huge offsets nor extreme scales cost accuracy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Moments:
     total : float
         Sum of the weights: what the paper calls n.
     covariance : ndarray of shape (d, d)
-        Second central moments, divided by ``total`` (the population convention, so that integer weights equal repetition).
+        Second central moments, divided by ``total``: the population convention, so that an integer weight equals
+        repetition.
     """
 
     total: float

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ravine.sample.dense import DenseSample
 from ravine._typing import Array
+from ravine.sample.dense import DenseSample
 
 __all__ = ["RowSpace"]
 

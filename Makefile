@@ -1,0 +1,42 @@
+# Every target sets up the environment it needs: Python >= 3.11 and a C++ compiler are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+BENCH_VENV := .venv-bench
+
+.PHONY: demo test test-all lint bench clean
+
+$(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[plot,dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python examples/demo.py
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+test-all: $(INSTALLED)
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# HiPart, the one peer on the package index, gets an environment of its own.
+$(BENCH_VENV)/.installed:
+	$(PYTHON) -m venv $(BENCH_VENV)
+	-$(BENCH_VENV)/bin/python -m pip install --quiet HiPart==1.1.0
+	touch $@
+
+bench: $(INSTALLED) $(BENCH_VENV)/.installed
+	$(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python
+
+clean:
+	rm -rf $(VENV) $(BENCH_VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,35 @@
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+
+MOMENTS: int
+BINS_PER_BANDWIDTH: int
+REACH: float
+
+def instruction_set() -> str: ...
+def project(X: NDArray[Any], center: Array, directions: Array, out: Sequence[Array]) -> None: ...
+def pull_back(
+    X: NDArray[Any], center: Array, p: Array, w: Array | None,
+    h: float, b: float, log_sum: float, reach: float, out: Array,
+) -> None: ...  # fmt: skip
+def rotate(p: Array, q: Array, c: float, s: float) -> None: ...
+def bin(
+    p: Array, q: Array | None, c: float, s: float, w: Array | None, lo: float, width: float, moments: Array
+) -> None: ...
+def evaluate(coefficients: Array, lo: float, h: float, points: Array) -> Array: ...
+def evaluate_sorted(p: Array, w: Array | None, total: float, h: float, points: Array) -> Array: ...
+def log_sum(p: Array, q: Array | None, c: float, s: float, w: Array | None, h: float, b: float) -> float: ...
+def along(
+    p: Array, q: Array, c: float, s: float, w: Array | None, h: float, b: float, log_sum: float, reach: float
+) -> float: ...
+def minimise(
+    coefficients: Array, lo: float, h: float, a: float, c: float,
+    k: float, epsilon: float, eta: float, tolerance: float, budget: int,
+) -> tuple[Array, bool, int]: ...  # fmt: skip
+def minimise_sorted(
+    p: Array, w: Array | None, total: float, h: float, a: float, c: float, spacing: float,
+    k: float, epsilon: float, eta: float, tolerance: float, budget: int,
+) -> tuple[Array, bool, int]: ...  # fmt: skip

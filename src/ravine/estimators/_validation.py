@@ -1,0 +1,135 @@
+"""Checks of data and parameters whose messages name the thing and say what is allowed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import validate_data
+
+from ravine._typing import Array
+
+__all__ = ["check_choice", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
+
+
+def check_number(
+    name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
+) -> float:
+    """A real number in [low, high], or (low, high] with ``open_low``."""
+    allowed = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
+    number = float(value)
+    if math.isnan(number) or number < low or number > high or (open_low and number == low) or math.isinf(number):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
+    return number
+
+
+def check_integer(name: str, value: Any, *, low: int) -> int:
+    """An integer that is at least ``low``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer >= {low}, got {value!r} of type {type(value).__name__}.")
+    if int(value) < low:
+        raise ValueError(f"{name} must be an integer >= {low}, got {value!r}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
+    n = int(n_jobs)
+    return n if n > 0 else max(1, (os.cpu_count() or 1) + 1 + n)
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
+    """X as a float32 or float64 array, copied only if it has another type; an error names the column."""
+    try:
+        rows: NDArray[np.floating[Any]] = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        texts = _text_columns(X) if "could not convert" in str(error) or "dtype" in str(error) else []
+        if not texts:
+            raise
+        raise type(error)(
+            f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. ({error})"
+        ) from error
+    if not rows.dtype.isnative:
+        rows = rows.astype(rows.dtype.newbyteorder("="))
+    _check_finite(estimator, rows)
+    return rows
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Names (or positions) of the columns that cannot be read as numbers, at most five."""
+    columns = getattr(X, "columns", None)
+    try:
+        values = np.asarray(X, dtype=object)
+    except (ValueError, TypeError):
+        return []
+    if values.ndim != 2:
+        return []
+    found = []
+    for j in range(values.shape[1]):
+        try:
+            values[:, j].astype(np.float64)
+        except (ValueError, TypeError):
+            found.append(repr(str(columns[j])) if columns is not None else f"column {j}")
+    return found[:5]
+
+
+def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum(dtype=np.float64)):
+            return
+    for start in range(0, len(rows), 1 << 16):
+        bad = ~np.isfinite(rows[start : start + (1 << 16)])
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            value = rows[start + row, column]
+            names = getattr(estimator, "feature_names_in_", None)
+            where = f"column {column}" if names is None else f"column {str(names[column])!r}"
+            kind = "NaN" if np.isnan(value) else "infinity"
+            raise ValueError(
+                f"Input X contains {kind} in {where} (row {start + row}). "
+                "Drop or impute such values first, for example with sklearn.impute.SimpleImputer."
+            )
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """Weights as a float64 vector: one for each row, finite, non-negative, not all zero."""
+    if sample_weight is None:
+        return None
+    try:
+        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"sample_weight must be numbers, one for each row of X: {error}") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be one-dimensional with one weight for each of the {n_rows} rows of X, "
+            f"got shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError(f"sample_weight contains NaN or infinity (row {int(np.argmin(np.isfinite(weights)))}).")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight must not be zero for all rows.")
+    return weights

@@ -1,0 +1,355 @@
+"""MinimumDensityHyperplane, a scikit-learn clusterer, and the same as a function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ravine._typing import Array
+from ravine.density import BalancePenalty
+from ravine.estimators._validation import (
+    check_choice,
+    check_integer,
+    check_number,
+    check_rows,
+    check_weights,
+    thread_count,
+)
+from ravine.estimators.fit import Fit, PathStep, find_hyperplane
+from ravine.hyperplane import Hyperplane
+from ravine.pursuit import BandwidthRule, PursuitSettings
+from ravine.pursuit.levels import SUBSAMPLE
+from ravine.sample import project
+
+__all__ = ["MinimumDensityHyperplane", "NoSplitWarning", "minimum_density_hyperplane"]
+
+INITS = ("auto", "pca", "random")
+
+
+class NoSplitWarning(UserWarning):
+    """No hyperplane separates two modes of the projected density: the data are returned as one cluster."""
+
+
+class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Split data in two by the hyperplane with the lowest density along it.
+
+    The hyperplane minimises the integral of the (kernel) density of the data along it, so it avoids cutting through
+    dense clusters. It is found by minimum density projection pursuit (MDP²): for every direction the best offset is
+    found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed offsets that
+    widens from the mean outwards.
+
+    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    bandwidth : "silverman", float or callable, default="silverman"
+        Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
+        along the first principal component; a callable gets ``(n, s)`` and returns h.
+    init : {"auto", "pca", "random"} or array-like of shape (k, n_features), default="auto"
+        Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
+        directions. ``"auto"``: a mixture of principal components and directions in which the data look least normal.
+        An array: its rows.
+    n_init : int, default=6
+        Number of starts. Ignored if ``init`` is an array.
+    alpha_min, alpha_max : float, default=0.01, 0.9
+        The offset is kept within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
+        ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.
+    n_alpha : int, default=20
+        Number of equally spaced values of ``alpha``.
+    max_iter : int, default=5
+        Optimiser iterations for each ``alpha``.
+    select : {"last", "deepest"}, default="last"
+        Which hyperplane of the path is kept: the last one that separates two modes of the projected density, or the one
+        with the largest relative depth.
+    polish : bool, default=True
+        Whether the hyperplane that is kept is then optimised to convergence.
+    tol : float, default=1e-6
+        Relative decrease of the density still to be expected at which the optimiser stops.
+    eta : float, default=0.01
+        Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
+    epsilon : float, default=1-1e-6
+        The exponent of the penalty is 1 + epsilon (ε of the paper).
+    subsample : int, "auto" or None, default="auto"
+        With at least four times as many rows as this, paths are followed on a random subsample of this many rows, and
+        the best one or two hyperplanes are then optimised on ten times as many and so on up to all rows. ``"auto"`` is
+        10,000; None switches this off.
+    n_jobs : int or None, default=None
+        Threads. None is 1; -1 all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        For the subsample and random starts. Nothing is random for fewer rows and ``init="pca"``.
+    callback : callable, optional
+        Called with a :class:`PathStep` after every stage of every start.
+
+    Attributes
+    ----------
+    hyperplane_ : Hyperplane
+        The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
+    labels_ : ndarray of shape (n_samples,), int
+        0 and 1; 1 is the smaller side. All 0 if no split was found.
+    coef_ : ndarray of shape (1, n_features)
+        The normal.
+    intercept_ : ndarray of shape (1,)
+        Minus the offset, so that ``X @ coef_.T + intercept_`` is the signed distance.
+    density_ : float
+        Density integrated along the hyperplane.
+    relative_depth_ : float
+        How much denser, relative to the hyperplane, the lower of the two adjacent modes is; 0 if no split was found.
+        Not evidence for clusters by itself: the direction was chosen to make it large.
+    bandwidth_ : float
+        The bandwidth used.
+    path_ : tuple of PathStep
+        Every hyperplane that the pursuit passed, of every start.
+    n_iter_ : int
+        Optimiser iterations of all starts.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names that are all strings.
+
+    See Also
+    --------
+    minimum_density_hyperplane : The same as a function.
+    paper_settings : The constructor arguments that reproduce the paper.
+
+    Notes
+    -----
+    n is the sum of the weights and standard deviations divide by n, so an integer weight equals repetition. η is in
+    units of the bandwidth, not of the data as in the paper, so that the result does not depend on units.
+
+    References
+    ----------
+    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. Journal of Machine Learning Research
+    17 (2016), 1-33.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityHyperplane
+    >>> X, y = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> mdh = MinimumDensityHyperplane().fit(X)
+    >>> mdh.labels_.sum()
+    np.int64(40)
+    >>> mdh.predict([[0, 0], [6, 6]])
+    array([1, 0])
+    >>> bool(mdh.relative_depth_ > 1)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        bandwidth: BandwidthRule = "silverman",
+        init: str | ArrayLike = "auto",
+        n_init: int = 6,
+        alpha_min: float = 0.01,
+        alpha_max: float = 0.9,
+        n_alpha: int = 20,
+        max_iter: int = 5,
+        select: str = "last",
+        polish: bool = True,
+        tol: float = 1e-6,
+        eta: float = 0.01,
+        epsilon: float = 1.0 - 1e-6,
+        subsample: int | str | None = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callable[[PathStep], object] | None = None,
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.init = init
+        self.n_init = n_init
+        self.alpha_min = alpha_min
+        self.alpha_max = alpha_max
+        self.n_alpha = n_alpha
+        self.max_iter = max_iter
+        self.select = select
+        self.polish = polish
+        self.tol = tol
+        self.eta = eta
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> MinimumDensityHyperplane:
+        """Find the hyperplane.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Float32 and float64 arrays, in C or Fortran order, are not copied.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+        """
+        options = self._options()
+        rows = check_rows(self, X, reset=True)
+        weights = check_weights(sample_weight, len(rows))
+        fit = find_hyperplane(rows, weights, **options, init=self._directions(rows.shape[1]))
+        self._store(fit)
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        """Parameters, checked, as the arguments of `find_hyperplane`."""
+        alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, open_low=True)
+        settings = PursuitSettings(
+            alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max),
+            alpha_max=alpha_max,
+            n_alpha=check_integer("n_alpha", self.n_alpha, low=1),
+            max_iter=check_integer("max_iter", self.max_iter, low=1),
+            select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
+            polish=bool(self.polish),
+            tolerance=check_number("tol", self.tol, low=0.0),
+            penalty=BalancePenalty(
+                check_number("eta", self.eta, low=0.0, open_low=True),
+                check_number("epsilon", self.epsilon, low=0.0, high=1.0, open_low=True),
+            ),
+        )
+        if isinstance(self.bandwidth, str):
+            check_choice("bandwidth", self.bandwidth, ("silverman",))
+        elif not callable(self.bandwidth):
+            check_number("bandwidth", self.bandwidth, low=0.0, open_low=True)
+        subsample: int | None
+        if isinstance(self.subsample, str):
+            check_choice("subsample", self.subsample, ("auto",))
+            subsample = SUBSAMPLE
+        else:
+            subsample = None if self.subsample is None else check_integer("subsample", self.subsample, low=2)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
+        return {
+            "settings": settings,
+            "bandwidth": self.bandwidth,
+            "n_init": check_integer("n_init", self.n_init, low=1),
+            "subsample": subsample,
+            "n_threads": thread_count(self.n_jobs),
+            "rng": _generator(self.random_state),
+            "callback": self.callback,
+        }
+
+    def _directions(self, n_features: int) -> str | Array:
+        if isinstance(self.init, str):
+            return check_choice("init", self.init, INITS)
+        directions = np.array(self.init, dtype=np.float64, ndmin=2)
+        if directions.ndim != 2 or directions.shape[1] != n_features or not np.isfinite(directions).all():
+            raise ValueError(
+                f"init must be one of {', '.join(map(repr, INITS))} or finite directions of shape (k, {n_features}), "
+                f"got an array of shape {directions.shape}."
+            )
+        return directions
+
+    def _store(self, fit: Fit) -> None:
+        self.hyperplane_ = fit.hyperplane
+        self.labels_ = fit.labels
+        self.coef_ = fit.hyperplane.normal[None].copy()
+        self.intercept_ = np.array([-fit.hyperplane.offset])
+        self.density_ = fit.hyperplane.density
+        self.relative_depth_ = fit.hyperplane.relative_depth
+        self.bandwidth_ = fit.hyperplane.bandwidth
+        self.path_ = fit.path
+        self.n_iter_ = max(1, sum(step.n_iter for step in fit.path))
+        if fit.why_no_split is not None:
+            warnings.warn(
+                f"No split was found: {fit.why_no_split}. All rows are given the label 0.", NoSplitWarning, stacklevel=3
+            )
+        elif self.polish and fit.best is not None and fit.best.polished and not fit.best.converged:
+            warnings.warn(
+                "The hyperplane is not fully converged; increase tol, or treat the direction as approximate.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Signed Euclidean distance to the hyperplane, positive for label 1; -inf if no split was found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self.hyperplane_.distance(check_rows(self, X, reset=False))
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Side of the hyperplane: 0 or 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return (self.decision_function(X) > 0.0).astype(np.intp)
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1)
+        """
+        check_is_fitted(self)
+        rows = check_rows(self, X, reset=False)
+        return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+
+
+def minimum_density_hyperplane(
+    X: ArrayLike, *, sample_weight: ArrayLike | None = None, **parameters: Any
+) -> Hyperplane:
+    """Find the minimum density hyperplane of X.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    sample_weight : array-like of shape (n_samples,), optional
+    **parameters
+        As for :class:`MinimumDensityHyperplane`.
+
+    Returns
+    -------
+    Hyperplane
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import minimum_density_hyperplane
+    >>> X, y = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> plane = minimum_density_hyperplane(X)
+    >>> plane.side([[0, 0], [6, 6]])
+    array([1, 0])
+    """
+    return MinimumDensityHyperplane(**parameters).fit(X, sample_weight=sample_weight).hyperplane_
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """A generator from anything that scikit-learn takes as random_state; the global state is not used."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
