@@ -77,7 +77,7 @@ def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.
             newton = x - slope / curvature * bandwidth
         safe = (newton > left) & (newton < right)
         following = np.where(safe, newton, 0.5 * (left + right))
-        done = np.abs(following - x) <= 1e-12 * bandwidth
+        done = np.abs(following - x) <= 1e-9 * bandwidth
         x = following
         if done.all():
             break

@@ -105,6 +105,13 @@ class ClusteringIndex:
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
 
+    def widen(self, alpha: float) -> Asking[bool]:
+        """Set alpha at the current normal; whether b stays where it is, inside F(v), so that nothing else changes."""
+        before, self.alpha = self.minima, alpha
+        self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
+        same = abs(self.minima.b - before.b) <= 1e-9 * self.bandwidth
+        return same and before.side == 0 and self.minima.side == 0
+
     def line(self, u: Array) -> Asking[None]:
         """Face along u; the projection is asked for together with the first trial."""
         assert self._v is not None

@@ -91,16 +91,20 @@ def follow(
     memory = Memory()
     stages: list[Stage] = []
     memories: list[Memory] = []
-    for alpha in settings.alphas():
-        index.alpha = float(alpha)
+    for alpha in settings.alphas().tolist():
         before = index.n_evaluations, index.n_tied
-        result = yield from minimise_on_sphere(
-            index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
-        )
-        v = result.v
-        stages.append((yield from _describe(index, result, start, before, stages[-1] if stages else None)))
+        if stages and stages[-1].converged and (yield from index.widen(alpha)):
+            stage = replace(stages[-1], alpha=alpha, n_iter=0, n_evaluations=1, n_tied=index.n_tied - before[1])
+        else:
+            index.alpha = alpha
+            result = yield from minimise_on_sphere(
+                index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
+            )
+            v = result.v
+            stage = yield from _describe(index, result, start, before)
+        stages.append(stage)
         memories.append(memory.copy())
-        notify(stages[-1])
+        notify(stage)
     kept = _select(stages, settings)
     path = Path(tuple(stages), kept, memories[stages.index(kept)] if kept else memory)
     if finish and settings.polish and kept is not None:
@@ -119,7 +123,7 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Ask
     result = yield from minimise_on_sphere(
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
-    return replace((yield from _describe(index, result, stage.start, before, None)), polished=True)
+    return replace((yield from _describe(index, result, stage.start, before)), polished=True)
 
 
 def with_polished(path: Path, polished: Stage) -> Path:
@@ -127,18 +131,8 @@ def with_polished(path: Path, polished: Stage) -> Path:
     return replace(path, stages=(*path.stages, polished), kept=polished if polished.valid else path.kept)
 
 
-def _describe(
-    index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int], previous: Stage | None
-) -> Asking[Stage]:
-    """The stage that was reached; nothing is asked again if neither normal nor offset moved since the previous one."""
-    if (
-        previous is not None
-        and result.v is previous.normal
-        and abs(index.minima.b - previous.separation.b) <= 1e-9 * index.bandwidth
-    ):
-        separation = previous.separation
-    else:
-        separation = yield from index.describe()
+def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int]) -> Asking[Stage]:
+    separation = yield from index.describe()
     return Stage(
         start=start,
         n_rows=index.sample.n_rows,

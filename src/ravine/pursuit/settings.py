@@ -35,10 +35,10 @@ class PursuitSettings:
     """
 
     alpha_min: float = 0.01
-    alpha_max: float = 0.9
-    n_alpha: int = 20
-    max_iter: int = 5
-    select: Literal["last", "deepest"] = "last"
+    alpha_max: float = 1.2
+    n_alpha: int = 12
+    max_iter: int = 8
+    select: Literal["last", "deepest"] = "deepest"
     polish: bool = True
     polish_iter: int = 200
     tolerance: float = 1e-6
