@@ -35,7 +35,7 @@ $(BENCH_VENV)/.installed:
 	touch $@
 
 bench: $(INSTALLED) $(BENCH_VENV)/.installed
-	$(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python
 
 clean:
 	rm -rf $(VENV) $(BENCH_VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

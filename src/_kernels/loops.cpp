@@ -270,6 +270,23 @@ double along(Projections x, double h, double b, double log_sum, double reach) {
     return sum / h;
 }
 
+// out_j += sum_r k_r (x_rj - center_j) over kRows rows at once, so that `out` is read and written once for all of them.
+template <int kRows, class T>
+inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, const double *k, const double *center,
+                     double *out) {
+    const T *row[kRows];
+    for (int r = 0; r < kRows; ++r) row[r] = base + index[r] * rows.row_stride;
+    int64_t j = 0;
+    for (; j + kLanes <= rows.d; j += kLanes) {
+        const Lanes m = load(center + j);
+        Lanes sums = load(out + j);
+        for (int r = 0; r < kRows; ++r) sums += (load(row[r] + j) - m) * all(k[r]);
+        store(out + j, sums);
+    }
+    for (; j < rows.d; ++j)
+        for (int r = 0; r < kRows; ++r) out[j] += k[r] * (static_cast<double>(row[r][j]) - center[j]);
+}
+
 template <class T>
 void pull_back(Rows<T> rows, const double *center, Projections x, double h, double b, double log_sum, double reach,
                double *out) {
@@ -280,11 +297,10 @@ void pull_back(Rows<T> rows, const double *center, Projections x, double h, doub
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
         for (int64_t i = 0; i < near.count; ++i) near.k[i] *= -near.u[i] * inverse;
         if (rows.col_stride == 1) {
-            for (int64_t i = 0; i < near.count; ++i) {
-                const T *row = rows.data + (first + near.index[i]) * rows.row_stride;
-                const double k = near.k[i];
-                for (int64_t j = 0; j < rows.d; ++j) out[j] += k * (static_cast<double>(row[j]) - center[j]);
-            }
+            const T *base = rows.data + first * rows.row_stride;
+            int64_t i = 0;
+            for (; i + 4 <= near.count; i += 4) add_rows<4>(base, rows, near.index + i, near.k + i, center, out);
+            for (; i < near.count; ++i) add_rows<1>(base, rows, near.index + i, near.k + i, center, out);
         } else {
             for (int64_t j = 0; j < rows.d; ++j) {
                 const T *column = rows.data + first * rows.row_stride + j * rows.col_stride;

@@ -16,10 +16,10 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.pursuit import (
     BandwidthRule,
+    PrincipalAxes,
     PursuitSettings,
     Stage,
     choose_starts,
-    principal_axes,
     pursue,
     resolve_bandwidth,
     subsample_levels,
@@ -158,7 +158,7 @@ def find_hyperplane(
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(_rows_that_count(sample), subsample, rng)
         few = sample.take(levels[0]) if levels else sample
-        axes = principal_axes(few, moments)
+        axes = PrincipalAxes.of(moments)
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
         steps: list[PathStep] = []
@@ -209,4 +209,5 @@ def _oriented(X: NDArray[np.floating[Any]], weights: Array | None, best: PathSte
     balance = float(w[distance > 0].sum() - w[distance <= 0].sum())
     if balance > 0 or (balance == 0 and float(w @ distance**3) < 0):
         best = replace(best, hyperplane=best.hyperplane.reversed())
-    return Fit(best.hyperplane, best.hyperplane.side(X), tuple(steps), best, None)
+        distance = -distance  # to the bit what the reversed hyperplane measures
+    return Fit(best.hyperplane, (distance > 0.0).astype(np.intp), tuple(steps), best, None)

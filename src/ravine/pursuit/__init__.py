@@ -6,7 +6,7 @@ from ravine.pursuit.levels import subsample_levels
 from ravine.pursuit.path import Path, Stage
 from ravine.pursuit.pursue import Pursuit, pursue
 from ravine.pursuit.settings import PursuitSettings
-from ravine.pursuit.starts import PrincipalAxes, choose_starts, principal_axes, random_starts
+from ravine.pursuit.starts import PrincipalAxes, choose_starts, random_starts, unusual_starts
 
 __all__ = [
     "BandwidthRule",
@@ -17,9 +17,9 @@ __all__ = [
     "Stage",
     "choose_starts",
     "drive",
-    "principal_axes",
     "pursue",
     "random_starts",
     "resolve_bandwidth",
     "subsample_levels",
+    "unusual_starts",
 ]

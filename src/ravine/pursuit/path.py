@@ -84,10 +84,8 @@ class Path:
 Notify = Callable[[Stage], None]
 
 
-def follow(
-    index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify, *, finish: bool
-) -> Asking[Path]:
-    """Follow the path of alpha from v; with ``finish`` polish the stage that is kept."""
+def follow(index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> Asking[Path]:
+    """Follow the path of alpha from v, and polish the stage that is kept."""
     memory = Memory()
     stages: list[Stage] = []
     memories: list[Memory] = []
@@ -107,7 +105,7 @@ def follow(
         notify(stage)
     kept = _select(stages, settings)
     path = Path(tuple(stages), kept, memories[stages.index(kept)] if kept else memory)
-    if finish and settings.polish and kept is not None:
+    if settings.polish and kept is not None:
         polished = yield from polish(index, path, settings)
         notify(polished)
         path = with_polished(path, polished)

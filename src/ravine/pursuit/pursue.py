@@ -23,8 +23,10 @@ FINALISTS = 2
 # A start whose mode-to-valley ratio is lower than the best one's by more than this factor does not go on: several
 # standard errors of that ratio on a subsample.
 MUCH_SHALLOWER = 2.0
+# Relative decrease of φ that is left to the next level.
+ROUGH_TOLERANCE = 1e-4
 # Two normals closer than this (cosine) are one solution.
-SAME_DIRECTION = 0.999
+SAME_DIRECTION = 0.99
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,15 @@ def pursue(
         # Every level has the bandwidth of its own size: with that of all rows it would follow the noise of few.
         return ClusteringIndex(rows, moments, bandwidth(rows.total), settings.penalty, settings.alpha_min)
 
+    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if levels else settings
     first = sample.take(levels[0]) if levels else sample
-    paths = drive(
-        first, [follow(index(first), v, k, settings, notify, finish=not levels) for k, v in enumerate(starts)]
-    )
+    paths = drive(first, [follow(index(first), v, k, rough, notify) for k, v in enumerate(starts)])
     del first
     for rows in [*levels[1:], None] if levels else []:
         level = sample if rows is None else sample.take(rows)
         going_on = _finalists(paths)
-        polished = drive(level, [polish(index(level), paths[k], settings) for k in going_on])
+        accuracy = settings if rows is None else rough
+        polished = drive(level, [polish(index(level), paths[k], accuracy) for k in going_on])
         # Depth and density of fewer rows do not carry over: what fails on more rows, or does not go on, is dropped.
         paths = [replace(path, kept=None) for path in paths]
         for stage in polished:

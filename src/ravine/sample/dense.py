@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -116,23 +116,39 @@ class DenseSample:
 
     def _second_moments(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted means of z zᵀ and of z, for z = (x - center) / unit."""
-        d = self.n_features
-        step = max(64, MOMENT_BYTES // (8 * d))
-        second, first = np.zeros((d, d)), np.zeros(d)
-        buffer = np.empty((min(step, self.n_rows), d))
+        second, first = np.zeros((self.n_features, self.n_features)), np.zeros(self.n_features)
+        for z, w in self._centred_blocks(center, unit):
+            second += z.T @ z if w is None else z.T @ (z * w[:, None])
+            first += z.sum(axis=0) if w is None else w @ z
+        return second / self.total, first / self.total
+
+    def fourth_moments(self, whitening: Array) -> Array:
+        """Mean of |y|² y yᵀ over the rows y = whitening @ z: the scatter of invariant coordinate selection."""
+        fourth = np.zeros((len(whitening), len(whitening)))
+        for z, w in self._centred_blocks(self.origin, self.unit):
+            y = z @ whitening.T
+            lengths = np.einsum("ij,ij->i", y, y)
+            fourth += y.T @ (y * (lengths if w is None else lengths * w)[:, None])
+        return fourth / self.total
+
+    def skewness_signs(self, directions: Array) -> Array:
+        """1 or -1 for each direction (row): the sign of the third moment of the projections on it."""
+        third = np.zeros(len(directions))
+        for z, w in self._centred_blocks(self.origin, self.unit):
+            cubes = (z @ directions.T) ** 3
+            third += cubes.sum(axis=0) if w is None else w @ cubes
+        return np.where(third < 0.0, -1.0, 1.0)
+
+    def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
+        """Blocks of z = (x - center) / unit, in one buffer that is used again, with their weights."""
+        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+        buffer = np.empty((min(step, self.n_rows), self.n_features))
         for start in range(0, self.n_rows, step):
             rows = self.X[start : start + step]
             z = buffer[: len(rows)]
             np.subtract(rows, center, out=z)
             z *= 1.0 / unit
-            if self.weights is None:
-                second += z.T @ z
-                first += z.sum(axis=0)
-            else:
-                w = self.weights[start : start + step]
-                second += z.T @ (z * w[:, None])
-                first += w @ z
-        return second / self.total, first / self.total
+            yield z, self._weights_of(slice(start, start + step))
 
     # ------------------------------------------------------------------------------------------- protocol
 

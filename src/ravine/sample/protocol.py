@@ -124,6 +124,12 @@ class Sample(Protocol):
     def moments(self) -> Moments:
         """Total weight and covariance, in working units."""
 
+    def fourth_moments(self, whitening: Array) -> Array:
+        """Mean of |y|² y yᵀ over the rows y = whitening @ z."""
+
+    def skewness_signs(self, directions: Array) -> Array:
+        """1 or -1 for each direction (row): the sign of the third moment of the projections on it."""
+
     def track(self) -> Any:
         """Room for the projections of one start."""
 

@@ -1,0 +1,198 @@
+"""Speed and memory as ratios measured in one run: `make bench`.
+
+Every ratio compares two things timed in turn, several times, and takes the minimum of each, so that a busy machine
+disturbs it little. Everything runs on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+from simulate import gaussian_mixture
+from sklearn.cluster import KMeans
+
+from ravine import MinimumDensityHyperplane, _kernels, paper_settings
+
+HIPART = """
+import sys, time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+from HiPart.clustering import MDH
+X = np.load(sys.argv[1])
+start = time.perf_counter()
+MDH(max_clusters_number=2, random_state=0).fit_predict(X)
+print(time.perf_counter() - start)
+"""
+
+IMPORT = """
+import time
+{first}
+start = time.perf_counter()
+from ravine import MinimumDensityHyperplane
+print(time.perf_counter() - start)
+"""
+
+MEMORY = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+from ravine import MinimumDensityHyperplane
+from simulate import gaussian_mixture
+MinimumDensityHyperplane().fit(gaussian_mixture(500, 4)[0])
+rng = np.random.default_rng(0)
+X = np.empty(({n}, {d}), order={order!r})
+for start in range(0, len(X), 20_000):
+    block = gaussian_mixture(20_000, {d}, seed=1)[0]
+    X[start : start + 20_000] = block + 0.01 * rng.standard_normal(block.shape)
+del block
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
+open("/proc/self/clear_refs", "w").write("5")
+before = peak()
+MinimumDensityHyperplane(random_state=0).fit(X)
+print(peak() - before, X.nbytes)
+"""
+
+
+def timed(*functions: Callable[[], object], repeats: int) -> list[float]:
+    """Shortest time of each function, called in turn."""
+    best = [math.inf] * len(functions)
+    for _ in range(repeats):
+        for i, function in enumerate(functions):
+            start = time.perf_counter()
+            function()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+class Report:
+    """Prints a line for each measurement and remembers the misses."""
+
+    def __init__(self) -> None:
+        self.misses = 0
+
+    def __call__(self, what: str, value: float, bar: float, *, at_least: bool = False, note: str = "") -> None:
+        """One measurement against its bar."""
+        met = value >= bar if at_least else value <= bar
+        self.misses += not met
+        sign = ">=" if at_least else "<="
+        print(f"{'ok  ' if met else 'MISS'}  {what:<58} {value:>9.3g}  ({sign} {bar:g})  {note}", flush=True)
+
+
+def density_kernel(report: Report) -> None:
+    rng = np.random.default_rng(0)
+    n, k = 1_000_000, 512
+    p = np.concatenate([rng.normal(-3.0, 1.0, n // 2), rng.normal(3.0, 1.0, n // 2)])
+    rng.shuffle(p)
+    h = 0.9 * float(p.std()) * n**-0.2
+    lo = float(p.min()) - 8 * h
+    n_bins = 4 * math.ceil((float(p.max()) + 8 * h - lo) / h)
+    points = np.linspace(-5.0, 5.0, k)
+    hermite = np.array([4.0**-q / math.factorial(q) for q in range(8)]) / n
+
+    def fast() -> np.ndarray:
+        moments = np.zeros((n_bins + 2, 8))
+        _kernels.bin(p, None, 1.0, 0.0, None, lo, h / 4, moments)
+        return _kernels.evaluate(np.ascontiguousarray((moments[1:-1] * hermite).T), lo, h, points)[0]
+
+    def exact() -> np.ndarray:
+        return np.array([np.exp(-0.5 * ((b - p) / h) ** 2).mean() for b in points[::64]])
+
+    t_fast, t_sum, t_exact = timed(fast, p.sum, exact, repeats=7)
+    error = np.abs(fast()[::64] - exact()).max()
+    report("density, n=1e6, 512 points / p.sum()", t_fast / t_sum, 35, note=f"error {error:.1e} of the peak")
+    report("exact NumPy sum / density", 64 * t_exact / t_fast, 1000, at_least=True)
+
+
+def complete_fit(report: Report, n: int, d: int, bar: float) -> None:
+    X, y = gaussian_mixture(n, d, seed=1)
+    v = np.full(d, 1.0 / math.sqrt(d))
+    model = MinimumDensityHyperplane(random_state=0)
+    t_fit, t_product = timed(lambda: model.fit(X), lambda: X @ v, repeats=4)
+    agreement = max(np.mean(model.labels_ == (y == c)) for c in range(3))
+    agreement = max(agreement, max(np.mean(model.labels_ != (y == c)) for c in range(3)))
+    report(f"fit, n={n:.0e}, d={d} / X @ v", t_fit / t_product, bar, note=f"{t_fit:.2f} s, agreement {agreement:.4f}")
+
+
+def against_kmeans(report: Report) -> None:
+    X, _ = gaussian_mixture(1_000_000, 50, seed=1)
+    model = MinimumDensityHyperplane(random_state=0)
+    t_fit, t_once, t_ten = timed(
+        lambda: model.fit(X),
+        lambda: KMeans(2, n_init=1, random_state=0).fit(X),
+        lambda: KMeans(2, n_init=10, random_state=0).fit(X),
+        repeats=2,
+    )
+    report("fit, n=1e6, d=50 / KMeans(2, n_init=10)", t_fit / t_ten, 0.25, note=f"{t_fit:.2f} s")
+    print(f"      aim: fit / KMeans(2, n_init=1) = {t_fit / t_once:.2f} (below 1)")
+
+
+def growth_and_small_data(report: Report) -> None:
+    many, fewer = gaussian_mixture(1_000_000, 16, seed=1)[0], gaussian_mixture(100_000, 16, seed=1)[0]
+    model = MinimumDensityHyperplane(random_state=0)
+    t_many, t_fewer = timed(lambda: model.fit(many), lambda: model.fit(fewer), repeats=5)
+    report("fit, d=16: time(1e6) / time(1e5)", t_many / t_fewer, 12)
+    small = gaussian_mixture(1000, 16, seed=1)[0]
+    paper = MinimumDensityHyperplane(**paper_settings("clustering"))
+    t_paper, t_default = timed(lambda: paper.fit(small), lambda: model.fit(small), repeats=20)
+    report("fit, 1000 x 16, paper's settings, ms", 1e3 * t_paper, 20)
+    report("fit, 1000 x 16, defaults, ms", 1e3 * t_default, 60)
+    times = [float(_run(IMPORT.format(first="import sklearn.base"))) for _ in range(7)]
+    report("import beyond sklearn.base, s", min(times), 0.2)
+
+
+def against_hipart(report: Report, python: str) -> None:
+    X = gaussian_mixture(1000, 10, seed=1)[0]
+    path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"ravine-bench-{os.getpid()}.npy")
+    np.save(path, X)
+    try:
+        done = subprocess.run([python, "-c", HIPART, path], capture_output=True, text=True, timeout=600, check=False)
+    finally:
+        os.remove(path)
+    if done.returncode:
+        print(f"skip  HiPart is not there: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        return
+    (t_fit,) = timed(lambda: MinimumDensityHyperplane(random_state=0).fit(X), repeats=10)
+    report("HiPart MDH / fit, 1000 x 10", float(done.stdout.split()[-1]) / t_fit, 50, at_least=True)
+
+
+def memory(report: Report) -> None:
+    n, d = 1_000_000, 64
+    for order in "CF":
+        script = MEMORY.format(folder=os.path.dirname(os.path.abspath(__file__)), n=n, d=d, order=order)
+        beyond, size = map(int, _run(script).split())
+        allowed = size / 10 + 64 * n
+        report(f"peak memory beyond X, n=1e6, d=64, {order} order, MB", beyond / 1e6, allowed / 1e6)
+
+
+def _run(script: str) -> str:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hipart", default=sys.executable, help="a Python that has HiPart installed")
+    arguments = parser.parse_args()
+    if os.environ.get("OMP_NUM_THREADS") != "1":
+        sys.exit("Set OMP_NUM_THREADS=1 (as `make bench` does): the ratios are for one thread.")
+    report = Report()
+    print(f"instruction set: {_kernels.instruction_set()}; one thread\n")
+    density_kernel(report)
+    complete_fit(report, 1_000_000, 64, 40)
+    complete_fit(report, 1_000_000, 16, 80)
+    against_kmeans(report)
+    growth_and_small_data(report)
+    against_hipart(report, arguments.hipart)
+    memory(report)
+    print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")
+
+
+if __name__ == "__main__":
+    main()
