@@ -15,10 +15,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from simulate import gaussian_mixture
 from sklearn.cluster import KMeans
 
 from ravine import MinimumDensityHyperplane, _kernels, paper_settings
+from simulate import gaussian_mixture
 
 HIPART = """
 import sys, time, warnings

@@ -151,5 +151,8 @@ def _select(stages: list[Stage], settings: PursuitSettings) -> Stage | None:
     valid = [s for s in stages if s.valid]
     if not valid:
         return None
-    # "the last hyperplane that corresponds to a minimiser of the projected density" (section on parameter settings)
-    return valid[-1] if settings.select == "last" else max(valid, key=lambda s: s.log_depth)
+    if settings.select == "last":
+        # "the last hyperplane that corresponds to a minimiser of the projected density" (on parameter settings)
+        return valid[-1]
+    # At an end of F(v) the hyperplane lies on the slope of a valley, not at its bottom: only if there is nothing else.
+    return max([s for s in valid if s.interior] or valid, key=lambda s: s.log_depth)
