@@ -98,14 +98,18 @@ class Frame:
     basis: Array | None
 
     @classmethod
-    def of(cls, full: DenseSample) -> Frame:
+    def of(cls, X: NDArray[np.floating[Any]], weights: Array | None, pool: ThreadPoolExecutor | None) -> Frame:
         """The rows themselves, or their coordinates in the row space if they are fewer than the columns."""
-        if full.n_rows >= full.n_features:
-            return cls(full, full.origin, full.unit, None)
-        space = RowSpace(full)
-        inner = space.sample
-        origin = full.origin + full.unit * (space.basis @ inner.origin)
-        return cls(inner, origin, full.unit * inner.unit, space.basis)
+        if len(X) >= X.shape[1]:
+            sample = DenseSample(X, weights, pool=pool)
+            return cls(sample, sample.origin, sample.unit, None)
+        space = RowSpace(X, weights, pool=pool)
+        return cls(space.sample, space.origin, space.unit, space.basis)
+
+    def all_rows_equal(self) -> bool:
+        """Whether the rows differ by no more than the rounding of their magnitude."""
+        spread = math.sqrt(max(float(np.trace(self.sample.moments().covariance)), 0.0)) * self.unit
+        return bool(spread <= ROUNDING * np.max(np.abs(self.origin), initial=0.0))
 
     def inward(self, directions: Array) -> Array:
         """Unit vectors in the frame for directions (rows) in the space of X."""
@@ -151,10 +155,9 @@ def find_hyperplane(
 ) -> Fit:
     """Find the minimum density hyperplane of the rows of X; the arguments have been validated."""
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        full = DenseSample(X, weights, pool=pool)
-        if _all_equal(full):
+        frame = Frame.of(X, weights, pool)
+        if frame.all_rows_equal():
             return _no_split(X, "all rows are equal", ())
-        frame = Frame.of(full)
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(_rows_that_count(sample), subsample, rng)
         few = sample.take(levels[0]) if levels else sample
@@ -183,11 +186,6 @@ def find_hyperplane(
             X, f"{starts_tried} reached a hyperplane that separates two modes of the projected density", steps
         )
     return _oriented(X, weights, frame.step(pursuit.best), steps)
-
-
-def _all_equal(sample: DenseSample) -> bool:
-    spread = math.sqrt(max(float(np.trace(sample.moments().covariance)), 0.0)) * sample.unit
-    return bool(spread <= ROUNDING * np.max(np.abs(sample.origin), initial=0.0))
 
 
 def _rows_that_count(sample: DenseSample) -> int | NDArray[np.intp]:

@@ -25,7 +25,7 @@ from ravine.sample.protocol import (
     Turn,
 )
 
-__all__ = ["DenseSample", "Track", "project"]
+__all__ = ["DenseSample", "Track", "power_of_two", "project"]
 
 # Sums run over blocks of rows whose size does not depend on the number of threads, so neither does their result.
 BLOCK_ROWS = 1 << 17
@@ -99,20 +99,20 @@ class DenseSample:
         spread = np.diagonal(covariance) - shift**2
         if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
             largest = max(float(np.max(np.abs(self.X[b] - center))) for b in self._blocks)
-            unit = _power_of_two(largest)
+            unit = power_of_two(largest)
             _, shift = self._second_moments(center, unit)
             center = center + shift * unit
             covariance, shift = self._second_moments(center, unit)
         self.origin = center + shift * unit
         covariance = covariance - np.outer(shift, shift)
-        rescale = _power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0)))
+        rescale = power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0)))
         self.unit = unit * rescale
         self._moments = Moments(self.total, covariance / rescale**2)
 
     def _provisional_units(self) -> tuple[Array, float]:
         rows = self.X[:: max(1, self.n_rows // 1024)].astype(np.float64)
         center = rows[0] + np.mean(rows - rows[0], axis=0)
-        return center, _power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
+        return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
     def _second_moments(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted means of z zᵀ and of z, for z = (x - center) / unit."""
@@ -273,7 +273,7 @@ def _total(parts: Iterable[Array]) -> Array:
     return total
 
 
-def _power_of_two(x: float) -> float:
+def power_of_two(x: float) -> float:
     """The largest power of two that is at most x; 1 for 0 and what is not a usable scale."""
     if not math.isfinite(x) or x <= 0.0:
         return 1.0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.sample.dense import DenseSample
+from ravine.sample.dense import DenseSample, power_of_two
 
 __all__ = ["RowSpace"]
 
@@ -14,6 +18,13 @@ class RowSpace:
     """Coordinates of the rows in an orthonormal basis of the space they span about their mean.
 
     A normal outside that space only scales the projections' spread down, so the minimum density hyperplane lies in it.
+    No matrix of d x d is formed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32 or float64
+    weights : ndarray of shape (n,), float64, optional
+    pool : ThreadPoolExecutor, optional
 
     Attributes
     ----------
@@ -21,10 +32,25 @@ class RowSpace:
         The coordinates: one column for each dimension of the row space.
     basis : ndarray of shape (d, r)
         Orthonormal columns; a normal ``w`` there is ``basis @ w`` here.
+    origin : ndarray of shape (d,)
+        The origin of the sample's working units, in the units of X.
+    unit : float
+        The unit of the sample's working units, in the units of X.
     """
 
-    def __init__(self, full: DenseSample) -> None:
-        rows = (full.X.astype(np.float64) - full.origin) / full.unit
+    def __init__(
+        self,
+        X: NDArray[np.floating[Any]],
+        weights: Array | None = None,
+        *,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        first = X[0].astype(np.float64)
+        rows = X - first
+        mean = np.average(rows, axis=0, weights=weights)
+        rows -= mean
+        unit = power_of_two(float(np.max(np.abs(rows))))
+        rows /= unit
         values, vectors = np.linalg.eigh(rows @ rows.T)
         kept = values > values[-1] * len(values) * np.finfo(float).eps
         kept[-1] = True  # at least one direction, so that equal rows still have coordinates
@@ -32,4 +58,6 @@ class RowSpace:
         directions = vectors[:, kept][:, ::-1]
         # Once more through the QR decomposition: the Gram matrix squares the condition number.
         self.basis: Array = np.linalg.qr(rows.T @ (directions / lengths))[0]
-        self.sample = DenseSample(rows @ self.basis, full.weights)
+        self.sample = DenseSample(rows @ self.basis, weights, pool=pool)
+        self.origin: Array = first + mean + unit * (self.basis @ self.sample.origin)
+        self.unit: float = unit * self.sample.unit
