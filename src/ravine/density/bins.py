@@ -18,7 +18,7 @@ from ravine.density.penalty import BalancePenalty, Minima
 __all__ = ["MAX_BINS", "BinnedDensity", "Window"]
 
 # More bins than this cost more than the exact sums; they also bound the rounding error of a row's place in its bin.
-MAX_BINS = 1 << 16
+MAX_BINS = 1 << 13
 # Rows further than this (in h) from every point of interest count only in n: exp(-8²/2) = 1.3e-14.
 MARGIN = 8.0
 # Of the kernel's peak: what "the global minimum" is certified to.

@@ -181,10 +181,8 @@ def find_hyperplane(
             notify=notify,
         )
     if pursuit.best is None:
-        starts_tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "the only start did not"
-        return _no_split(
-            X, f"{starts_tried} reached a hyperplane that separates two modes of the projected density", steps
-        )
+        tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
+        return _no_split(X, f"{tried} reached a hyperplane that separates two modes of the projected density", steps)
     return _oriented(X, weights, frame.step(pursuit.best), steps)
 
 
@@ -205,7 +203,7 @@ def _oriented(X: NDArray[np.floating[Any]], weights: Array | None, best: PathSte
     distance = best.hyperplane.distance(X)
     w = np.ones(len(X)) if weights is None else weights
     balance = float(w[distance > 0].sum() - w[distance <= 0].sum())
-    if balance > 0 or (balance == 0 and float(w @ distance**3) < 0):
+    if balance > 0 or (balance == 0 and float(w @ (distance / np.max(np.abs(distance))) ** 3) < 0):
         best = replace(best, hyperplane=best.hyperplane.reversed())
         distance = -distance  # to the bit what the reversed hyperplane measures
     return Fit(best.hyperplane, (distance > 0.0).astype(np.intp), tuple(steps), best, None)

@@ -29,7 +29,9 @@ __all__ = ["ClusteringIndex", "Separation"]
 
 # Rows beyond the reach of a sum together change it by less than this fraction.
 NEGLIGIBLE = 1e-10
-# A valley that bins cannot resolve reaches at most this far (in h) beyond the nodes that show it.
+# A valley less deep than this, relative to its modes, is rounding.
+SHALLOWEST = 1e-6
+# A first guess of how far (in h) the next row is where exact sums are needed.
 VALLEY_MARGIN = 8.0
 
 
@@ -54,8 +56,8 @@ class Separation:
 
     @property
     def valid(self) -> bool:
-        """Whether two modes of the projected density are separated."""
-        return self.log_depth > 0.0
+        """Whether two modes of the projected density are separated, by more than the rounding of the sums."""
+        return self.log_depth > SHALLOWEST
 
 
 class ClusteringIndex:
@@ -189,7 +191,7 @@ class ClusteringIndex:
         window = Window.around(-outer, outer, h)
         self.n_evaluations += 1
         if window is None:
-            minima = yield from self._minimise_exactly(t, -half, half, half)
+            minima = yield from self._minimise_exactly(t, -half, half)
         else:
             *_, moments = yield [*self._flush(), Bin(self._track, t, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample_total)
@@ -199,14 +201,20 @@ class ClusteringIndex:
                 low = nodes[density.evaluate(nodes)[0] < 10.0 * DEEP]
                 step = h / 4.0
                 a, c = max(-half, low[0] - step), min(half, low[-1] + step)
-                minima = yield from self._minimise_exactly(t, a, c, 0.5 * (c - a) + VALLEY_MARGIN * h)
+                minima = yield from self._minimise_exactly(t, a, c)
         self.n_tied += len(minima.ties) > 1
         return minima
 
-    def _minimise_exactly(self, t: float, a: float, c: float, nearest: float) -> Asking[Minima]:
-        reach = relevant_distance(nearest / self.bandwidth, self.sample_total) * self.bandwidth
-        *_, (projections, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
-        return SortedDensity(projections, weights, self.bandwidth, self.sample_total).minimise(a, c, self.penalty)
+    def _minimise_exactly(self, t: float, a: float, c: float) -> Asking[Minima]:
+        """The same by exact sums over [a, c], from the rows that matter there."""
+        h, n = self.bandwidth, self.sample_total
+        reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
+        while True:
+            *_, (rows, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
+            needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
+            if reach >= needed:
+                return SortedDensity(rows, weights, h, n).minimise(a, c, self.penalty)
+            reach = needed
 
     # ------------------------------------------------------------------------------------------- description
 
@@ -237,3 +245,9 @@ class ClusteringIndex:
         *_, (projections, weights) = yield [Gather(self._track, 0.0, -math.inf, math.inf)]
         exact = SortedDensity(projections, weights, h, self.sample_total)
         return relative_log_depth(exact.log_evaluate, exact.nodes(projections[0] - h, projections[-1] + h), h, b)
+
+
+def _farthest(rows: Array, a: float, c: float) -> float:
+    """How far a point of [a, c] can be from the next of the sorted rows."""
+    gaps = np.diff(rows)[(rows[1:] > a) & (rows[:-1] < c)]
+    return float(max(np.abs(rows - a).min(), np.abs(rows - c).min(), 0.5 * gaps.max(initial=0.0)))

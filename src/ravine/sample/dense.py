@@ -31,6 +31,8 @@ __all__ = ["DenseSample", "Track", "power_of_two", "project"]
 BLOCK_ROWS = 1 << 17
 # Rows centred and converted at a time for the covariance: a copy of this size, not of X.
 MOMENT_BYTES = 1 << 22
+# Its inverse must be finite.
+SMALLEST_UNIT = 2.0**-1000
 # Below this many rows a question is cheaper than handing it to a thread.
 ROWS_WORTH_A_THREAD = 20_000
 
@@ -105,7 +107,7 @@ class DenseSample:
             covariance, shift = self._second_moments(center, unit)
         self.origin = center + shift * unit
         covariance = covariance - np.outer(shift, shift)
-        rescale = power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0)))
+        rescale = max(power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0))), SMALLEST_UNIT / unit)
         self.unit = unit * rescale
         self._moments = Moments(self.total, covariance / rescale**2)
 
@@ -277,4 +279,4 @@ def power_of_two(x: float) -> float:
     """The largest power of two that is at most x; 1 for 0 and what is not a usable scale."""
     if not math.isfinite(x) or x <= 0.0:
         return 1.0
-    return math.ldexp(1.0, min(max(math.frexp(x)[1] - 1, -1000), 1000))
+    return max(math.ldexp(1.0, math.frexp(x)[1] - 1), SMALLEST_UNIT)
