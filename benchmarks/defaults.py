@@ -42,7 +42,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "6 random": {"init": "random", "n_init": 6},
     "9 starts": {"n_init": 9},
     "alpha_max .9": {"alpha_max": 0.9},
-    "alpha_max 1.5": {"alpha_max": 1.5},
+    "alpha_max 1.2": {"alpha_max": 1.2},
     "alpha_max 2": {"alpha_max": 2.0},
     "last": {"select": "last"},
     "20 alphas x 5": {"n_alpha": 20, "max_iter": 5},

@@ -60,7 +60,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         of small variance. An array: its rows.
     n_init : int, default=6
         Number of starts. Ignored if ``init`` is an array.
-    alpha_min, alpha_max : float, default=0.01, 1.2
+    alpha_min, alpha_max : float, default=0.01, 1.5
         The offset is kept within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
         ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.
     n_alpha : int, default=12
@@ -153,7 +153,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         init: str | ArrayLike = "auto",
         n_init: int = 6,
         alpha_min: float = 0.01,
-        alpha_max: float = 1.2,
+        alpha_max: float = 1.5,
         n_alpha: int = 12,
         max_iter: int = 8,
         select: str = "deepest",

@@ -35,7 +35,7 @@ class PursuitSettings:
     """
 
     alpha_min: float = 0.01
-    alpha_max: float = 1.2
+    alpha_max: float = 1.5
     n_alpha: int = 12
     max_iter: int = 8
     select: Literal["last", "deepest"] = "deepest"
