@@ -107,8 +107,8 @@ void bin(Projections x, double lo, double width, int64_t n_bins, double *moments
         const double *z = combined(x, first, count, buffer);
         for (int64_t i = 0; i < count; ++i) {
             double t = (z[i] - lo) * inverse + 1.0;
-            t = t < 0.5 ? 0.5 : t;
-            t = t > top ? top : t;
+            t = t > 0.5 ? t : 0.5;  // in this form NaN, too, ends in the first bin, which is never read
+            t = t < top ? t : top;
             const int32_t j = static_cast<int32_t>(t);
             index[i] = j;
             place[i] = t - j - 0.5;
@@ -152,7 +152,8 @@ void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, d
 
 inline double square(double x) { return x * x; }
 
-// Rows that matter for a sum near b to 1e-16 of it: (p - b)^2 <= d_min^2 + 2 h^2 ln(1e16 n).
+// Rows that matter for a sum near b to 1e-16 of it: (p - b)^2 <= d_min^2 + 2 h^2 ln(1e16 n), n the weight of all rows in
+// units of the nearest one's.
 inline double relevant_distance(double nearest, double n) {
     return std::sqrt(square(nearest) + 2.0 * (36.841361487904734 + std::log(n < 1.0 ? 1.0 : n)));
 }
@@ -172,11 +173,20 @@ inline int64_t first_at_least(const double *p, int64_t n, double b) {
 }
 
 LogDensity evaluate_sorted(const double *p, const double *w, int64_t n, double total, double h, double b) {
-    const int64_t right = first_at_least(p, n, b);
-    double nearest = INFINITY;
-    if (right < n) nearest = (p[right] - b) / h;
-    if (right > 0 && (b - p[right - 1]) / h < nearest) nearest = (b - p[right - 1]) / h;
-    const double reach = relevant_distance(nearest, static_cast<double>(n));
+    int64_t right = first_at_least(p, n, b), left = right - 1;
+    while (w && right < n && !(w[right] > 0.0)) ++right;
+    while (w && left >= 0 && !(w[left] > 0.0)) --left;
+    double nearest = INFINITY, weight = 1.0;
+    if (right < n) {
+        nearest = (p[right] - b) / h;
+        weight = w ? w[right] : 1.0;
+    }
+    if (left >= 0 && (b - p[left]) / h < nearest) {
+        nearest = (b - p[left]) / h;
+        weight = w ? w[left] : 1.0;
+    }
+    if (!(nearest < INFINITY)) return {-INFINITY, 0.0, 0.0};
+    const double reach = relevant_distance(nearest, total / weight);
     const int64_t first = first_at_least(p, n, b - reach * h), last = first_at_least(p, n, b + reach * h);
     const double half_nearest = 0.5 * square(nearest);
     double sum = 0.0, sum1 = 0.0, sum2 = 0.0;
@@ -250,7 +260,10 @@ inline void find_near(const Projections &x, int64_t first, int64_t count, double
         near.u[found] = u;
         found += std::fabs(u) <= limit;
     }
-    for (int64_t i = 0; i < found; ++i) near.k[i] = -0.5 * square(near.u[i]) - log_sum;
+    for (int64_t i = 0; i < found; ++i) {
+        const double exponent = -0.5 * square(near.u[i]) - log_sum;
+        near.k[i] = exponent < 700.0 ? exponent : 700.0;  // more only for rows of no weight in a deep valley
+    }
     exp_all(near.k, found);
     if (x.w)
         for (int64_t i = 0; i < found; ++i) near.k[i] *= x.w[first + near.index[i]];

@@ -74,9 +74,11 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
     using detail::Cell;
     using detail::Node;
     Minimum result{{}, true, 0};
+    std::vector<Node> nodes;  // all that were evaluated in [a, c]
     auto node = [&](double x) {
         ++result.evaluations;
-        return Node{x, evaluate(a + x * h)};
+        nodes.push_back({x, evaluate(a + x * h)});
+        return nodes.back();
     };
     const double length = std::max(0.0, (c - a) / h);
     const auto n_cells = static_cast<int64_t>(std::min(std::max(std::ceil(length / spacing), 1.0), 65536.0));
@@ -127,21 +129,19 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
     search_strip(lower, -1.0);
     search_strip(upper, +1.0);
 
-    auto tolerance = [&] { return std::max(tolerance_relative, tolerance_of_peak * std::exp(-std::max(best, -700.0))); };
+    auto tolerance = [&] {
+        const double rounding = 1e-14 * std::fabs(best);  // of a logarithm, in the deepest valleys
+        return std::max({rounding, tolerance_relative, std::log1p(tolerance_of_peak * std::exp(-std::max(best, -700.0)))});
+    };
     std::priority_queue<Cell> queue(std::less<Cell>(), std::move(cells));
-    std::vector<Cell> settled;  // cells that may hold a minimiser but need no further splitting
     while (!queue.empty() && queue.top().bound < best + tolerance()) {
         const Cell cell = queue.top();
         queue.pop();
         const double width = cell.right.x - cell.left.x, value = std::min(cell.left.f.log_value, cell.right.f.log_value);
-        if (width < 1e-9 || value - cell.bound < 0.5 * tolerance()) {
-            settled.push_back(cell);
-            continue;
-        }
+        if (width < 1e-9 || value - cell.bound < 0.5 * tolerance()) continue;  // settled
         if (result.evaluations >= budget) {
             result.certified = false;
-            settled.push_back(cell);
-            continue;
+            break;
         }
         const Node middle = node(cell.split);
         best = std::min(best, middle.f.log_value);
@@ -149,8 +149,11 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         queue.push(detail::make_cell(middle, cell.right));
     }
 
-    // Each settled cell whose slope changes sign holds a local minimum: safeguarded Newton to full accuracy.
-    for (const Cell &cell : settled) {
+    // Each cell that may be low enough and whose slope changes sign holds a local minimum: safeguarded Newton.
+    std::sort(nodes.begin(), nodes.end(), [](const Node &l, const Node &r) { return l.x < r.x; });
+    const std::vector<Node> known = nodes;
+    for (size_t i = 1; i < known.size(); ++i) {
+        const Cell cell = detail::make_cell(known[i - 1], known[i]);
         if (cell.bound > best + tolerance() || cell.left.f.slope > 0.0 || cell.right.f.slope <= 0.0) continue;
         double left = cell.left.x, right = cell.right.x;
         Node at = cell.left.f.log_value <= cell.right.f.log_value ? cell.left : cell.right;
@@ -165,11 +168,12 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         found.push_back({a + at.x * h, at.f.log_value, at.f, 0.0});
         best = std::min(best, at.f.log_value);
     }
-    // The minimum may sit exactly at an end whose slope points inwards (a flat or decreasing end is in the strips).
-    if (found.empty()) {
-        const Node &end = lower.f.log_value <= upper.f.log_value ? lower : upper;
-        found.push_back({a + end.x * h, end.f.log_value, end.f, 0.0});
-    }
+    // The minimum may also sit at an end of [a, c] whose slope is exactly zero, as it is where bins see no row.
+    const Node &lowest = *std::min_element(
+        known.begin(), known.end(), [](const Node &l, const Node &r) { return l.f.log_value < r.f.log_value; });
+    if (std::none_of(found.begin(), found.end(),
+                     [&](const Minimiser &m) { return m.log_index <= lowest.f.log_value + tolerance(); }))
+        found.push_back({a + lowest.x * h, lowest.f.log_value, lowest.f, 0.0});
 
     std::sort(found.begin(), found.end(), [](const Minimiser &l, const Minimiser &r) { return l.log_index < r.log_index; });
     for (const Minimiser &m : found) {

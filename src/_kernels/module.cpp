@@ -48,8 +48,9 @@ template <class T>
 static ravine::Rows<T> rows_of(const AnyMatrix<T> &x) {
     const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
     int64_t row = x.stride(0), column = x.stride(1);
-    if (d == 1) column = 1;
+    if (d <= 1) column = 1;
     if (n == 1 && column != 1) row = 1;
+    if (n == 0) return {x.data(), 0, d, d, 1};
     require(row == 1 || column == 1, "X must have adjacent elements along its rows or its columns");
     return {x.data(), n, d, row, column};
 }

@@ -1,6 +1,6 @@
 """One-dimensional Gaussian sums, their minima and modes. Knows nothing of vectors."""
 
-from ravine.density.bins import BinnedDensity, Window
+from ravine.density.bins import MARGIN, BinnedDensity, Window
 from ravine.density.exact import SortedDensity, relevant_distance
 from ravine.density.extrema import find_extrema, relative_log_depth
 from ravine.density.penalty import BalancePenalty, Minima
@@ -8,6 +8,7 @@ from ravine.density.projected import DEEP, ProjectedDensity
 
 __all__ = [
     "DEEP",
+    "MARGIN",
     "BalancePenalty",
     "BinnedDensity",
     "Minima",

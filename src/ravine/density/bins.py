@@ -15,7 +15,7 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 
-__all__ = ["MAX_BINS", "BinnedDensity", "Window"]
+__all__ = ["MARGIN", "MAX_BINS", "BinnedDensity", "Window"]
 
 # More bins than this cost more than the exact sums; they also bound the rounding error of a row's place in its bin.
 MAX_BINS = 1 << 13

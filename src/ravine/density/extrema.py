@@ -45,16 +45,16 @@ def _changes(
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.intp]]:
     """Nodes, whether the density rises at each, and the cells where that changes.
 
-    A cell whose slope has the same sign at both ends may still dip across zero and back; it does so only if the cubic
-    through the end slopes and curvatures does, so such cells are halved until they are settled.
+    Between two nodes the slope may cross zero more often than its signs at the ends tell. It does so only if the cubic
+    through the end slopes and curvatures does, and that only if its Bernstein coefficients change sign more than once;
+    such cells are halved until they are settled.
     """
     for _ in range(20):
         _, slope, curvature = evaluate(nodes)
         w = np.diff(nodes) / bandwidth
-        # Bernstein coefficients of the cubic Hermite interpolant of the slope: of one sign, so is the interpolant.
-        sign = np.where(slope[:-1] * slope[1:] > 0, np.sign(slope[:-1]), 0.0)
-        inner = np.minimum(sign * (slope[:-1] + curvature[:-1] * w / 3.0), sign * (slope[1:] - curvature[1:] * w / 3.0))
-        doubtful = (inner < 0) & (w > 1e-5)
+        inner = slope[:-1] + curvature[:-1] * w / 3.0, slope[1:] - curvature[1:] * w / 3.0
+        signs = np.sign([slope[:-1], *inner, slope[1:]])
+        doubtful = (np.count_nonzero(signs[1:] != signs[:-1], axis=0) > 1) & (w > 1e-5)
         if not doubtful.any():
             break
         nodes = np.sort(np.concatenate([nodes, 0.5 * (nodes[:-1] + nodes[1:])[doubtful]]))

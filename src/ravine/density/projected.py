@@ -73,7 +73,7 @@ class ProjectedDensity:
     # ------------------------------------------------------------------------------------------- values
 
     def __call__(self, b: ArrayLike) -> Array:
-        """Density at ``b``; exact to 3.5e-10 of one kernel's peak, and to 1e-14 of itself below 1e-6 of it."""
+        """Density at ``b``: exact to 3.5e-10 of one kernel's peak and, below 1e-6 of it, to 1e-12 of itself."""
         points, shape = _points(b)
         if self._bins is None:
             return np.reshape(self.peak * np.exp(self._exact.log_evaluate(points)[0]), shape)
@@ -92,10 +92,14 @@ class ProjectedDensity:
         """First and second derivative of the density at ``b``."""
         points, shape = _points(b)
         if self._bins is not None:
-            _, slope, curvature = self._bins.evaluate(points)
+            value, slope, curvature = self._bins.evaluate(points)
+            deep = value < DEEP
         else:
-            log_value, s, k = self._exact.log_evaluate(points)
-            slope, curvature = np.exp(log_value) * s, np.exp(log_value) * (k + s * s)
+            slope, curvature = np.empty_like(points), np.empty_like(points)
+            deep = np.ones(len(points), dtype=bool)
+        if deep.any():
+            log_value, s, k = self._exact.log_evaluate(points[deep])
+            slope[deep], curvature[deep] = np.exp(log_value) * s, np.exp(log_value) * (k + s * s)
         h = self.bandwidth
         return (self.peak / h * slope).reshape(shape), (self.peak / h**2 * curvature).reshape(shape)
 
@@ -122,8 +126,8 @@ class ProjectedDensity:
         The result is certified: no b is lower by more than 1e-9 of the kernel's peak, or, in valleys deeper than 1e-6
         of it, by more than 1e-10 of the minimum itself. Ties within that tolerance are listed in ``ties``.
         """
-        if not lo <= hi:
-            raise ValueError(f"lo must not exceed hi, got [{lo!r}, {hi!r}].")
+        if not (math.isfinite(lo) and math.isfinite(hi) and lo <= hi):
+            raise ValueError(f"lo and hi must be finite and lo at most hi, got [{lo!r}, {hi!r}].")
         penalty = BalancePenalty() if penalty is None else penalty
         if self._bins is not None:
             minima = self._bins.minimise(lo, hi, penalty)

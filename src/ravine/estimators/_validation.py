@@ -16,6 +16,9 @@ from ravine._typing import Array
 
 __all__ = ["check_choice", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
 
+# Differences of larger values overflow.
+LARGEST = 1e307
+
 
 def check_number(
     name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
@@ -95,15 +98,17 @@ def _text_columns(X: Any) -> list[str]:
 
 def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
     with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(rows.sum(dtype=np.float64)):
+        if abs(rows.sum(dtype=np.float64)) < LARGEST:
             return
     for start in range(0, len(rows), 1 << 16):
-        bad = ~np.isfinite(rows[start : start + (1 << 16)])
+        bad = ~(np.abs(rows[start : start + (1 << 16)]) < LARGEST)
         if bad.any():
             row, column = np.argwhere(bad)[0]
             value = rows[start + row, column]
             names = getattr(estimator, "feature_names_in_", None)
             where = f"column {column}" if names is None else f"column {str(names[column])!r}"
+            if np.isfinite(value):
+                raise ValueError(f"X has the value {value:g} in {where} (row {start + row}): rescale that column.")
             kind = "NaN" if np.isnan(value) else "infinity"
             raise ValueError(
                 f"Input X contains {kind} in {where} (row {start + row}). "

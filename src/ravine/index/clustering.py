@@ -14,6 +14,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.density import (
     DEEP,
+    MARGIN,
     BalancePenalty,
     BinnedDensity,
     Minima,
@@ -207,13 +208,13 @@ class ClusteringIndex:
 
     def _minimise_exactly(self, t: float, a: float, c: float) -> Asking[Minima]:
         """The same by exact sums over [a, c], from the rows that matter there."""
-        h, n = self.bandwidth, self.sample_total
+        h, n = self.bandwidth, self.sample_total / self.sample.lightest
         reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
         while True:
             *_, (rows, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
             needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
             if reach >= needed:
-                return SortedDensity(rows, weights, h, n).minimise(a, c, self.penalty)
+                return SortedDensity(rows, weights, h, self.sample_total).minimise(a, c, self.penalty)
             reach = needed
 
     # ------------------------------------------------------------------------------------------- description
@@ -236,9 +237,10 @@ class ClusteringIndex:
                 break
             *_, moments = yield [Bin(self._track, 0.0, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample_total)
-            nodes = np.linspace(-half, half, math.ceil(8.0 * half / h) + 1)
-            log_depth = relative_log_depth(density.log_evaluate, nodes, h, b)
             everything_seen = density.mass >= 1.0 - 1e-12
+            shown = half + (MARGIN * h if everything_seen else 0.0)
+            nodes = np.linspace(-shown, shown, math.ceil(8.0 * shown / h) + 1)
+            log_depth = relative_log_depth(density.log_evaluate, nodes, h, b)
             if everything_seen or log_depth > -math.inf:
                 return log_depth
             half *= 4.0

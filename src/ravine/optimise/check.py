@@ -73,8 +73,11 @@ def check_gradient(
     at /= np.linalg.norm(at)
     rng = np.random.default_rng(random_state)
     g = np.asarray(gradient(at), dtype=np.float64)
-    scale = float(np.linalg.norm(g - (g @ at) * at)) or 1.0
     steps = 10.0 ** np.arange(-1.0, -8.0, -0.5)
+    if len(at) == 1:  # a sphere of two points has no direction to move in
+        return GradientCheck(0.0, steps, np.zeros_like(steps))
+    # At a stationary point the error is relative to what rounding leaves of a difference of values.
+    scale = max(float(np.linalg.norm(g - (g @ at) * at)), 1e-6 * abs(float(function(at)))) or 1.0
     errors = np.empty((n_directions, len(steps)))
     for k in range(n_directions):
         u = rng.standard_normal(len(at))

@@ -72,10 +72,11 @@ class DenseSample:
         origin: Array | None = None,
         unit: float | None = None,
     ) -> None:
-        self.X = X if 1 in (s // X.itemsize for s in X.strides) else np.ascontiguousarray(X)
+        self.X = X if X.itemsize in X.strides else np.ascontiguousarray(X)
         self.weights = weights
         self.n_rows, self.n_features = X.shape
         self.total = float(self.n_rows) if weights is None else float(weights.sum())
+        self.lightest = 1.0 if weights is None else float(weights[weights > 0].min())
         self._pool = pool if self.n_rows >= ROWS_WORTH_A_THREAD else None
         self._blocks = [slice(i, min(i + BLOCK_ROWS, self.n_rows)) for i in range(0, self.n_rows, BLOCK_ROWS)]
         self._moments: Moments | None = None
@@ -256,7 +257,7 @@ _REPLIES: dict[type, Callable[..., Any]] = {
 
 def project(X: NDArray[np.floating[Any]], center: Array, direction: Array) -> Array:
     """``(X - center) @ direction`` in double precision, without a copy of X."""
-    if 1 not in (s // X.itemsize for s in X.strides):
+    if X.itemsize not in X.strides:
         X = np.ascontiguousarray(X)
     out = np.empty(len(X))
     _kernels.project(X, center, np.ascontiguousarray(direction)[None], [out])

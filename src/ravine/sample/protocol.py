@@ -117,7 +117,8 @@ class Sample(Protocol):
 
     n_rows: int
     n_features: int
-    total: float
+    total: float  # weight of all rows
+    lightest: float  # smallest positive weight
     origin: Array
     unit: float
 
