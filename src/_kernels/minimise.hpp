@@ -138,7 +138,7 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         const Cell cell = queue.top();
         queue.pop();
         const double width = cell.right.x - cell.left.x, value = std::min(cell.left.f.log_value, cell.right.f.log_value);
-        if (width < 1e-9 || value - cell.bound < 0.5 * tolerance()) continue;  // settled
+        if (width < 1e-9 + 1e-15 * length || value - cell.bound < 0.5 * tolerance()) continue;  // settled
         if (result.evaluations >= budget) {
             result.certified = false;
             break;

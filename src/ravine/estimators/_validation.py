@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from ravine._typing import Array
 
-__all__ = ["check_choice", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
+__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
 
 # Differences of larger values overflow.
 LARGEST = 1e307
@@ -49,6 +49,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     return value
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def thread_count(n_jobs: Any) -> int:
     """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores."""
     if n_jobs is None:
@@ -72,7 +79,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[An
         raise type(error)(
             f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. ({error})"
         ) from error
-    if not rows.dtype.isnative:
+    if not rows.dtype.isnative or not rows.flags.aligned:
         rows = rows.astype(rows.dtype.newbyteorder("="))
     _check_finite(estimator, rows)
     return rows
@@ -120,10 +127,13 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     """Weights as a float64 vector: one for each row, finite, non-negative, not all zero."""
     if sample_weight is None:
         return None
+    given = np.asarray(sample_weight)
     try:
-        weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers are not weights")
+        weights = np.asarray(given, dtype=np.float64, order="C")
     except (ValueError, TypeError) as error:
-        raise ValueError(f"sample_weight must be numbers, one for each row of X: {error}") from error
+        raise ValueError(f"sample_weight must be real numbers, one for each row of X: {error}") from error
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
@@ -135,6 +145,12 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
         raise ValueError(f"sample_weight contains NaN or infinity (row {int(np.argmin(np.isfinite(weights)))}).")
     if (weights < 0).any():
         raise ValueError(f"sample_weight must not be negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
-    if not weights.sum() > 0:
-        raise ValueError("sample_weight must not be zero for all rows.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 0.0 < total < math.inf:
+        raise ValueError(
+            "sample_weight must not be zero for all rows."
+            if not total
+            else "sample_weight is too large: its sum overflows."
+        )
     return weights

@@ -17,6 +17,7 @@ from ravine._typing import Array
 from ravine.density import BalancePenalty
 from ravine.estimators._validation import (
     check_choice,
+    check_flag,
     check_integer,
     check_number,
     check_rows,
@@ -198,39 +199,45 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        options = self._options()
-        rows = check_rows(self, X, reset=True)
-        weights = check_weights(sample_weight, len(rows))
-        fit = find_hyperplane(rows, weights, **options, init=self._directions(rows.shape[1]))
+        before = self.__dict__.copy()
+        try:
+            options = self._options()
+            rows = check_rows(self, X, reset=True)
+            weights = check_weights(sample_weight, len(rows))
+            fit = find_hyperplane(rows, weights, **options, init=self._directions(rows.shape[1]))
+        except BaseException:
+            # What an earlier fit left, names of columns included, stays as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         self._store(fit)
         return self
 
     def _options(self) -> dict[str, Any]:
         """Parameters, checked, as the arguments of `find_hyperplane`."""
-        alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, open_low=True)
+        alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, high=1e6, open_low=True)
         settings = PursuitSettings(
             alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max),
             alpha_max=alpha_max,
             n_alpha=check_integer("n_alpha", self.n_alpha, low=1),
             max_iter=check_integer("max_iter", self.max_iter, low=1),
             select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
-            polish=bool(self.polish),
+            polish=check_flag("polish", self.polish),
             tolerance=check_number("tol", self.tol, low=0.0),
             penalty=BalancePenalty(
                 check_number("eta", self.eta, low=0.0, open_low=True),
                 check_number("epsilon", self.epsilon, low=0.0, high=1.0, open_low=True),
             ),
         )
-        if isinstance(self.bandwidth, str):
-            check_choice("bandwidth", self.bandwidth, ("silverman",))
-        elif not callable(self.bandwidth):
+        if self.bandwidth is None or (isinstance(self.bandwidth, str) and self.bandwidth != "silverman"):
+            raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {self.bandwidth!r}.")
+        if not isinstance(self.bandwidth, str) and not callable(self.bandwidth):
             check_number("bandwidth", self.bandwidth, low=0.0, open_low=True)
-        subsample: int | None
-        if isinstance(self.subsample, str):
-            check_choice("subsample", self.subsample, ("auto",))
-            subsample = SUBSAMPLE
-        else:
-            subsample = None if self.subsample is None else check_integer("subsample", self.subsample, low=2)
+        if isinstance(self.subsample, str) and self.subsample != "auto":
+            raise ValueError(f"subsample must be an integer >= 2, 'auto' or None, got {self.subsample!r}.")
+        subsample: int | None = SUBSAMPLE if self.subsample == "auto" else None
+        if self.subsample is not None and not isinstance(self.subsample, str):
+            subsample = check_integer("subsample", self.subsample, low=2)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         return {
@@ -246,12 +253,15 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _directions(self, n_features: int) -> str | Array:
         if isinstance(self.init, str):
             return check_choice("init", self.init, INITS)
-        directions = np.array(self.init, dtype=np.float64, ndmin=2)
-        if directions.ndim != 2 or directions.shape[1] != n_features or not np.isfinite(directions).all():
-            raise ValueError(
-                f"init must be one of {', '.join(map(repr, INITS))} or finite directions of shape (k, {n_features}), "
-                f"got an array of shape {directions.shape}."
-            )
+        allowed = f"init must be one of {', '.join(map(repr, INITS))} or finite directions of shape (k, {n_features})"
+        try:
+            directions = np.array(self.init, dtype=np.float64, ndmin=2)
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{allowed}: {error}") from error
+        if directions.ndim != 2 or directions.shape[1] != n_features or not len(directions):
+            raise ValueError(f"{allowed}, got an array of shape {directions.shape}.")
+        if not np.isfinite(directions).all():
+            raise ValueError(f"{allowed}, got NaN or infinity.")
         return directions
 
     def _store(self, fit: Fit) -> None:
@@ -356,4 +366,9 @@ def _generator(random_state: Any) -> np.random.Generator:
         return random_state
     if random_state is None:
         return np.random.default_rng()
-    return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
+    try:
+        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
+    except ValueError as error:
+        raise ValueError(
+            f"random_state must be None, a non-negative integer, a RandomState or a Generator, got {random_state!r}."
+        ) from error

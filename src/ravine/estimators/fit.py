@@ -154,12 +154,15 @@ def find_hyperplane(
     callback: Callable[[PathStep], object] | None,
 ) -> Fit:
     """Find the minimum density hyperplane of the rows of X; the arguments have been validated."""
+    counted, their_weights = X, weights
+    if weights is not None and not weights.all():
+        counted, their_weights = X[weights > 0], weights[weights > 0]
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        frame = Frame.of(X, weights, pool)
+        frame = Frame.of(counted, their_weights, pool)
         if frame.all_rows_equal():
             return _no_split(X, "all rows are equal", ())
         sample, moments = frame.sample, frame.sample.moments()
-        levels = subsample_levels(_rows_that_count(sample), subsample, rng)
+        levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
         axes = PrincipalAxes.of(moments)
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
@@ -184,10 +187,6 @@ def find_hyperplane(
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         return _no_split(X, f"{tried} reached a hyperplane that separates two modes of the projected density", steps)
     return _oriented(X, weights, frame.step(pursuit.best), steps)
-
-
-def _rows_that_count(sample: DenseSample) -> int | NDArray[np.intp]:
-    return sample.n_rows if sample.weights is None else np.flatnonzero(sample.weights)
 
 
 def _no_split(X: NDArray[np.floating[Any]], why: str, steps: Sequence[PathStep]) -> Fit:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 
 __all__ = ["BandwidthRule", "resolve_bandwidth"]
+
+# In standard deviations of the data: below it, the rounding of projections is no longer small.
+SMALLEST_BANDWIDTH = 1e-11
 
 BandwidthRule = str | float | Callable[[float, float], float]
 
@@ -22,15 +26,18 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
     pc1_std : float
         Standard deviation along the first principal component, in the units of the data.
     """
-    if callable(rule):
-        bandwidth = float(rule(n, pc1_std))
-        name = "the bandwidth returned by the callable"
-    elif rule == "silverman":
+    if rule == "silverman":
         return 0.9 * pc1_std * math.pow(n, -0.2)
-    elif isinstance(rule, str):
-        raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {rule!r}.")
+    if callable(rule):
+        bandwidth: object = rule(n, pc1_std)
+        name = "the bandwidth returned by the callable"
     else:
-        bandwidth, name = float(rule), "bandwidth"
-    if not (math.isfinite(bandwidth) and bandwidth > 0.0):
+        bandwidth, name = rule, "bandwidth"
+    if not isinstance(bandwidth, numbers.Real) or not (math.isfinite(bandwidth) and bandwidth > 0.0):
         raise ValueError(f"{name} must be a positive number, got {bandwidth!r}.")
-    return bandwidth
+    if bandwidth < SMALLEST_BANDWIDTH * pc1_std:
+        raise ValueError(
+            f"{name} is {bandwidth:g}, less than {SMALLEST_BANDWIDTH:g} of the data's standard deviation "
+            f"({pc1_std:g}): too small to tell rows apart."
+        )
+    return float(bandwidth)

@@ -15,26 +15,21 @@ WORTHWHILE = 4
 GROWTH = 10
 
 
-def subsample_levels(
-    rows: NDArray[np.intp] | int, size: int | None, rng: np.random.Generator
-) -> list[NDArray[np.intp]]:
+def subsample_levels(n: int, size: int | None, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """Nested random subsets of the rows, each sorted; none where all rows are few enough.
 
     Parameters
     ----------
-    rows : int or ndarray of int
-        The rows to choose from, or their number.
+    n : int
+        Number of rows.
     size : int or None
         Rows of the first subset; None for no subsets.
     rng : numpy.random.Generator
     """
-    n = rows if isinstance(rows, int) else len(rows)
     if size is None or n < WORTHWHILE * size:
         return []
     sizes = [size]
     while sizes[-1] * GROWTH * GROWTH <= n:
         sizes.append(sizes[-1] * GROWTH)
     chosen = rng.choice(n, sizes[-1], replace=False, shuffle=True)
-    if not isinstance(rows, int):
-        chosen = rows[chosen]
     return [np.sort(chosen[:k]) for k in sizes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
     Critchley, Dümbgen & Oja 2009). Two groups of similar size show up at the low end, a small group at the high end,
     also where they hide in directions of small variance. Only as many leading axes are whitened as the rows can bear.
     """
-    n_axes = min(len(axes.variances), MOST_WHITE_AXES, max(2, sample.n_rows // ROWS_PER_WHITE_AXIS))
+    n_axes = min(len(axes.variances), MOST_WHITE_AXES, max(2, int(sample.total) // ROWS_PER_WHITE_AXIS))
     whitening = axes.directions[:n_axes] / np.sqrt(axes.variances[:n_axes])[:, None]
     _, vectors = np.linalg.eigh(sample.fourth_moments(whitening))
     order = [k // 2 if k % 2 == 0 else n_axes - 1 - k // 2 for k in range(n_axes)]
@@ -62,12 +62,13 @@ def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: n
     """At most n unit vectors (rows) to start from.
 
     ``"pca"`` takes the leading principal directions, ``"random"`` draws them, and ``"auto"`` takes principal directions
-    for two thirds and the most unusual directions for the rest. All are signed by the skewness of the projections, a
-    rule that does not depend on the axes.
+    for two thirds and the most unusual directions for the rest. Axes and starts are signed by the skewness of the
+    projections, a rule that does not depend on the coordinates.
     """
     if init == "random":
-        starts = random_starts(axes, n, rng)
-    elif init == "pca" or n < 3 or len(axes.variances) == 1:
+        signs = sample.skewness_signs(axes.directions)[:, None]
+        return random_starts(replace(axes, directions=axes.directions * signs), n, rng)
+    if init == "pca" or n < 3 or len(axes.variances) == 1:
         starts = axes.directions[:n]
     else:
         n_unusual = n // 3

@@ -47,7 +47,7 @@ class RowSpace:
     ) -> None:
         first = X[0].astype(np.float64)
         rows = X - first
-        mean = np.average(rows, axis=0, weights=weights)
+        mean = rows.mean(axis=0) if weights is None else (weights / weights.sum()) @ rows
         rows -= mean
         unit = power_of_two(float(np.max(np.abs(rows))))
         rows /= unit
