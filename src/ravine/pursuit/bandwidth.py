@@ -28,16 +28,15 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
     """
     if rule == "silverman":
         return 0.9 * pc1_std * math.pow(n, -0.2)
-    if callable(rule):
-        bandwidth: object = rule(n, pc1_std)
-        name = "the bandwidth returned by the callable"
-    else:
-        bandwidth, name = rule, "bandwidth"
-    if not isinstance(bandwidth, numbers.Real) or not (math.isfinite(bandwidth) and bandwidth > 0.0):
-        raise ValueError(f"{name} must be a positive number, got {bandwidth!r}.")
+    given, name = (
+        (rule(n, pc1_std), "the bandwidth returned by the callable") if callable(rule) else (rule, "bandwidth")
+    )
+    bandwidth = float(given) if isinstance(given, numbers.Real) else math.nan
+    if not (math.isfinite(bandwidth) and bandwidth > 0.0):
+        raise ValueError(f"{name} must be a positive number, got {given!r}.")
     if bandwidth < SMALLEST_BANDWIDTH * pc1_std:
         raise ValueError(
             f"{name} is {bandwidth:g}, less than {SMALLEST_BANDWIDTH:g} of the data's standard deviation "
             f"({pc1_std:g}): too small to tell rows apart."
         )
-    return float(bandwidth)
+    return bandwidth
