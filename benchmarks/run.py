@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.cluster import KMeans
 
+from mixtures import gaussian_mixture
 from ravine import MinimumDensityHyperplane, _kernels, paper_settings
-from simulate import gaussian_mixture
 
 HIPART = """
 import sys, time, warnings
@@ -44,7 +44,7 @@ import sys
 sys.path.insert(0, {folder!r})
 import numpy as np
 from ravine import MinimumDensityHyperplane
-from simulate import gaussian_mixture
+from mixtures import gaussian_mixture
 MinimumDensityHyperplane().fit(gaussian_mixture(500, 4)[0])
 rng = np.random.default_rng(0)
 X = np.empty(({n}, {d}), order={order!r})

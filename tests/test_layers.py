@@ -1,0 +1,143 @@
+"""The tower of layers: each module imports only from the layers below it, and says what it is for."""
+
+import ast
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import ravine
+
+ROOT = Path(ravine.__file__).parent
+MODULES = sorted(ROOT.rglob("*.py"))
+IDS = [str(path.relative_to(ROOT)) for path in MODULES]
+
+# Bottom up; a layer may import from every layer below it unless FORBIDDEN says otherwise.
+LAYERS = [
+    {"_typing", "_kernels"},
+    {"sample"},
+    {"density", "hyperplane"},
+    {"optimise"},
+    {"index"},
+    {"pursuit"},
+    {"estimators"},
+    {"plotting", "report", "experiments"},
+    {"cli"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+FORBIDDEN = {"optimise": {"sample", "density", "hyperplane"}, "density": {"sample", "hyperplane"}}
+
+
+def layer_of(path):
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(path):
+    """Every ``ravine`` module that a file imports, wherever in the file, as dotted names; relative ones as '.'."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "ravine")
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                yield "."
+            elif node.module == "ravine":
+                yield from (f"ravine.{alias.name}" for alias in node.names)
+            elif node.module and node.module.startswith("ravine."):
+                yield node.module
+
+
+def test_the_library_was_found():
+    assert {"sample", "density", "optimise", "index", "pursuit", "estimators"} <= {layer_of(path) for path in MODULES}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_module_belongs_to_a_layer(path):
+    assert layer_of(path) in {*LEVEL, "__init__", "__main__"}
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if layer_of(p) in LEVEL], ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_come_from_below(path):
+    own = layer_of(path)
+    for name in imports(path):
+        other = name.split(".")[1] if "." in name.strip(".") else name
+        if other == own:
+            continue
+        assert other in LEVEL, f"{name} is no layer: import it from its home"
+        assert LEVEL[other] < LEVEL[own], f"{own} lies below {other}"
+        assert other not in FORBIDDEN.get(own, set()), f"{own} must know nothing of {other}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_imports_are_absolute(path):
+    assert "." not in list(imports(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_module_says_what_it_is_for(path):
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    assert docstring
+    assert docstring.splitlines()[0].endswith((".", ":"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=IDS)
+def test_module_fits_on_a_few_screens(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+# ----------------------------------------------------------------------------------------------- public names
+
+
+def described(thing):
+    return inspect.getdoc(thing) or ""
+
+
+@pytest.mark.parametrize("name", ravine.__all__)
+def test_public_name_is_documented_with_an_example(name):
+    thing = getattr(ravine, name)
+    text = described(thing)
+    assert text.splitlines()[0].endswith(".")
+    if isinstance(thing, type) and issubclass(thing, Warning):
+        return
+    if dataclasses.is_dataclass(thing):
+        assert re.search(r"^(Attributes|Parameters)\n-+$", text, re.MULTILINE)
+    else:
+        assert re.search(r"^Parameters\n-+$", text, re.MULTILINE)
+        assert re.search(r"^Examples\n-+\n(.|\n)*>>> ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ravine.__all__)
+def test_every_parameter_and_field_is_documented(name):
+    thing = getattr(ravine, name)
+    if isinstance(thing, type) and issubclass(thing, Warning):
+        names = []
+    elif dataclasses.is_dataclass(thing):
+        names = [field.name for field in dataclasses.fields(thing)]
+    else:
+        names = [p.name for p in inspect.signature(thing).parameters.values()]
+    documented = re.findall(r"^\**([\w, ]+?)(?: : .*)?$", described(thing), re.MULTILINE)
+    documented = {word for line in documented for word in re.split(r", ", line)}
+    assert set(names) <= documented
+
+
+@pytest.mark.parametrize("name", [n for n in ravine.__all__ if inspect.isclass(getattr(ravine, n))])
+def test_public_methods_are_documented(name):
+    thing = getattr(ravine, name)
+    for method, value in vars(thing).items():
+        if not method.startswith("_") and (callable(value) or isinstance(value, property | classmethod)):
+            assert described(getattr(thing, method)), f"{name}.{method}"
+
+
+def test_default_values_are_those_of_the_documentation():
+    text = described(ravine.MinimumDensityHyperplane)
+    for parameter in inspect.signature(ravine.MinimumDensityHyperplane).parameters.values():
+        entry = re.search(rf"^(?:\w+, )*{parameter.name}(?:, \w+)* : (.*)$", text, re.MULTILINE)
+        assert entry, parameter.name
+        documented = re.search(r"default=(.*)$", entry[1])
+        names = re.match(r"^([\w, ]+) :", entry[0])[1].split(", ")
+        if documented is None:
+            assert parameter.default is None
+            continue
+        value = re.split(r", ", documented[1])[names.index(parameter.name)]
+        assert eval(value) == parameter.default, f"{parameter.name}: documented {value}, is {parameter.default!r}"

@@ -1,0 +1,61 @@
+"""Table 2 of the paper: the success ratio and V-measure of MDP² on its fourteen data sets."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paper_table import PAPER, load
+from ravine import MinimumDensityHyperplane, paper_settings
+from scoring import success_ratio, v_measure
+
+SETTINGS = {"paper": paper_settings("clustering"), "defaults": {}}
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """Where the data sets are: the environment variable RAVINE_DATA."""
+    path = os.environ.get("RAVINE_DATA")
+    if not path:
+        pytest.skip("set RAVINE_DATA to the folder of the paper's data sets (NAME.csv.gz) to compare with its table")
+    missing = [name for name in PAPER if not (Path(path) / f"{name}.csv.gz").is_file()]
+    if missing:
+        pytest.skip(f"RAVINE_DATA={path} lacks {', '.join(missing)}")
+    return Path(path)
+
+
+@cache
+def score(folder, name, settings):
+    X, truth = load(folder, name)
+    labels = MinimumDensityHyperplane(**SETTINGS[settings], random_state=0).fit(X).labels_
+    return success_ratio(truth, labels), v_measure(truth, labels)
+
+
+def means(folder, settings):
+    """Mean scores over all sets; prints the table."""
+    scores = {name: score(folder, name, settings) for name in PAPER}
+    print(f"\n{settings:15s} {'SR':>7s} {'paper':>6s} {'V':>7s} {'paper':>6s}")
+    for name, (ratio, v) in scores.items():
+        print(f"{name:15s} {ratio:7.3f} {PAPER[name][0]:6.2f} {v:7.3f} {PAPER[name][1]:6.2f}")
+    mean, paper = np.mean(list(scores.values()), axis=0), np.mean(list(PAPER.values()), axis=0)
+    print(f"{'mean':15s} {mean[0]:7.3f} {paper[0]:6.3f} {mean[1]:7.3f} {paper[1]:6.3f}")
+    return mean
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_every_set_scores_as_printed(folder, name):
+    ratio, v = score(folder, name, "paper")
+    assert ratio == pytest.approx(PAPER[name][0], abs=0.03)
+    assert v == pytest.approx(PAPER[name][1], abs=0.03)
+
+
+def test_mean_scores_are_those_of_the_paper(folder):
+    ratio, v = means(folder, "paper")
+    assert ratio >= 0.82
+    assert v >= 0.65
+
+
+def test_defaults_are_as_good_on_average(folder):
+    assert (means(folder, "defaults") >= means(folder, "paper")).all()
