@@ -111,20 +111,21 @@ def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
                 return
         if rows.min() > -LARGEST and rows.max() < LARGEST:
             return
-    for start in range(0, len(rows), 1 << 16):
-        bad = ~(np.abs(rows[start : start + (1 << 16)]) < LARGEST)
-        if bad.any():
-            row, column = np.argwhere(bad)[0]
-            value = rows[start + row, column]
-            names = getattr(estimator, "feature_names_in_", None)
-            where = f"column {column}" if names is None else f"column {str(names[column])!r}"
-            if np.isfinite(value):
-                raise ValueError(f"X has the value {value:g} in {where} (row {start + row}): rescale that column.")
-            kind = "NaN" if np.isnan(value) else "infinity"
-            raise ValueError(
-                f"Input X contains {kind} in {where} (row {start + row}). "
-                "Drop or impute such values first, for example with sklearn.impute.SimpleImputer."
-            )
+        for start in range(0, len(rows), 1 << 16):
+            bad = np.argwhere(~(np.abs(rows[start : start + (1 << 16)]) < LARGEST))
+            if len(bad):
+                _refuse(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
+
+
+def _refuse(estimator: Any, row: int, column: int, value: float) -> None:
+    names = getattr(estimator, "feature_names_in_", None)
+    where = f"column {column} (row {row})" if names is None else f"column {str(names[column])!r} (row {row})"
+    if math.isfinite(value):
+        raise ValueError(f"Input X has the value {value:g} in {where}: rescale that column.")
+    raise ValueError(
+        f"Input X contains {'NaN' if math.isnan(value) else 'infinity'} in {where}. "
+        "Drop or impute such values first, for example with sklearn.impute.SimpleImputer."
+    )
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
