@@ -42,6 +42,7 @@ def fitted_with_names():
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+@pytest.mark.filterwarnings("error")
 def test_cell_that_is_not_finite_is_located(value, word, dtype, fitted):
     rows = with_cell(value, dtype=dtype)
     for method in (MinimumDensityHyperplane().fit, fitted.predict, fitted.decision_function, fitted.transform):

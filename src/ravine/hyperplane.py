@@ -61,8 +61,13 @@ class Hyperplane:
             raise ValueError("normal must be a vector of length 1.")
         normal.flags.writeable = False
         object.__setattr__(self, "normal", normal)
-        if self.point is None and self.splits:
-            object.__setattr__(self, "point", self.offset * normal)
+        if self.splits:
+            point = np.zeros(len(normal)) if self.point is None else np.array(self.point, dtype=np.float64)
+            # The offset rules: a point that is off by more than its own rounding is moved onto the hyperplane.
+            gap = self.offset - float(normal @ point)
+            if abs(gap) > 1e-12 * float(np.abs(normal) @ np.abs(point)):
+                point += gap * normal
+            object.__setattr__(self, "point", point)
 
     @classmethod
     def at_infinity(cls, normal: ArrayLike, bandwidth: float = np.nan, alpha: float = np.nan) -> Hyperplane:

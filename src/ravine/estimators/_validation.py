@@ -152,10 +152,8 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
         raise ValueError(f"sample_weight must not be negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
-    if not 0.0 < total < math.inf:
-        raise ValueError(
-            "sample_weight must not be zero for all rows."
-            if not total
-            else "sample_weight is too large: its sum overflows."
-        )
+    if total == 0.0:
+        raise ValueError("sample_weight must not be zero for all rows.")
+    if not 1e-250 < total < math.inf:
+        raise ValueError(f"sample_weight sums to {total:g}: rescale it, n is the sum of the weights.")
     return weights

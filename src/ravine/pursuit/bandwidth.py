@@ -27,10 +27,12 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
         Standard deviation along the first principal component, in the units of the data.
     """
     if rule == "silverman":
-        return 0.9 * pc1_std * math.pow(n, -0.2)
-    given, name = (
-        (rule(n, pc1_std), "the bandwidth returned by the callable") if callable(rule) else (rule, "bandwidth")
-    )
+        given: object = 0.9 * pc1_std * math.pow(n, -0.2)
+        name = f"the bandwidth 'silverman' for a total weight of {n:g}"
+    elif callable(rule):
+        given, name = rule(n, pc1_std), "the bandwidth returned by the callable"
+    else:
+        given, name = rule, "bandwidth"
     bandwidth = float(given) if isinstance(given, numbers.Real) else math.nan
     if not (math.isfinite(bandwidth) and bandwidth > 0.0):
         raise ValueError(f"{name} must be a positive number, got {given!r}.")
