@@ -101,8 +101,7 @@ class DenseSample:
             covariance, shift = self._second_moments(center, unit)
         spread = np.diagonal(covariance) - shift**2
         if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
-            largest = max(float(np.max(np.abs(self.X[b] - center))) for b in self._blocks)
-            unit = power_of_two(largest)
+            unit = power_of_two(max(float(np.abs(z).max()) for z, _ in self._centred_blocks(center, 1.0)))
             _, shift = self._second_moments(center, unit)
             center = center + shift * unit
             covariance, shift = self._second_moments(center, unit)
