@@ -112,6 +112,15 @@ def test_label_1_is_the_side_of_smaller_weight(data, heavy, weight):
     assert np.mean(labels == (y == lighter)) >= 0.99
 
 
+@pytest.mark.parametrize("axis", range(4))
+def test_sign_of_a_start_does_not_choose_the_side_of_label_1(data, axis):
+    X, direction = data[0], np.eye(4)[axis]
+    one, other = (MinimumDensityHyperplane(init=sign * direction).fit(X) for sign in (1.0, -1.0))
+    assert_array_equal(one.labels_, other.labels_)
+    assert_allclose(one.coef_, other.coef_, atol=1e-9)
+    assert one.labels_.sum() < len(X) / 2
+
+
 def test_decision_function_is_the_signed_euclidean_distance(data, fitted):
     X, _ = data
     assert fitted.coef_.shape == (1, X.shape[1])
@@ -146,11 +155,16 @@ def test_attributes_agree_with_the_hyperplane(fitted):
     assert 0 < plane.alpha <= fitted.alpha_max
 
 
-def test_hyperplane_cannot_be_changed(fitted):
-    with pytest.raises(ValueError, match="read-only"):
-        fitted.hyperplane_.normal[0] = 1.0
+@pytest.mark.parametrize(
+    "copy", [lambda plane: plane, lambda plane: pickle.loads(pickle.dumps(plane))], ids=["new", "unpickled"]
+)
+def test_hyperplane_cannot_be_changed(copy):
+    plane = copy(Hyperplane(np.array([0.6, 0.8]), offset=1.0))
+    for array in (plane.normal, plane.point):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
     with pytest.raises(AttributeError, match="offset"):
-        fitted.hyperplane_.offset = 0.0
+        plane.offset = 0.0
 
 
 def test_reversed_hyperplane_has_the_opposite_distances(data, fitted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,12 +68,19 @@ class Hyperplane:
             gap = self.offset - float(normal @ point)
             if abs(gap) > 1e-12 * float(np.abs(normal) @ np.abs(point)):
                 point += gap * normal
+            point.flags.writeable = False
             object.__setattr__(self, "point", point)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # pickling does not keep this
+            object.__setattr__(self, name, value)
 
     @classmethod
     def at_infinity(cls, normal: ArrayLike, bandwidth: float = np.nan, alpha: float = np.nan) -> Hyperplane:
         """The hyperplane that leaves everything on one side: the answer where no split was found."""
-        return cls(np.asarray(normal, dtype=np.float64), np.inf, 0.0, 0.0, bandwidth, alpha)
+        return cls(np.asarray(normal, dtype=np.float64), np.inf, np.nan, 0.0, bandwidth, alpha)
 
     def reversed(self) -> Hyperplane:
         """Return the same hyperplane with the normal pointing to the other side."""

@@ -16,18 +16,28 @@ from ravine._typing import Array
 
 __all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
 
-# Differences of larger values overflow.
-LARGEST = 1e307
+# Sums of a block of larger values may overflow.
+LARGEST = 1e300
 
 
 def check_number(
-    name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, open_low: bool = False
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    high_name: str | None = None,
 ) -> float:
-    """A real number in [low, high], or (low, high] with ``open_low``."""
-    allowed = f"a number in {'(' if open_low else '['}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
+    """A real number in [low, high], or (low, high] with ``open_low``; ``high_name`` is the parameter that sets high."""
+    upper = f"{high_name}={high:g}" if high_name else f"{high:g}"
+    allowed = f"a number in {'(' if open_low else '['}{low:g}, {upper}{')' if math.isinf(high) else ']'}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if math.isnan(number) or number < low or number > high or (open_low and number == low) or math.isinf(number):
         raise ValueError(f"{name} must be {allowed}, got {value!r}.")
     return number
@@ -68,6 +78,9 @@ def thread_count(n_jobs: Any) -> int:
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
     """X as a float32 or float64 array, copied only if it has another type; an error names the column."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
     try:
         rows: NDArray[np.floating[Any]] = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -77,7 +90,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[An
         if not texts:
             raise
         raise type(error)(
-            f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. ({error})"
+            f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. "
+            f"({str(error).splitlines()[0]})"
         ) from error
     if not rows.dtype.isnative or not rows.flags.aligned:
         rows = rows.astype(rows.dtype.newbyteorder("="))

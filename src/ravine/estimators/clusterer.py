@@ -85,7 +85,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         10,000; None switches this off.
     n_jobs : int or None, default=None
         Threads. None is 1; -1 all cores. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState, Generator or None, default=None
         For the subsample and random starts. Nothing is random for fewer rows and ``init="pca"``.
     callback : callable, optional
         Called with a :class:`PathStep` after every stage of every start.
@@ -101,7 +101,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     intercept_ : ndarray of shape (1,)
         Minus the offset, so that ``X @ coef_.T + intercept_`` is the signed distance.
     density_ : float
-        Density integrated along the hyperplane.
+        Density integrated along the hyperplane; NaN if no split was found.
     relative_depth_ : float
         How much denser, relative to the hyperplane, the lower of the two adjacent modes is; 0 if no split was found.
         Not evidence for clusters by itself: the direction was chosen to make it large.
@@ -217,7 +217,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """Parameters, checked, as the arguments of `find_hyperplane`."""
         alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, high=1e6, open_low=True)
         settings = PursuitSettings(
-            alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max),
+            alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max, high_name="alpha_max"),
             alpha_max=alpha_max,
             n_alpha=check_integer("n_alpha", self.n_alpha, low=1),
             max_iter=check_integer("max_iter", self.max_iter, low=1),
@@ -280,7 +280,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         elif self.polish and fit.best is not None and fit.best.polished and not fit.best.converged:
             warnings.warn(
-                "The hyperplane is not fully converged; increase tol, or treat the direction as approximate.",
+                "The hyperplane is not fully converged, as happens where two valleys are equally deep: treat the "
+                "direction as approximate, or increase tol or the bandwidth.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

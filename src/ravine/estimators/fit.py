@@ -160,7 +160,7 @@ def find_hyperplane(
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
         frame = Frame.of(counted, their_weights, pool)
         if frame.all_rows_equal():
-            return _no_split(X, "all rows are equal", ())
+            return _no_split(X, "all rows are equal" if len(counted) > 1 else "there is only one row", ())
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample

@@ -77,6 +77,7 @@ class DenseSample:
         self.n_rows, self.n_features = X.shape
         self.total = float(self.n_rows) if weights is None else float(weights.sum())
         self.lightest = 1.0 if weights is None else float(weights[weights > 0].min())
+        self._given_pool = pool
         self._pool = pool if self.n_rows >= ROWS_WORTH_A_THREAD else None
         self._blocks = [slice(i, min(i + BLOCK_ROWS, self.n_rows)) for i in range(0, self.n_rows, BLOCK_ROWS)]
         self._moments: Moments | None = None
@@ -161,7 +162,8 @@ class DenseSample:
     def take(self, rows: NDArray[np.intp]) -> DenseSample:
         """The sample of some rows, in the same working units."""
         weights = None if self.weights is None else self.weights[rows]
-        return DenseSample(np.ascontiguousarray(self.X[rows]), weights, origin=self.origin, unit=self.unit)
+        few = np.ascontiguousarray(self.X[rows])
+        return DenseSample(few, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round; projections of all questions share one pass over X."""
