@@ -69,7 +69,7 @@ def main() -> None:
         print(line, flush=True)
     mean = np.mean(rows, axis=0)
     print(
-        f"{'mean':<15}{mean[0][0]:>7.3f}{mean[0][1]:>5.3f}"
+        f"{'mean':<15}{mean[0][0]:>7.3f}{mean[0][1]:>6.3f}"
         + "".join(f"{m[0]:>12.3f}{m[1]:>7.3f}{'':>7}" for m in mean[1:])
     )
 

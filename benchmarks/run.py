@@ -112,13 +112,23 @@ def density_kernel(report: Report) -> None:
 
 
 def complete_fit(report: Report, n: int, d: int, bar: float) -> None:
-    X, y = gaussian_mixture(n, d, seed=1)
-    v = np.full(d, 1.0 / math.sqrt(d))
-    model = MinimumDensityHyperplane(random_state=0)
-    t_fit, t_product = timed(lambda: model.fit(X), lambda: X @ v, repeats=4)
-    agreement = max(np.mean(model.labels_ == (y == c)) for c in range(3))
-    agreement = max(agreement, max(np.mean(model.labels_ != (y == c)) for c in range(3)))
-    report(f"fit, n={n:.0e}, d={d} / X @ v", t_fit / t_product, bar, note=f"{t_fit:.2f} s, agreement {agreement:.4f}")
+    ratios, seconds, agreements = [], [], []
+    for seed in (1, 2, 3):
+        X, y = gaussian_mixture(n, d, seed=seed)
+        v = np.full(d, 1.0 / math.sqrt(d))
+        model = MinimumDensityHyperplane(random_state=0)
+        t_fit, t_product = timed(lambda: model.fit(X), lambda: X @ v, repeats=3)  # noqa: B023
+        ratios.append(t_fit / t_product)
+        seconds.append(t_fit)
+        agreements.append(
+            max(max(np.mean(model.labels_ == (y == c)), np.mean(model.labels_ != (y == c))) for c in range(3))
+        )
+    report(
+        f"fit, n={n:.0e}, d={d} / X @ v, median of 3 mixtures",
+        float(np.median(ratios)),
+        bar,
+        note=f"{np.median(seconds):.2f} s; {min(ratios):.0f} to {max(ratios):.0f}; agreement {min(agreements):.4f}",
+    )
 
 
 def against_kmeans(report: Report) -> None:
@@ -139,13 +149,16 @@ def growth_and_small_data(report: Report) -> None:
     model = MinimumDensityHyperplane(random_state=0)
     t_many, t_fewer = timed(lambda: model.fit(many), lambda: model.fit(fewer), repeats=5)
     report("fit, d=16: time(1e6) / time(1e5)", t_many / t_fewer, 12)
-    small = gaussian_mixture(1000, 16, seed=1)[0]
     paper = MinimumDensityHyperplane(**paper_settings("clustering"))
-    t_paper, t_default = timed(lambda: paper.fit(small), lambda: model.fit(small), repeats=20)
-    report("fit, 1000 x 16, paper's settings, ms", 1e3 * t_paper, 20)
-    report("fit, 1000 x 16, defaults, ms", 1e3 * t_default, 60)
-    times = [float(_run(IMPORT.format(first="import sklearn.base"))) for _ in range(7)]
-    report("import beyond sklearn.base, s", min(times), 0.2)
+    small = [
+        timed(lambda: paper.fit(X), lambda: model.fit(X), repeats=8)  # noqa: B023
+        for X in (gaussian_mixture(1000, 16, seed=seed)[0] for seed in range(20))
+    ]
+    for name, times, bar in zip(("paper's settings", "defaults"), 1e3 * np.transpose(small), (20, 60), strict=True):
+        note = f"{times.min():.0f} to {times.max():.0f}"
+        report(f"fit, 1000 x 16, {name}, ms, median of 20 mixtures", float(np.median(times)), bar, note=note)
+    imports = [float(_run(IMPORT.format(first="import sklearn.base"))) for _ in range(7)]
+    report("import beyond sklearn.base, s", min(imports), 0.2)
 
 
 def against_hipart(report: Report, python: str) -> None:
@@ -192,6 +205,7 @@ def main() -> None:
     against_hipart(report, arguments.hipart)
     memory(report)
     print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")
+    sys.exit(report.misses > 0)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,10 @@ LogDensity evaluate_sorted(const double *p, const double *w, int64_t n, double t
     }
     if (!(nearest < INFINITY)) return {-INFINITY, 0.0, 0.0};
     const double reach = relevant_distance(nearest, total / weight);
-    const int64_t first = first_at_least(p, n, b - reach * h), last = first_at_least(p, n, b + reach * h);
+    // The nearest rows count even where the reach rounds to their distance, in gaps of more than 1e8 h.
+    int64_t first = first_at_least(p, n, b - reach * h), last = first_at_least(p, n, b + reach * h);
+    if (left >= 0 && first > left) first = left;
+    if (right < n && last < right + 1) last = right + 1;
     const double half_nearest = 0.5 * square(nearest);
     double sum = 0.0, sum1 = 0.0, sum2 = 0.0;
     double k[kChunk], u[kChunk];

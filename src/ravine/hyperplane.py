@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +26,7 @@ class Hyperplane:
     offset : float
         ``normal·x`` on the hyperplane. Infinite for the hyperplane that splits nothing.
     density : float
-        Density integrated along the hyperplane, Î(v, b) of eq. (4): an exact sum.
+        Density integrated along the hyperplane, Î(v, b) of eq. eq4: an exact sum.
     relative_depth : float
         How far it lies below the lower of the two adjacent modes of the projected density (eq. relDep); 0 if it does
         not separate two modes.
@@ -57,8 +58,7 @@ class Hyperplane:
 
     def __post_init__(self) -> None:
         normal = np.array(self.normal, dtype=np.float64)
-        length = float(np.linalg.norm(normal))
-        if normal.ndim != 1 or not np.isfinite(normal).all() or not abs(length - 1.0) < 1e-6:
+        if normal.ndim != 1 or not abs(math.sqrt(float(normal @ normal)) - 1.0) < 1e-6:
             raise ValueError("normal must be a vector of length 1.")
         normal.flags.writeable = False
         object.__setattr__(self, "normal", normal)
@@ -66,7 +66,7 @@ class Hyperplane:
             point = np.zeros(len(normal)) if self.point is None else np.array(self.point, dtype=np.float64)
             # The offset rules: a point that is off by more than its own rounding is moved onto the hyperplane.
             gap = self.offset - float(normal @ point)
-            if abs(gap) > 1e-12 * float(np.abs(normal) @ np.abs(point)):
+            if abs(gap) > 1e-12 * float(np.abs(point).max()):
                 point += gap * normal
             point.flags.writeable = False
             object.__setattr__(self, "point", point)

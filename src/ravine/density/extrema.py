@@ -11,6 +11,9 @@ from ravine._typing import Array
 
 __all__ = ["find_extrema", "relative_log_depth"]
 
+# Cells are halved no further beyond this many.
+MOST_NODES = 1_000_000
+
 # Rows: log-density and its first two derivatives at the points.
 LogEvaluate = Callable[[Array], Array]
 
@@ -32,6 +35,8 @@ def relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b:
     change = change[~rising[change + 1]]  # from rising to falling: a mode
     beyond = int(np.searchsorted(nodes[change], b))
     candidates = change[max(beyond - 2, 0) : beyond + 1]  # the mode of b's own cell may lie on either side of b
+    if len(candidates) < 2:
+        return -np.inf
     modes = _roots(evaluate, nodes[candidates], nodes[candidates + 1], np.zeros(len(candidates), dtype=bool), bandwidth)
     below, above = modes[modes < b], modes[modes > b]
     if not len(below) or not len(above):
@@ -55,7 +60,7 @@ def _changes(
         inner = slope[:-1] + curvature[:-1] * w / 3.0, slope[1:] - curvature[1:] * w / 3.0
         signs = np.sign([slope[:-1], *inner, slope[1:]])
         doubtful = (np.count_nonzero(signs[1:] != signs[:-1], axis=0) > 1) & (w > 1e-5)
-        if not doubtful.any():
+        if not doubtful.any() or len(nodes) > MOST_NODES:
             break
         nodes = np.sort(np.concatenate([nodes, 0.5 * (nodes[:-1] + nodes[1:])[doubtful]]))
     else:
@@ -66,10 +71,13 @@ def _changes(
 
 def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.bool_], bandwidth: float) -> Array:
     """Roots of the slope in brackets, by safeguarded Newton on all of them at once."""
-    x = 0.5 * (left + right)
+    if not len(left):
+        return left
+    slopes = evaluate(np.concatenate([left, right]))[1].reshape(2, -1)
+    rise = slopes[1] - slopes[0]
+    x = left - slopes[0] / np.where(rise == 0.0, 1.0, rise) * (right - left)  # secant: the slopes differ in sign
+    x = np.where((x > left) & (x < right), x, 0.5 * (left + right))
     for _ in range(60):
-        if not len(x):
-            break
         _, slope, curvature = evaluate(x)
         before = (slope <= 0) == upward  # the root lies to the right of x
         left, right = np.where(before, x, left), np.where(before, right, x)
@@ -77,7 +85,7 @@ def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.
             newton = x - slope / curvature * bandwidth
         safe = (newton > left) & (newton < right)
         following = np.where(safe, newton, 0.5 * (left + right))
-        done = np.abs(following - x) <= 1e-9 * bandwidth
+        done = np.abs(following - x) <= 1e-8 * bandwidth
         x = following
         if done.all():
             break

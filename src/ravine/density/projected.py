@@ -21,7 +21,7 @@ DEEP = 1e-6
 
 
 class ProjectedDensity:
-    """Gaussian kernel density of projections on a line, eq. (4) of the paper.
+    """Gaussian kernel density of projections on a line, eq. eq4 of the paper.
 
     Parameters
     ----------
@@ -47,15 +47,18 @@ class ProjectedDensity:
         values = np.asarray(projections, dtype=np.float64).ravel()
         if not len(values) or not np.isfinite(values).all():
             raise ValueError("projections must be at least one finite number and nothing else.")
-        if not (math.isfinite(bandwidth) and bandwidth > 0.0):
+        h = float(bandwidth) if isinstance(bandwidth, int | float | np.number) else math.nan
+        if not (math.isfinite(h) and h > 0.0):
             raise ValueError(f"bandwidth must be a positive number, got {bandwidth!r}.")
+        if h < 1e-13 * np.ptp(values):
+            raise ValueError(f"bandwidth {bandwidth:g} is too small for projections that span {np.ptp(values):g}.")
         w = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()
         if w is not None:
             if len(w) != len(values) or not np.isfinite(w).all() or (w < 0).any() or not w.sum() > 0:
                 raise ValueError("weights must be as many finite non-negative numbers as projections, not all zero.")
             values, w = values[w > 0], w[w > 0]
         order = np.argsort(values, kind="stable")
-        self.bandwidth = float(bandwidth)
+        self.bandwidth = h
         self.total = float(len(values)) if w is None else float(w.sum())
         self.peak = 1.0 / (self.bandwidth * math.sqrt(2.0 * math.pi))
         self._exact = SortedDensity(values[order], None if w is None else w[order], self.bandwidth, self.total)
@@ -108,8 +111,8 @@ class ProjectedDensity:
     def _extrema(self, lo: float | None, hi: float | None) -> tuple[Array, Array]:
         p, h = self._exact.projections, self.bandwidth
         a, c = p[0] - h if lo is None else float(lo), p[-1] + h if hi is None else float(hi)
-        if not a < c:
-            raise ValueError(f"the interval [{a:g}, {c:g}] is empty.")
+        if not (math.isfinite(a) and math.isfinite(c) and a < c):
+            raise ValueError(f"the interval [{a:g}, {c:g}] is empty or not finite.")
         return find_extrema(self._exact.log_evaluate, self._exact.nodes(a, c), h)
 
     def minima(self, lo: float | None = None, hi: float | None = None) -> Array:
@@ -137,6 +140,8 @@ class ProjectedDensity:
 
     def relative_depth(self, b: float) -> float:
         """How far b lies below the lower of its two adjacent modes (eq. relDep); 0 if it does not separate two."""
+        if not math.isfinite(b):
+            raise ValueError(f"b must be finite, got {b!r}.")
         p, h = self._exact.projections, self.bandwidth
         nodes = self._exact.nodes(min(p[0], b) - h, max(p[-1], b) + h)
         log_depth = relative_log_depth(self._exact.log_evaluate, nodes, h, float(b))

@@ -81,12 +81,12 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The exponent of the penalty is 1 + epsilon (ε of the paper).
     subsample : int, "auto" or None, default="auto"
         With at least four times as many rows as this, paths are followed on a random subsample of this many rows, and
-        the best one or two hyperplanes are then optimised on ten times as many and so on up to all rows. ``"auto"`` is
-        10,000; None switches this off.
+        the best one or two hyperplanes are then optimised on all rows (from a hundred times as many rows on, also on
+        ten times the subsample and so on in between). ``"auto"`` is 10,000; None switches this off.
     n_jobs : int or None, default=None
         Threads. None is 1; -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For the subsample and random starts. Nothing is random for fewer rows and ``init="pca"``.
+        For the subsample and random starts; nothing is random with fewer rows unless ``init="random"``.
     callback : callable, optional
         Called with a :class:`PathStep` after every stage of every start.
 
@@ -95,7 +95,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
     labels_ : ndarray of shape (n_samples,), int
-        0 and 1; 1 is the smaller side. All 0 if no split was found.
+        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found.
     coef_ : ndarray of shape (1, n_features)
         The normal.
     intercept_ : ndarray of shape (1,)
@@ -103,7 +103,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     density_ : float
         Density integrated along the hyperplane; NaN if no split was found.
     relative_depth_ : float
-        How much denser, relative to the hyperplane, the lower of the two adjacent modes is; 0 if no split was found.
+        How much denser, relative to the hyperplane, the lower of the two adjacent modes is (at most 8.2e307); 0 if no
+        split was found.
         Not evidence for clusters by itself: the direction was chosen to make it large.
     bandwidth_ : float
         The bandwidth used.
@@ -190,7 +191,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Float32 and float64 arrays, in C or Fortran order, are not copied.
+            Float32 and float64 arrays, in C or Fortran order, are not copied, unless they have fewer rows than columns
+            or some weights are zero.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights.

@@ -18,64 +18,86 @@ FIRST_ANGLE = 0.1
 
 
 class Memory:
-    """The last few steps and changes of gradient, carried along by parallel transport."""
+    """The last few steps and changes of gradient, carried along by parallel transport.
+
+    Transport is an isometry, so the inner products that the compact form needs are computed once, when a pair comes in.
+    """
 
     def __init__(self, size: int = 20) -> None:
         self.size = size
-        self.steps: list[Array] = []
-        self.changes: list[Array] = []
-        self.inverse_curvatures: list[float] = []
+        self._count = 0
+        self._pairs: Array | None = None  # (2, size, d): steps and changes, oldest first
+        self._upper: Array = np.zeros((size, size), order="F")  # steps · changes, on and above the diagonal
+        self._changes: Array = np.zeros((size, size))  # changes · changes
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return self._count
+
+    @property
+    def steps(self) -> Array:
+        """Steps, oldest first, as rows."""
+        return np.empty((0, 0)) if self._pairs is None else self._pairs[0, : self._count]
+
+    @property
+    def changes(self) -> Array:
+        """Changes of the gradient that belong to the steps."""
+        return np.empty((0, 0)) if self._pairs is None else self._pairs[1, : self._count]
 
     def copy(self) -> Memory:
         """Return a memory of the same pairs that does not change with this one."""
         other = Memory(self.size)
-        other.steps, other.changes = self.steps.copy(), self.changes.copy()
-        other.inverse_curvatures = self.inverse_curvatures.copy()
+        other._count = self._count
+        other._pairs = None if self._pairs is None else self._pairs.copy()
+        other._upper, other._changes = self._upper.copy(order="F"), self._changes.copy()
         return other
 
     def clear(self) -> None:
         """Forget everything."""
-        self.steps.clear()
-        self.changes.clear()
-        self.inverse_curvatures.clear()
+        self._count = 0
 
     def push(self, step: Array, change: Array) -> None:
         """Remember a pair unless it has no positive curvature."""
         curvature = float(step @ change)
         if not curvature > 1e-10 * math.sqrt(float(step @ step) * float(change @ change)):
             return
-        self.steps.append(step)
-        self.changes.append(change)
-        self.inverse_curvatures.append(1.0 / curvature)
-        if len(self) > self.size:
-            for kept in (self.steps, self.changes, self.inverse_curvatures):
-                del kept[0]
+        if self._pairs is None:
+            self._pairs = np.empty((2, self.size, len(step)))
+        if self._count == self.size:
+            self._pairs[:, :-1] = self._pairs[:, 1:].copy()
+            self._upper[:-1, :-1] = self._upper[1:, 1:].copy()
+            self._changes[:-1, :-1] = self._changes[1:, 1:].copy()
+            self._count -= 1
+        k = self._count
+        self._pairs[0, k], self._pairs[1, k] = step, change
+        self._count = k + 1
+        self._upper[: k + 1, k] = self._pairs[0, : k + 1] @ change
+        self._changes[: k + 1, k] = self._changes[k, : k + 1] = self._pairs[1, : k + 1] @ change
 
     def descend(self, gradient: Array) -> Array:
-        """Minus the approximate inverse Hessian times the gradient (two-loop recursion)."""
-        q = -gradient
-        weights = []
-        for s, y, r in zip(
-            reversed(self.steps), reversed(self.changes), reversed(self.inverse_curvatures), strict=True
-        ):
-            a = r * float(s @ q)
-            q = q - a * y
-            weights.append(a)
-        if self.steps:
-            y = self.changes[-1]
-            q = q / (self.inverse_curvatures[-1] * float(y @ y))
-        for s, y, r, a in zip(self.steps, self.changes, self.inverse_curvatures, reversed(weights), strict=True):
-            q = q + (a - r * float(y @ q)) * s
-        return q
+        """Minus the approximate inverse Hessian times the gradient (compact form: Byrd, Nocedal & Schnabel 1994)."""
+        m = self._count
+        if m == 0 or self._pairs is None:
+            return -gradient
+        steps, changes = self._pairs[:, :m]
+        upper, products = self._upper[:m, :m], self._changes[:m, :m]
+        diagonal = upper.diagonal()
+        scale = float(diagonal[-1] / products[-1, -1])
+        a = _solve_upper(upper, steps @ gradient)
+        b = _solve_upper(upper, diagonal * a + scale * (products @ a - changes @ gradient), trans=1)
+        return np.asarray(scale * (a @ changes - gradient) - b @ steps)
 
     def transport(self, v: Array, u: Array, t: float) -> None:
         """Move all pairs along the circle by the angle t."""
-        if self.steps:
-            both = transported(np.array(self.steps + self.changes), v, u, t)
-            self.steps, self.changes = list(both[: len(self)]), list(both[len(self) :])
+        if self._count and self._pairs is not None:
+            pairs = self._pairs[:, : self._count]
+            pairs += np.multiply.outer(pairs @ u, (math.cos(t) - 1.0) * u - math.sin(t) * v)
+
+
+def _solve_upper(matrix: Array, right: Array, trans: int = 0) -> Array:
+    from scipy.linalg.lapack import dtrtrs  # here, so that the domain objects load without SciPy
+
+    solution, info = dtrtrs(matrix, right, trans=trans)
+    return np.asarray(solution) if info == 0 else np.zeros_like(right)
 
 
 def transported(x: Array, v: Array, u: Array, t: float) -> Array:
