@@ -11,6 +11,8 @@ from ravine._typing import Array
 
 __all__ = ["find_extrema", "relative_log_depth"]
 
+# After a Newton step of this many h the error is about its square.
+LAST_STEP = 1e-7
 # Cells are halved no further beyond this many.
 MOST_NODES = 1_000_000
 
@@ -81,12 +83,11 @@ def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.
         _, slope, curvature = evaluate(x)
         before = (slope <= 0) == upward  # the root lies to the right of x
         left, right = np.where(before, x, left), np.where(before, right, x)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            newton = x - slope / curvature * bandwidth
+        newton = x - slope / np.where(curvature == 0.0, np.inf, curvature) * bandwidth
         safe = (newton > left) & (newton < right)
         following = np.where(safe, newton, 0.5 * (left + right))
-        done = np.abs(following - x) <= 1e-8 * bandwidth
+        largest_step = np.abs(following - x).max()
         x = following
-        if done.all():
+        if largest_step <= LAST_STEP * bandwidth:
             break
     return x
