@@ -11,8 +11,8 @@ from ravine._typing import Array
 
 __all__ = ["find_extrema", "relative_log_depth"]
 
-# After a Newton step of this many h the error is about its square.
-LAST_STEP = 1e-7
+# A Newton step of this many h is the last: near a flat extremum convergence is only linear.
+LAST_STEP = 1e-9
 # Cells are halved no further beyond this many.
 MOST_NODES = 1_000_000
 
