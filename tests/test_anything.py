@@ -153,9 +153,6 @@ SCRIPTS = {
     "minimise NaN": KERNEL.format(
         call="minimise_sorted(nan, None, 9.0, 1.0, -1.0, 1.0, 1.0, 60.0, 1.0, 0.01, 1e-10, 1000)"
     ),
-    "minimise nowhere": KERNEL.format(
-        call="minimise_sorted(np.zeros(9), None, 9.0, 1.0, np.nan, np.nan, 1.0, 60.0, 1.0, 0.01, 1e-10, 1000)"
-    ),
 }
 
 

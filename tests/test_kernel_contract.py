@@ -137,3 +137,12 @@ def test_read_only_outputs_are_type_errors(name, position):
 
     with pytest.raises(TypeError):
         call_with(name, position, read_only)
+
+
+@pytest.mark.parametrize(("h", "a", "c"), [(1.0, np.nan, 1.0), (1.0, -1.0, np.inf), (1.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
+def test_minimisation_over_no_interval_is_refused(h, a, c):
+    penalty = (60.0, 1.0, 0.01, 1e-9, 1000)
+    with pytest.raises(ValueError, match="finite"):
+        _kernels.minimise_sorted(np.zeros(9), None, 9.0, h, a, c, 1.0, *penalty)
+    with pytest.raises(ValueError, match="finite"):
+        _kernels.minimise(np.zeros((8, 64)), -8.0, h, a, c, *penalty)

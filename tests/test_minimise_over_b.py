@@ -178,3 +178,11 @@ def test_the_valley_between_two_clusters_is_found_however_wide(gap, rng):
     minima = ProjectedDensity(p, 1.0).minimise(-0.9 * gap, 0.9 * gap)
     assert minima.b == pytest.approx(middle, abs=1e-9 * gap + 10.0 / gap)
     assert minima.side == 0
+
+
+@pytest.mark.parametrize("h", [1e-7, 1e-9, 1e-11, 1e-12])
+def test_the_middle_of_a_gap_is_found_where_the_reach_rounds_to_the_distance_of_the_next_row(h):
+    density = ProjectedDensity([0.0, 1.0], h)
+    assert np.isfinite(density.log(np.linspace(0.0, 1.0, 2001))).all()
+    assert density.minimise(0.1, 0.9).b == pytest.approx(0.5, abs=1e-9)
+    assert density.minima() == pytest.approx([0.5], abs=1e-9)

@@ -95,6 +95,11 @@ static void check_bins(const Matrix &coefficients) {
     require(coefficients.shape(1) % 4 == 0, "the number of bins must be a multiple of 4");
 }
 
+static void check_interval(double h, double a, double c) {
+    require(h > 0.0 && std::isfinite(h), "h must be positive and finite");
+    require(a <= c && std::isfinite((c - a) / h), "a and c must be finite, a at most c, and not too many h apart");
+}
+
 NB_MODULE(_kernels, m) {
     m.attr("MOMENTS") = kMoments;
     m.attr("BINS_PER_BANDWIDTH") = ravine::kBinsPerBandwidth;
@@ -187,6 +192,7 @@ NB_MODULE(_kernels, m) {
     m.def("minimise", [](const Matrix &coefficients, double lo, double h, double a, double c, double k, double epsilon, double eta,
                          double tolerance, int64_t budget) {
         check_bins(coefficients);
+        check_interval(h, a, c);
         const double *data = coefficients.data();
         const auto n_bins = static_cast<int64_t>(coefficients.shape(1));
         ravine::Minimum minimum;
@@ -210,6 +216,7 @@ NB_MODULE(_kernels, m) {
     m.def("minimise_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
                                 double k, double epsilon, double eta, double tolerance, int64_t budget) {
         const auto x = projections(p, std::nullopt, 1.0, 0.0, w);
+        check_interval(h, a, c);
         ravine::Minimum minimum;
         {
             nb::gil_scoped_release release;

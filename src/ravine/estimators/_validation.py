@@ -81,6 +81,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[An
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X is a masked array with masked cells: fill or drop them first.")
     try:
         rows: NDArray[np.floating[Any]] = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False

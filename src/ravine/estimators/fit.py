@@ -48,6 +48,7 @@ class PathStep:
     polished : bool
         Whether it is the result of the final optimisation to convergence.
     converged : bool
+        No larger decrease than the tolerance is expected, or none was found (at a kink).
     n_iter, n_evaluations, n_tied : int
         Optimiser iterations, evaluations of the index, and how many of these had several minimisers over the offset.
     n_rows : int
@@ -160,13 +161,15 @@ def find_hyperplane(
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
         frame = Frame.of(counted, their_weights, pool)
         if frame.all_rows_equal():
-            return _no_split(X, "all rows are equal" if len(counted) > 1 else "there is only one row", ())
+            why = "all rows are equal" if len(counted) > 1 else "there is only one row"
+            return _no_split(X, why, (), math.nan)
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
         axes = PrincipalAxes.of(moments)
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
+        full_bandwidth = resolve_bandwidth(bandwidth, sample.total, pc1_std)
         steps: list[PathStep] = []
 
         def notify(stage: Stage) -> None:
@@ -185,14 +188,14 @@ def find_hyperplane(
         )
     if pursuit.best is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
-        return _no_split(X, f"{tried} reached a hyperplane that separates two modes of the projected density", steps)
+        why = f"{tried} reached a hyperplane that separates two modes of the projected density"
+        return _no_split(X, why, steps, full_bandwidth)
     return _oriented(X, weights, frame.step(pursuit.best), steps)
 
 
-def _no_split(X: NDArray[np.floating[Any]], why: str, steps: Sequence[PathStep]) -> Fit:
-    best = max(steps, key=lambda s: -s.hyperplane.density, default=None)
-    normal = best.hyperplane.normal if best else np.eye(1, X.shape[1])[0]
-    bandwidth = best.hyperplane.bandwidth if best else math.nan
+def _no_split(X: NDArray[np.floating[Any]], why: str, steps: Sequence[PathStep], bandwidth: float) -> Fit:
+    lowest = min(steps, key=lambda s: s.hyperplane.density, default=None)
+    normal = lowest.hyperplane.normal if lowest else np.eye(1, X.shape[1])[0]
     plane = Hyperplane.at_infinity(normal, bandwidth)
     return Fit(plane, np.zeros(len(X), dtype=np.intp), tuple(steps), None, why)
 
