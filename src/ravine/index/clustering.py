@@ -91,7 +91,6 @@ class ClusteringIndex:
         self.bandwidth = bandwidth
         self.penalty = penalty
         self.alpha = alpha
-        self.sample_total = sample.total
         self._track = sample.track()
         self._v: Array | None = None
         self._pending: list[Request] = []
@@ -166,7 +165,7 @@ class ClusteringIndex:
 
     def _sum_and_reach(self, m: Minima) -> tuple[float, float]:
         reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - m.log_density))
-        return m.log_density + math.log(self.sample_total), reach
+        return m.log_density + math.log(self.sample.total), reach
 
     def _gradient(self) -> Asking[Array]:
         """Gradient of log φ at the current normal (eq. Der): the rows near b, and the balance penalty."""
@@ -195,7 +194,7 @@ class ClusteringIndex:
             minima = yield from self._minimise_exactly(t, -half, half)
         else:
             *_, moments = yield [*self._flush(), Bin(self._track, t, window.lo, window.width, window.n_bins)]
-            density = BinnedDensity(moments, window, h, self.sample_total)
+            density = BinnedDensity(moments, window, h, self.sample.total)
             minima = density.minimise(-half, half, self.penalty)
             if minima.log_density < math.log(DEEP):
                 nodes = np.linspace(-half, half, max(2, math.ceil(8.0 * half / h) + 1))
@@ -208,13 +207,13 @@ class ClusteringIndex:
 
     def _minimise_exactly(self, t: float, a: float, c: float) -> Asking[Minima]:
         """The same by exact sums over [a, c], from the rows that matter there."""
-        h, n = self.bandwidth, self.sample_total / self.sample.lightest
+        h, n = self.bandwidth, self.sample.total / self.sample.lightest
         reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
         while True:
             *_, (rows, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
             needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
             if reach >= needed:
-                return SortedDensity(rows, weights, h, self.sample_total).minimise(a, c, self.penalty)
+                return SortedDensity(rows, weights, h, self.sample.total).minimise(a, c, self.penalty)
             reach = needed
 
     # ------------------------------------------------------------------------------------------- description
@@ -223,7 +222,7 @@ class ClusteringIndex:
         """What the hyperplane at the current normal separates; its density as an exact sum."""
         m, h = self.minima, self.bandwidth
         (log_sum,) = yield [LogSum(self._track, 0.0, h, m.b)]
-        log_density = log_sum - math.log(self.sample_total)
+        log_density = log_sum - math.log(self.sample.total)
         log_depth = yield from self._log_depth(m.b, log_density)
         return Separation(m.b, log_density, log_depth)
 
@@ -236,7 +235,7 @@ class ClusteringIndex:
             if window is None:
                 break
             *_, moments = yield [Bin(self._track, 0.0, window.lo, window.width, window.n_bins)]
-            density = BinnedDensity(moments, window, h, self.sample_total)
+            density = BinnedDensity(moments, window, h, self.sample.total)
             everything_seen = density.mass >= 1.0 - 1e-12
             shown = half + (MARGIN * h if everything_seen else 0.0)
             nodes = np.linspace(-shown, shown, math.ceil(8.0 * shown / h) + 1)
@@ -245,7 +244,7 @@ class ClusteringIndex:
                 return log_depth
             half *= 4.0
         *_, (projections, weights) = yield [Gather(self._track, 0.0, -math.inf, math.inf)]
-        exact = SortedDensity(projections, weights, h, self.sample_total)
+        exact = SortedDensity(projections, weights, h, self.sample.total)
         return relative_log_depth(exact.log_evaluate, exact.nodes(projections[0] - h, projections[-1] + h), h, b)
 
 
