@@ -4,6 +4,9 @@
 // and slope  log f  lies above both  log f_a + f'_a x - x^2/2  and its mirror image; the lower of the end values and of
 // the crossing of the two parabolas bounds it from below. Best-first splitting at the crossing is therefore an exact
 // branch and bound, for any spacing of the first nodes and any depth of the valley.
+//
+// With a convex term q (labels), g = f + q is bounded in two ways, of which the better counts: by the bound above plus
+// the lowest value of q in the cell; and, because f'' >= -f, by parabolas of curvature -max f through both ends of g.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,6 +14,7 @@
 #include <queue>
 #include <vector>
 
+#include "hinges.hpp"
 #include "loops.hpp"
 
 namespace ravine {
@@ -42,7 +46,37 @@ namespace detail {
 struct Node {
     double x;  // (b - a) / h
     LogDensity f;
+    ConvexValue q;
+    LogDensity g;  // of f + q
 };
+
+inline LogDensity log_of_sum(const LogDensity &f, const ConvexValue &q) {
+    if (!(q.value > 0.0)) return f;
+    const double log_q = std::log(q.value), gap = log_q - f.log_value;
+    const double log_value = gap > 0.0 ? log_q + std::log1p(std::exp(-gap)) : f.log_value + std::log1p(std::exp(gap));
+    const double share = std::exp(f.log_value - log_value), scale = std::exp(log_q - log_value) / q.value;
+    const double slope = share * f.slope + scale * q.slope;
+    return {log_value, slope, share * (f.curvature + f.slope * f.slope) + scale * q.curvature - slope * slope};
+}
+
+struct Bound {
+    double value;
+    double at;  // distance from the left end
+};
+
+// Lower bound between two points, w apart, of a function whose second derivative is at least -curvature.
+inline Bound parabolas(double left, double left_slope, double right, double right_slope, double w, double curvature) {
+    const double slope_gap = right_slope - left_slope + curvature * w;  // increase of the convex part's slope: >= 0
+    double bound = std::min(left, right), x = 0.5 * w;
+    if (slope_gap > 1e-14 * (curvature + std::fabs(left_slope) + std::fabs(right_slope))) {
+        x = (left - right + right_slope * w + 0.5 * curvature * w * w) / slope_gap;
+        x = std::min(std::max(x, 0.0), w);
+        const double y = w - x;
+        const double crossing = std::max(left + left_slope * x - 0.5 * curvature * x * x, right - right_slope * y - 0.5 * curvature * y * y);
+        bound = std::min(bound, crossing);
+    }
+    return {bound, x};
+}
 
 struct Cell {
     double bound;
@@ -53,57 +87,145 @@ struct Cell {
 
 inline Cell make_cell(const Node &l, const Node &r) {
     const double w = r.x - l.x;
-    const double slope_gap = r.f.slope - l.f.slope + w;  // increase of the convex part's slope: >= 0
-    double bound = std::min(l.f.log_value, r.f.log_value), x = 0.5 * w;
-    if (slope_gap > 1e-14 * (1.0 + std::fabs(l.f.slope) + std::fabs(r.f.slope))) {
-        x = (l.f.log_value - r.f.log_value + r.f.slope * w + 0.5 * w * w) / slope_gap;
-        x = std::min(std::max(x, 0.0), w);
-        const double y = w - x;
-        const double crossing = std::max(l.f.log_value + l.f.slope * x - 0.5 * x * x, r.f.log_value - r.f.slope * y - 0.5 * y * y);
-        bound = std::min(bound, crossing);
+    Bound best = parabolas(l.f.log_value, l.f.slope, r.f.log_value, r.f.slope, w, 1.0);
+    if (l.q.value > 0.0 || r.q.value > 0.0) {
+        const double lowest_q = std::max(0.0, parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0).value);
+        best.value = log_of_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
+        // log f + x^2/2 is convex, so f is at most its chord's larger end, measured from either end; and at most 1.
+        const double highest = std::min({0.0, std::max(l.f.log_value, r.f.log_value + 0.5 * w * w),
+                                         std::max(l.f.log_value + 0.5 * w * w, r.f.log_value)});
+        const double scale = std::max(l.g.log_value, r.g.log_value);
+        const double left = std::exp(l.g.log_value - scale), right = std::exp(r.g.log_value - scale);
+        const Bound both = parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale));
+        if (both.value > 0.0 && std::log(both.value) + scale > best.value) best = {std::log(both.value) + scale, both.at};
     }
-    return {bound, l.x + std::min(std::max(x, 0.05 * w), 0.95 * w), l, r};
+    return {best.value, l.x + std::min(std::max(best.at, 0.05 * w), 0.95 * w), l, r};
 }
 
 }  // namespace detail
 
-// `evaluate(b)` gives the LogDensity. Minimises over [a - eta h, c + eta h]; the first nodes lie `spacing` (in h) apart.
-template <class Evaluate>
-Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double spacing, const Penalty &penalty,
-                 double tolerance_of_peak, double tolerance_relative, int64_t budget) {
-    using detail::Cell;
-    using detail::Node;
-    Minimum result{{}, true, 0};
-    std::vector<Node> nodes;  // all that were evaluated in [a, c]
-    auto node = [&](double x) {
-        ++result.evaluations;
-        nodes.push_back({x, evaluate(a + x * h)});
-        return nodes.back();
-    };
-    const double length = std::max(0.0, (c - a) / h);
-    const auto n_cells = static_cast<int64_t>(std::min(std::max(std::ceil(length / spacing), 1.0), 65536.0));
+// The search itself: minimises f + q over [a, c]; the first nodes lie `spacing` (in h) apart.
+template <class Evaluate, class Convex>
+class Search {
+    using Cell = detail::Cell;
+    using Node = detail::Node;
 
-    std::vector<Cell> cells;
-    double best = INFINITY;
-    const Node lower = node(0.0);
-    Node upper = lower;
-    best = lower.f.log_value;
-    if (length > 0.0) {
-        for (int64_t i = 1; i <= n_cells; ++i) {
+   public:
+    Search(const Evaluate &evaluate, const Convex &convex, double h, double a, double c, double tolerance_of_peak,
+           double tolerance_relative)
+        : evaluate_(evaluate), convex_(convex), h_(h), a_(a), length_(std::max(0.0, (c - a) / h)),
+          tolerance_of_peak_(tolerance_of_peak), tolerance_relative_(tolerance_relative) {}
+
+    Node node(double x) {
+        ++evaluations;
+        const double b = a_ + x * h_;
+        const LogDensity f = evaluate_(b);
+        const ConvexValue q = convex_(b);
+        nodes_.push_back({x, f, q, detail::log_of_sum(f, q)});
+        best = std::min(best, nodes_.back().g.log_value);
+        return nodes_.back();
+    }
+
+    void lay_out(double spacing) {
+        const auto n_cells = static_cast<int64_t>(std::min(std::max(std::ceil(length_ / spacing), 1.0), 65536.0));
+        lower = upper = node(0.0);
+        for (int64_t i = 1; i <= n_cells && length_ > 0.0; ++i) {
             const Node previous = upper;
-            upper = node(i == n_cells ? length : length * static_cast<double>(i) / static_cast<double>(n_cells));
-            best = std::min(best, upper.f.log_value);
-            cells.push_back(detail::make_cell(previous, upper));
+            upper = node(i == n_cells ? length_ : length_ * static_cast<double>(i) / static_cast<double>(n_cells));
+            cells_.push_back(detail::make_cell(previous, upper));
         }
     }
 
-    // Strips outside the interval: only where the density still falls outwards, one root of slope(f) + penalty' each.
+    double tolerance() const {
+        const double rounding = 1e-14 * std::fabs(best);  // of a logarithm, in the deepest valleys
+        return std::max({rounding, tolerance_relative_, std::log1p(tolerance_of_peak_ * std::exp(-std::max(best, -700.0)))});
+    }
+
+    // Split cells until none can be lower than the best by more than the tolerance.
+    bool certify(int64_t budget) {
+        std::priority_queue<Cell> queue(std::less<Cell>(), std::move(cells_));
+        while (!queue.empty() && queue.top().bound < best + tolerance()) {
+            const Cell cell = queue.top();
+            queue.pop();
+            const double width = cell.right.x - cell.left.x, value = std::min(cell.left.g.log_value, cell.right.g.log_value);
+            if (width < 1e-9 + 1e-15 * length_ || value - cell.bound < 0.5 * tolerance()) continue;  // settled
+            if (evaluations >= budget) return false;
+            const Node middle = node(cell.split);
+            queue.push(detail::make_cell(cell.left, middle));
+            queue.push(detail::make_cell(middle, cell.right));
+        }
+        return true;
+    }
+
+    // Each cell that may be low enough and whose slope changes sign holds a local minimum: safeguarded Newton.
+    void refine() {
+        std::sort(nodes_.begin(), nodes_.end(), [](const Node &l, const Node &r) { return l.x < r.x; });
+        const std::vector<Node> known = nodes_;
+        for (size_t i = 1; i < known.size(); ++i) {
+            const Cell cell = detail::make_cell(known[i - 1], known[i]);
+            if (cell.bound > best + tolerance() || cell.left.g.slope > 0.0 || cell.right.g.slope <= 0.0) continue;
+            double left = cell.left.x, right = cell.right.x;
+            Node at = cell.left.g.log_value <= cell.right.g.log_value ? cell.left : cell.right;
+            for (int i = 0; i < 100 && right - left > 1e-15 * (1.0 + right); ++i) {
+                (at.g.slope <= 0.0 ? left : right) = at.x;
+                double next = at.g.curvature > 0.0 ? at.x - at.g.slope / at.g.curvature : left - 1.0;
+                if (!(next > left && next < right)) next = 0.5 * (left + right);
+                const double step = std::fabs(next - at.x);
+                at = node(next);
+                if (step <= 1e-12 || at.g.slope == 0.0) break;
+            }
+            add(at);
+        }
+        // The minimum may also sit at an end of [a, c] whose slope is exactly zero, as it is where bins see no row.
+        const Node &lowest = *std::min_element(
+            known.begin(), known.end(), [](const Node &l, const Node &r) { return l.g.log_value < r.g.log_value; });
+        if (std::none_of(found.begin(), found.end(),
+                         [&](const Minimiser &m) { return m.log_index <= lowest.g.log_value + tolerance(); }))
+            add(lowest);
+    }
+
+    // All minimisers within tolerance of the lowest, lowest first, each once.
+    std::vector<Minimiser> distinct() {
+        std::sort(found.begin(), found.end(), [](const Minimiser &l, const Minimiser &r) { return l.log_index < r.log_index; });
+        std::vector<Minimiser> kept;
+        for (const Minimiser &m : found) {
+            if (m.log_index > found.front().log_index + tolerance()) break;
+            const bool repeated =
+                std::any_of(kept.begin(), kept.end(), [&](const Minimiser &o) { return std::fabs(o.b - m.b) < 1e-6 * h_; });
+            if (!repeated) kept.push_back(m);
+        }
+        return kept;
+    }
+
+    Node lower, upper;
+    double best = INFINITY;
+    int64_t evaluations = 0;
     std::vector<Minimiser> found;
-    auto search_strip = [&](const Node &end, double direction) {
+
+   private:
+    void add(const Node &at) { found.push_back({a_ + at.x * h_, at.g.log_value, at.f, 0.0}); }
+
+    const Evaluate &evaluate_;
+    const Convex &convex_;
+    double h_, a_, length_, tolerance_of_peak_, tolerance_relative_;
+    std::vector<Node> nodes_;  // all that were evaluated in [a, c]
+    std::vector<Cell> cells_;
+};
+
+// Minimises f plus the balance penalty over [a - eta h, c + eta h]; `evaluate(b)` gives the LogDensity.
+template <class Evaluate>
+Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double spacing, const Penalty &penalty,
+                 double tolerance_of_peak, double tolerance_relative, int64_t budget) {
+    const Nothing nothing;
+    Search<Evaluate, Nothing> search(evaluate, nothing, h, a, c, tolerance_of_peak, tolerance_relative);
+    search.lay_out(spacing);
+
+    // Strips outside the interval: only where the density still falls outwards, one root of slope(f) + penalty' each.
+    auto search_strip = [&](const detail::Node &end, double direction) {
         if (!(direction * end.f.slope < 0.0)) return;
         auto outward = [&](double e, LogDensity &f) {
             f = evaluate(a + end.x * h + direction * e * h);
-            ++result.evaluations;
+            ++search.evaluations;
             return direction * f.slope * std::exp(f.log_value) + penalty.slope(e);
         };
         double inside = 0.0, outside = penalty.eta;
@@ -123,66 +245,26 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         // log(f + penalty), by their logarithms: either may underflow.
         const double gap = e > 0.0 ? std::log(penalty.k) + (1.0 + penalty.epsilon) * std::log(e) - f.log_value : -INFINITY;
         const double log_index = f.log_value + (gap > 0.0 ? gap + std::log1p(std::exp(-gap)) : std::log1p(std::exp(gap)));
-        found.push_back({a + end.x * h + direction * e * h, log_index, f, direction});
-        best = std::min(best, found.back().log_index);
+        search.found.push_back({a + end.x * h + direction * e * h, log_index, f, direction});
+        search.best = std::min(search.best, log_index);
     };
-    search_strip(lower, -1.0);
-    search_strip(upper, +1.0);
+    search_strip(search.lower, -1.0);
+    search_strip(search.upper, +1.0);
 
-    auto tolerance = [&] {
-        const double rounding = 1e-14 * std::fabs(best);  // of a logarithm, in the deepest valleys
-        return std::max({rounding, tolerance_relative, std::log1p(tolerance_of_peak * std::exp(-std::max(best, -700.0)))});
-    };
-    std::priority_queue<Cell> queue(std::less<Cell>(), std::move(cells));
-    while (!queue.empty() && queue.top().bound < best + tolerance()) {
-        const Cell cell = queue.top();
-        queue.pop();
-        const double width = cell.right.x - cell.left.x, value = std::min(cell.left.f.log_value, cell.right.f.log_value);
-        if (width < 1e-9 + 1e-15 * length || value - cell.bound < 0.5 * tolerance()) continue;  // settled
-        if (result.evaluations >= budget) {
-            result.certified = false;
-            break;
-        }
-        const Node middle = node(cell.split);
-        best = std::min(best, middle.f.log_value);
-        queue.push(detail::make_cell(cell.left, middle));
-        queue.push(detail::make_cell(middle, cell.right));
-    }
+    const bool certified = search.certify(budget);
+    search.refine();
+    return {search.distinct(), certified, search.evaluations};
+}
 
-    // Each cell that may be low enough and whose slope changes sign holds a local minimum: safeguarded Newton.
-    std::sort(nodes.begin(), nodes.end(), [](const Node &l, const Node &r) { return l.x < r.x; });
-    const std::vector<Node> known = nodes;
-    for (size_t i = 1; i < known.size(); ++i) {
-        const Cell cell = detail::make_cell(known[i - 1], known[i]);
-        if (cell.bound > best + tolerance() || cell.left.f.slope > 0.0 || cell.right.f.slope <= 0.0) continue;
-        double left = cell.left.x, right = cell.right.x;
-        Node at = cell.left.f.log_value <= cell.right.f.log_value ? cell.left : cell.right;
-        for (int i = 0; i < 100 && right - left > 1e-15 * (1.0 + right); ++i) {
-            (at.f.slope <= 0.0 ? left : right) = at.x;
-            double next = at.f.curvature > 0.0 ? at.x - at.f.slope / at.f.curvature : left - 1.0;
-            if (!(next > left && next < right)) next = 0.5 * (left + right);
-            const double step = std::fabs(next - at.x);
-            at = node(next);
-            if (step <= 1e-12 || at.f.slope == 0.0) break;
-        }
-        found.push_back({a + at.x * h, at.f.log_value, at.f, 0.0});
-        best = std::min(best, at.f.log_value);
-    }
-    // The minimum may also sit at an end of [a, c] whose slope is exactly zero, as it is where bins see no row.
-    const Node &lowest = *std::min_element(
-        known.begin(), known.end(), [](const Node &l, const Node &r) { return l.f.log_value < r.f.log_value; });
-    if (std::none_of(found.begin(), found.end(),
-                     [&](const Minimiser &m) { return m.log_index <= lowest.f.log_value + tolerance(); }))
-        found.push_back({a + lowest.x * h, lowest.f.log_value, lowest.f, 0.0});
-
-    std::sort(found.begin(), found.end(), [](const Minimiser &l, const Minimiser &r) { return l.log_index < r.log_index; });
-    for (const Minimiser &m : found) {
-        if (m.log_index > found.front().log_index + tolerance()) break;
-        const bool repeated = std::any_of(result.minimisers.begin(), result.minimisers.end(),
-                                          [&](const Minimiser &o) { return std::fabs(o.b - m.b) < 1e-6 * h; });
-        if (!repeated) result.minimisers.push_back(m);
-    }
-    return result;
+// Minimises f plus a convex term over [a, c].
+template <class Evaluate>
+Minimum minimise_with(const Evaluate &evaluate, const Hinges &hinges, double h, double a, double c, double spacing,
+                      double tolerance_of_peak, double tolerance_relative, int64_t budget) {
+    Search<Evaluate, Hinges> search(evaluate, hinges, h, a, c, tolerance_of_peak, tolerance_relative);
+    search.lay_out(spacing);
+    const bool certified = search.certify(budget);
+    search.refine();
+    return {search.distinct(), certified, search.evaluations};
 }
 
 }  // namespace ravine

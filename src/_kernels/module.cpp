@@ -11,11 +11,13 @@
 #include <tuple>
 #include <vector>
 
+#include "hinges.hpp"
 #include "loops.hpp"
 #include "minimise.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
+using ravine::Hinges;
 using ravine::kMoments;
 using ravine::loops;
 using ravine::Projections;
@@ -99,6 +101,43 @@ static void check_interval(double h, double a, double c) {
     require(h > 0.0 && std::isfinite(h), "h must be positive and finite");
     require(a <= c && std::isfinite((c - a) / h), "a and c must be finite, a at most c, and not too many h apart");
 }
+
+template <class Work>
+static auto without_gil(const Work &work) {
+    nb::gil_scoped_release release;
+    return work();
+}
+
+// The two ways to evaluate the log-density in a search over [a, c].
+struct Binned {
+    Binned(const Matrix &coefficients, double lo, double h, double a, double c)
+        : data(coefficients.data()), n_bins(static_cast<int64_t>(coefficients.shape(1))), lo(lo), h(h) {
+        check_bins(coefficients);
+        check_interval(h, a, c);
+    }
+    ravine::LogDensity operator()(double b) const {
+        double at[3];
+        loops().evaluate(data, n_bins, lo, h, b, at);
+        const double f = std::max(at[0], 1e-14);  // below this the bins hold nothing but rounding
+        const double slope = at[1] / f;
+        return {std::log(f), slope, at[2] / f - slope * slope};
+    }
+    const double *data;
+    int64_t n_bins;
+    double lo, h;
+};
+
+struct Sorted {
+    Sorted(const Vector &p, const OptionalVector &w, double total, double h, double a, double c)
+        : x(projections(p, std::nullopt, 1.0, 0.0, w)), total(total), h(h) {
+        check_interval(h, a, c);
+    }
+    ravine::LogDensity operator()(double b) const { return loops().evaluate_sorted(x.p, x.w, x.n, total, h, b); }
+    Projections x;
+    double total, h;
+};
+
+constexpr double kBinSpacing = 1.0 / ravine::kBinsPerBandwidth;
 
 NB_MODULE(_kernels, m) {
     m.attr("MOMENTS") = kMoments;
@@ -189,25 +228,36 @@ NB_MODULE(_kernels, m) {
     }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a,
        "d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
 
+    nb::class_<Hinges>(m, "Hinges", "A convex function of b: weighted powers of hinges on both sides, in units of h.")
+        .def("__init__", [](Hinges *self, const Vector &right, const Vector &right_weights, const Vector &left, const Vector &left_weights,
+                            double power, double h) {
+            require(right.size() == right_weights.size() && left.size() == left_weights.size(), "one weight for each hinge");
+            require(right.size() > 0 && left.size() > 0, "at least one hinge on each side");
+            require(power > 1.0 && power <= 2.0 && h > 0.0, "the power must lie in (1, 2] and h be positive");
+            auto side = [&](const Vector &at, const Vector &weights, double sign) {
+                std::vector<double> places(at.data(), at.data() + at.size());
+                for (double &place : places) {
+                    require(std::isfinite(place), "hinges must be finite");
+                    place *= sign;
+                }
+                return ravine::OneSidedHinges(std::move(places), {weights.data(), weights.data() + weights.size()}, power, h);
+            };
+            new (self) Hinges(side(right, right_weights, 1.0), side(left, left_weights, -1.0), h);
+        }, "right"_a.noconvert(), "right_weights"_a.noconvert(), "left"_a.noconvert(), "left_weights"_a.noconvert(), "power"_a, "h"_a)
+        .def("evaluate", [](const Hinges &self, double b) {
+            const auto q = self(b);
+            return std::make_tuple(q.value, q.slope, q.curvature);
+        }, "b"_a, "Value and derivatives at b.")
+        .def("sublevel", [](const Hinges &self, double level) {
+            double lo = 0.0, hi = 0.0;
+            self.sublevel(level, lo, hi);
+            return std::make_tuple(lo, hi);
+        }, "level"_a, "An interval that holds all b whose value is within level of the minimum.");
+
     m.def("minimise", [](const Matrix &coefficients, double lo, double h, double a, double c, double k, double epsilon, double eta,
                          double tolerance, int64_t budget) {
-        check_bins(coefficients);
-        check_interval(h, a, c);
-        const double *data = coefficients.data();
-        const auto n_bins = static_cast<int64_t>(coefficients.shape(1));
-        ravine::Minimum minimum;
-        {
-            nb::gil_scoped_release release;
-            const auto &table = loops();
-            auto evaluate = [&](double b) {
-                double at[3];
-                table.evaluate(data, n_bins, lo, h, b, at);
-                const double f = std::max(at[0], 1e-14);  // below this the bins hold nothing but rounding
-                const double slope = at[1] / f;
-                return ravine::LogDensity{std::log(f), slope, at[2] / f - slope * slope};
-            };
-            minimum = ravine::minimise(evaluate, h, a, c, 1.0 / ravine::kBinsPerBandwidth, {k, epsilon, eta}, tolerance, 1e-13, budget);
-        }
+        const Binned evaluate(coefficients, lo, h, a, c);
+        const auto minimum = without_gil([&] { return ravine::minimise(evaluate, h, a, c, kBinSpacing, {k, epsilon, eta}, tolerance, 1e-13, budget); });
         return packed(minimum);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "k"_a, "epsilon"_a, "eta"_a, "tolerance"_a, "budget"_a,
        "Global minimisers of the penalised binned density over [a, c]: rows (b, log index, log density, slope, curvature, side), "
@@ -215,17 +265,26 @@ NB_MODULE(_kernels, m) {
 
     m.def("minimise_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
                                 double k, double epsilon, double eta, double tolerance, int64_t budget) {
-        const auto x = projections(p, std::nullopt, 1.0, 0.0, w);
-        check_interval(h, a, c);
-        ravine::Minimum minimum;
-        {
-            nb::gil_scoped_release release;
-            const auto &table = loops();
-            auto evaluate = [&](double b) { return table.evaluate_sorted(x.p, x.w, x.n, total, h, b); };
-            minimum = ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget);
-        }
+        const Sorted evaluate(p, w, total, h, a, c);
+        const auto minimum = without_gil([&] { return ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget); });
         return packed(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "k"_a, "epsilon"_a, "eta"_a,
        "tolerance"_a, "budget"_a,
+       "The same over sorted projections and exact sums; the tolerance is relative to the minimum.");
+
+    m.def("minimise_with", [](const Matrix &coefficients, double lo, double h, double a, double c, const Hinges &hinges,
+                              double tolerance, int64_t budget) {
+        const Binned evaluate(coefficients, lo, h, a, c);
+        const auto minimum = without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, kBinSpacing, tolerance, 1e-13, budget); });
+        return packed(minimum);
+    }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "hinges"_a, "tolerance"_a, "budget"_a,
+       "Global minimisers of the binned density plus hinges over [a, c]; the rows of minimise, with side 0.");
+
+    m.def("minimise_sorted_with", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
+                                     const Hinges &hinges, double tolerance, int64_t budget) {
+        const Sorted evaluate(p, w, total, h, a, c);
+        const auto minimum = without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, spacing, 0.0, tolerance, budget); });
+        return packed(minimum);
+    }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "hinges"_a, "tolerance"_a, "budget"_a,
        "The same over sorted projections and exact sums; the tolerance is relative to the minimum.");
 }

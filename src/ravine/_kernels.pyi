@@ -33,3 +33,18 @@ def minimise_sorted(
     p: Array, w: Array | None, total: float, h: float, a: float, c: float, spacing: float,
     k: float, epsilon: float, eta: float, tolerance: float, budget: int,
 ) -> tuple[Array, bool, int]: ...  # fmt: skip
+
+class Hinges:
+    def __init__(
+        self, right: Array, right_weights: Array, left: Array, left_weights: Array, power: float, h: float
+    ) -> None: ...
+    def evaluate(self, b: float) -> tuple[float, float, float]: ...
+    def sublevel(self, level: float) -> tuple[float, float]: ...
+
+def minimise_with(
+    coefficients: Array, lo: float, h: float, a: float, c: float, hinges: Hinges, tolerance: float, budget: int
+) -> tuple[Array, bool, int]: ...
+def minimise_sorted_with(
+    p: Array, w: Array | None, total: float, h: float, a: float, c: float, spacing: float,
+    hinges: Hinges, tolerance: float, budget: int,
+) -> tuple[Array, bool, int]: ...  # fmt: skip

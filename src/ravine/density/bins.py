@@ -85,3 +85,9 @@ class BinnedDensity:
                 penalty.factor, penalty.epsilon, penalty.eta, TOLERANCE, EVALUATIONS,
             )
         )  # fmt: skip
+
+    def minimise_with(self, a: float, c: float, hinges: _kernels.Hinges) -> Minima:
+        """All global minimisers over [a, c] of the density plus a convex function of b (eq. PrIndexSSL)."""
+        return Minima.from_kernel(
+            *_kernels.minimise_with(self.coefficients, self.lo, self.bandwidth, a, c, hinges, TOLERANCE, EVALUATIONS)
+        )

@@ -36,13 +36,25 @@ class SortedDensity:
 
     def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
         """All global minimisers of the penalised density over b (eq. PrIndexUL)."""
-        spacing = max(1.0, (c - a) / self.bandwidth / max(16, min(1024, len(self.projections))))
         return Minima.from_kernel(
             *_kernels.minimise_sorted(
-                self.projections, self.weights, self.total, self.bandwidth, a, c, spacing,
+                self.projections, self.weights, self.total, self.bandwidth, a, c, self._spacing(a, c),
                 penalty.factor, penalty.epsilon, penalty.eta, TOLERANCE, EVALUATIONS,
             )
         )  # fmt: skip
+
+    def minimise_with(self, a: float, c: float, hinges: _kernels.Hinges) -> Minima:
+        """All global minimisers over [a, c] of the density plus a convex function of b (eq. PrIndexSSL)."""
+        return Minima.from_kernel(
+            *_kernels.minimise_sorted_with(
+                self.projections, self.weights, self.total, self.bandwidth, a, c, self._spacing(a, c), hinges,
+                TOLERANCE, EVALUATIONS,
+            )
+        )  # fmt: skip
+
+    def _spacing(self, a: float, c: float) -> float:
+        """Distance in h of the first points that a minimisation looks at."""
+        return max(1.0, (c - a) / self.bandwidth / max(16, min(1024, len(self.projections))))
 
     def nodes(self, a: float, c: float) -> Array:
         """Points at most h/4 apart within 1.25 h of a row, and further apart across empty gaps.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ravine._typing import Array
 
@@ -65,6 +65,20 @@ class Minima:
     side: int
     ties: Array
     certified: bool
+
+    @property
+    def density_share(self) -> float:
+        """The density's part of the penalised density."""
+        return math.exp(self.log_density - self.log_index)
+
+    @property
+    def unpenalised(self) -> bool:
+        """Whether nothing but the density counts at the lowest minimiser."""
+        return self.log_index == self.log_density
+
+    def placed(self, half: float) -> Minima:
+        """The same with its side of F(v) = [-half, half]."""
+        return replace(self, side=int(self.b > half) - int(self.b < -half))
 
     @classmethod
     def from_kernel(cls, rows: Array, certified: bool, _: int) -> Minima:

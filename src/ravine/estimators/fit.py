@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
+from ravine.index import ClusteringIndex
 from ravine.pursuit import (
     BandwidthRule,
     PrincipalAxes,
@@ -24,7 +25,7 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import DenseSample, RowSpace
+from ravine.sample import DenseSample, RowSpace, Sample
 
 __all__ = ["Fit", "PathStep", "find_hyperplane"]
 
@@ -177,11 +178,14 @@ def find_hyperplane(
             if callback is not None:
                 callback(steps[-1])
 
+        def new_index(rows: Sample) -> ClusteringIndex:
+            h = resolve_bandwidth(bandwidth, rows.total, pc1_std) / frame.unit
+            return ClusteringIndex(rows, moments, h, settings.penalty, settings.alpha_min)
+
         pursuit = pursue(
             sample,
-            moments,
+            new_index,
             starts,
-            lambda n: resolve_bandwidth(bandwidth, n, pc1_std) / frame.unit,
             settings,
             levels=levels,
             notify=notify,

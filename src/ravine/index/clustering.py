@@ -7,6 +7,7 @@ of the density.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +35,9 @@ NEGLIGIBLE = 1e-10
 SHALLOWEST = 1e-6
 # A first guess of how far (in h) the next row is where exact sums are needed.
 VALLEY_MARGIN = 8.0
+
+
+Solve = Callable[[BinnedDensity | SortedDensity, float, float], Minima]
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,13 @@ class ClusteringIndex:
     ----------
     minima : Minima
         The minimisers over b at the current normal.
+    gamma : float
+        Weight of the labels: none here.
     n_evaluations, n_tied : int
         Evaluations of the index so far, and how many of them had more than one minimiser (B(v) not a singleton).
     """
+
+    gamma = 0.0
 
     def __init__(
         self, sample: Sample, moments: Moments, bandwidth: float, penalty: BalancePenalty, alpha: float
@@ -102,24 +110,22 @@ class ClusteringIndex:
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
         """Go to v (no new projection if already there): value and gradient."""
         if self._v is None or not np.array_equal(v, self._v):
-            self._pending.append(Aim(self._track, v))
-            self._v, self._cov_v = v, self.covariance @ v
+            self._aim(v)
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
 
-    def widen(self, alpha: float) -> Asking[bool]:
-        """Set alpha at the current normal; whether b stays where it is, inside F(v), so that nothing else changes."""
-        before, self.alpha = self.minima, alpha
+    def adjust(self, alpha: float, gamma: float) -> Asking[bool]:
+        """Set alpha and gamma at the current normal; whether b stays where it is, so that nothing else changes."""
+        before, gamma_before = self.minima, self.gamma
+        self.alpha, self.gamma = alpha, gamma
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         same = abs(self.minima.b - before.b) <= 1e-9 * self.bandwidth
-        return same and before.side == 0 and self.minima.side == 0
+        same_penalty = gamma == gamma_before or (before.unpenalised and self.minima.unpenalised)
+        return same and same_penalty and before.side == 0 and self.minima.side == 0
 
     def line(self, u: Array) -> Asking[None]:
         """Face along u; the projection is asked for together with the first trial."""
-        assert self._v is not None
-        self._cov_u = self.covariance @ u
-        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
-        self._pending.append(Turn(self._track, u))
+        self._turn(u)
         return
         yield
 
@@ -135,16 +141,29 @@ class ClusteringIndex:
         c, s = math.cos(t), math.sin(t)
         vv, vu, uu = self._quadratic
         sigma_slope = (c * s * (uu - vv) + (c * c - s * s) * vu) / self._sigma(t)
-        return float(math.exp(m.log_density - m.log_index) * (along + self._pull(m) * sigma_slope))
+        return float(along * m.density_share + self._penalty_slope(m, t, sigma_slope))
 
     def accept(self, t: float, v: Array) -> Asking[Array]:
         """Go to the last trial: gradient there."""
-        self._pending.append(Accept(self._track, t))
+        self._move(t, v)
         self.minima = self._trial
-        self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
         return (yield from self._gradient())
 
     # ------------------------------------------------------------------------------------------- pieces
+
+    def _aim(self, v: Array) -> None:
+        self._pending.append(Aim(self._track, v))
+        self._v, self._cov_v = v, self.covariance @ v
+
+    def _turn(self, u: Array) -> None:
+        assert self._v is not None
+        self._cov_u = self.covariance @ u
+        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
+        self._pending.append(Turn(self._track, u))
+
+    def _move(self, t: float, v: Array) -> None:
+        self._pending.append(Accept(self._track, t))
+        self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
 
     def _sigma(self, t: float) -> float:
         """Standard deviation of the projections at the angle t."""
@@ -156,12 +175,20 @@ class ClusteringIndex:
         return math.sqrt(max(c * c * vv + 2.0 * c * s * vu + s * s * uu, np.finfo(float).tiny))
 
     def _pull(self, m: Minima) -> float:
-        """Derivative of log φ by σ_v, before division by φ/f: not zero only where b lies outside F(v).
+        """Derivative of log φ by σ_v: not zero only where b lies outside F(v).
 
         At the minimiser the slope of the penalty equals minus the slope of the density (eq. PenalisedUL), which is used
         in its place: it is as exact in the deepest valley, where the penalty itself underflows.
         """
-        return m.side * m.slope / self.bandwidth * self.alpha if m.side else 0.0
+        return m.side * m.slope / self.bandwidth * self.alpha * m.density_share if m.side else 0.0
+
+    def _penalty_slope(self, m: Minima, _: float, sigma_slope: float) -> float:
+        """What the penalty adds to the slope at the last trial, at the angle t, where σ_v changes by sigma_slope."""
+        return self._pull(m) * sigma_slope
+
+    def _penalty_gradient(self, m: Minima) -> Array:
+        """What the penalty adds to the gradient."""
+        return np.asarray((self._pull(m) / self._sigma(0.0)) * self._cov_v) if m.side else np.zeros(len(self._cov_v))
 
     def _sum_and_reach(self, m: Minima) -> tuple[float, float]:
         reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - m.log_density))
@@ -174,11 +201,7 @@ class ClusteringIndex:
             *self._flush(),
             PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m)),
         ]
-        pull = self._pull(m)
-        if pull:
-            gradient = gradient + (pull / self._sigma(0.0)) * self._cov_v
-        gradient = gradient * math.exp(m.log_density - m.log_index)
-        return np.asarray(gradient)
+        return np.asarray(gradient * m.density_share + self._penalty_gradient(m))
 
     def _flush(self) -> list[Request]:
         pending, self._pending = self._pending, []
@@ -186,26 +209,30 @@ class ClusteringIndex:
 
     def _minimise_over_b(self, t: float, sigma: float) -> Asking[Minima]:
         """Global minimisers over b of the penalised density at the angle t (eq. PrIndexUL)."""
-        h, half = self.bandwidth, self.alpha * sigma
-        outer = half + self.penalty.eta * h
-        window = Window.around(-outer, outer, h)
+        h = self.bandwidth
+        lo, hi, solve = self._problem(t, self.alpha * sigma)
+        window = Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
         self.n_evaluations += 1
         if window is None:
-            minima = yield from self._minimise_exactly(t, -half, half)
+            minima = yield from self._minimise_exactly(t, lo, hi, solve)
         else:
             *_, moments = yield [*self._flush(), Bin(self._track, t, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample.total)
-            minima = density.minimise(-half, half, self.penalty)
-            if minima.log_density < math.log(DEEP):
-                nodes = np.linspace(-half, half, max(2, math.ceil(8.0 * half / h) + 1))
+            minima = solve(density, lo, hi)
+            if minima.log_index < math.log(DEEP):
+                nodes = np.linspace(lo, hi, max(2, math.ceil(4.0 * (hi - lo) / h) + 1))
                 low = nodes[density.evaluate(nodes)[0] < 10.0 * DEEP]
                 step = h / 4.0
-                a, c = max(-half, low[0] - step), min(half, low[-1] + step)
-                minima = yield from self._minimise_exactly(t, a, c)
+                a, c = max(lo, low[0] - step), min(hi, low[-1] + step)
+                minima = yield from self._minimise_exactly(t, a, c, solve)
         self.n_tied += len(minima.ties) > 1
         return minima
 
-    def _minimise_exactly(self, t: float, a: float, c: float) -> Asking[Minima]:
+    def _problem(self, _: float, half: float) -> tuple[float, float, Solve]:
+        """The interval of b to be searched at the angle t, and how to search a part of it; F(v) is [-half, half]."""
+        return -half, half, lambda density, a, c: density.minimise(a, c, self.penalty)
+
+    def _minimise_exactly(self, t: float, a: float, c: float, solve: Solve) -> Asking[Minima]:
         """The same by exact sums over [a, c], from the rows that matter there."""
         h, n = self.bandwidth, self.sample.total / self.sample.lightest
         reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
@@ -213,7 +240,7 @@ class ClusteringIndex:
             *_, (rows, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
             needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
             if reach >= needed:
-                return SortedDensity(rows, weights, h, self.sample.total).minimise(a, c, self.penalty)
+                return solve(SortedDensity(rows, weights, h, self.sample.total), a, c)
             reach = needed
 
     # ------------------------------------------------------------------------------------------- description

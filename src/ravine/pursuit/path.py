@@ -1,4 +1,4 @@
-"""The hyperplanes that one start passes, for an increasing alpha."""
+"""The hyperplanes that one start passes, for an increasing alpha (then gamma)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Stage:
         Which start it came from.
     n_rows : int
         Rows it was fitted on.
-    bandwidth, alpha : float
+    bandwidth, alpha, gamma : float
     normal : ndarray of shape (d,)
     log_index : float
         The value of log φ that was reached.
@@ -42,6 +42,7 @@ class Stage:
     n_rows: int
     bandwidth: float
     alpha: float
+    gamma: float
     normal: Array
     log_index: float
     separation: Separation
@@ -61,6 +62,10 @@ class Stage:
     def log_depth(self) -> float:
         """Log of the ratio of the lower adjacent mode to the hyperplane."""
         return self.separation.log_depth
+
+    def merit(self, settings: PursuitSettings) -> float:
+        """What the kept stages of several starts are compared by: the depth or, with labels, minus the log-index."""
+        return -self.log_index if settings.select == "final" else self.log_depth
 
 
 @dataclass(frozen=True)
@@ -85,16 +90,17 @@ Notify = Callable[[Stage], None]
 
 
 def follow(index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> Asking[Path]:
-    """Follow the path of alpha from v, and polish the stage that is kept."""
+    """Follow the path of alpha and gamma from v, and polish the stage that is kept."""
     memory = Memory()
     stages: list[Stage] = []
     memories: list[Memory] = []
-    for alpha in settings.alphas().tolist():
+    for alpha, gamma in settings.steps():
         before = index.n_evaluations, index.n_tied
-        if stages and stages[-1].converged and (yield from index.widen(alpha)):
-            stage = replace(stages[-1], alpha=alpha, n_iter=0, n_evaluations=1, n_tied=index.n_tied - before[1])
+        if stages and stages[-1].converged and (yield from index.adjust(alpha, gamma)):
+            again = {"n_iter": 0, "n_evaluations": 1, "n_tied": index.n_tied - before[1]}
+            stage = replace(stages[-1], alpha=alpha, gamma=gamma, **again)  # type: ignore[arg-type]
         else:
-            index.alpha = alpha
+            index.alpha, index.gamma = alpha, gamma
             result = yield from minimise_on_sphere(
                 index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
             )
@@ -108,7 +114,7 @@ def follow(index: ClusteringIndex, v: Array, start: int, settings: PursuitSettin
     if settings.polish and kept is not None:
         polished = yield from polish(index, path, settings)
         notify(polished)
-        path = with_polished(path, polished)
+        path = with_polished(path, polished, settings)
     return path
 
 
@@ -116,7 +122,7 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Ask
     """Optimise the kept stage of a path to convergence at its alpha."""
     stage = path.kept
     assert stage is not None
-    index.alpha = stage.alpha
+    index.alpha, index.gamma = stage.alpha, stage.gamma
     before = index.n_evaluations, index.n_tied
     result = yield from minimise_on_sphere(
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
@@ -124,9 +130,10 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Ask
     return replace((yield from _describe(index, result, stage.start, before)), polished=True)
 
 
-def with_polished(path: Path, polished: Stage) -> Path:
-    """Append the polished stage; it is kept unless it no longer separates two modes."""
-    return replace(path, stages=(*path.stages, polished), kept=polished if polished.valid else path.kept)
+def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Path:
+    """Append the polished stage; it is kept unless it should, but does not, separate two modes."""
+    fails = settings.select != "final" and not polished.valid
+    return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
 
 
 def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int]) -> Asking[Stage]:
@@ -136,6 +143,7 @@ def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: 
         n_rows=index.sample.n_rows,
         bandwidth=index.bandwidth,
         alpha=index.alpha,
+        gamma=index.gamma,
         normal=result.v,
         log_index=result.value,
         separation=separation,
@@ -148,6 +156,8 @@ def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: 
 
 
 def _select(stages: list[Stage], settings: PursuitSettings) -> Stage | None:
+    if settings.select == "final":
+        return stages[-1]
     valid = [s for s in stages if s.valid]
     if not valid:
         return None

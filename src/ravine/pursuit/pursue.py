@@ -14,15 +14,15 @@ from ravine.index import ClusteringIndex
 from ravine.pursuit.driver import drive
 from ravine.pursuit.path import Notify, Path, Stage, follow, polish, with_polished
 from ravine.pursuit.settings import PursuitSettings
-from ravine.sample import Moments, Sample
+from ravine.sample import Sample
 
 __all__ = ["Pursuit", "pursue"]
 
 # Of the starts of the first subsample, this many go on to more rows.
 FINALISTS = 2
-# A start whose mode-to-valley ratio is lower than the best one's by more than this factor does not go on: several
-# standard errors of that ratio on a subsample.
-MUCH_SHALLOWER = 2.0
+# A start whose mode-to-valley ratio (or inverse index) is lower than the best one's by more than this factor does not
+# go on: several standard errors of that ratio on a subsample.
+MUCH_WORSE = 2.0
 # Relative decrease of φ that is left to the next level.
 ROUGH_TOLERANCE = 1e-4
 # Two normals closer than this (cosine) are one solution.
@@ -38,7 +38,8 @@ class Pursuit:
     paths : tuple of Path
         One for each start.
     best : Stage or None
-        The kept stage of largest relative depth among the starts; None if no start separates two modes.
+        The best of the kept stages: that of largest relative depth (None if no start separates two modes) or, with
+        labels, of lowest index.
     """
 
     paths: tuple[Path, ...]
@@ -47,25 +48,23 @@ class Pursuit:
 
 def pursue(
     sample: Sample,
-    moments: Moments,
+    index: Callable[[Sample], ClusteringIndex],
     starts: Array,
-    bandwidth: Callable[[float], float],
     settings: PursuitSettings,
     *,
     levels: Sequence[NDArray[np.intp]] = (),
     notify: Notify = lambda _: None,
 ) -> Pursuit:
-    """Minimise the index from every start and keep the deepest hyperplane.
+    """Minimise the index from every start and keep the best hyperplane.
 
     Parameters
     ----------
     sample : Sample
-    moments : Moments
-        Of all rows.
+    index : callable
+        A new index for a sample: all rows, or those of a level. Every level should have the bandwidth of its own size:
+        with that of all rows it would follow the noise of few.
     starts : ndarray of shape (k, d)
         Unit vectors.
-    bandwidth : callable
-        Bandwidth, in working units, for a number of rows.
     settings : PursuitSettings
     levels : sequence of int arrays, optional
         Growing subsets of the rows. Paths are followed on the first; the best few are then polished on each of the
@@ -73,34 +72,44 @@ def pursue(
     notify : callable, optional
         Told of every stage as it is reached.
     """
-
-    def index(rows: Sample) -> ClusteringIndex:
-        # Every level has the bandwidth of its own size: with that of all rows it would follow the noise of few.
-        return ClusteringIndex(rows, moments, bandwidth(rows.total), settings.penalty, settings.alpha_min)
-
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if levels else settings
     first = sample.take(levels[0]) if levels else sample
-    paths = drive(first, [follow(index(first), v, k, rough, notify) for k, v in enumerate(starts)])
+    chosen = enumerate(starts) if settings.every_start else [_lowest(first, index, starts)]
+    paths = drive(first, [follow(index(first), v, k, rough, notify) for k, v in chosen])
     del first
     for rows in [*levels[1:], None] if levels else []:
         level = sample if rows is None else sample.take(rows)
-        going_on = _finalists(paths)
+        going_on = _finalists(paths, settings)
         accuracy = settings if rows is None else rough
         polished = drive(level, [polish(index(level), paths[k], accuracy) for k in going_on])
         # Depth and density of fewer rows do not carry over: what fails on more rows, or does not go on, is dropped.
         paths = [replace(path, kept=None) for path in paths]
-        for stage in polished:
+        for k, stage in zip(going_on, polished, strict=True):
             notify(stage)
-            paths[stage.start] = with_polished(paths[stage.start], stage)
+            paths[k] = with_polished(paths[k], stage, settings)
     kept = [path.kept for path in paths if path.kept is not None]
-    return Pursuit(tuple(paths), max(kept, key=lambda s: s.log_depth, default=None))
+    return Pursuit(tuple(paths), max(kept, key=lambda s: s.merit(settings), default=None))
 
 
-def _finalists(paths: Sequence[Path]) -> list[int]:
-    """Paths with the deepest kept stages, without those that are the same solution or much shallower."""
-    chosen: list[Stage] = []
-    for stage in sorted((p.kept for p in paths if p.kept), key=lambda s: -s.log_depth):
-        much_shallower = chosen and stage.log_depth < chosen[0].log_depth - math.log(MUCH_SHALLOWER)
-        if not much_shallower and all(abs(stage.normal @ other.normal) < SAME_DIRECTION for other in chosen):
-            chosen.append(stage)
-    return [stage.start for stage in chosen[:FINALISTS]]
+def _lowest(sample: Sample, index: Callable[[Sample], ClusteringIndex], starts: Array) -> tuple[int, Array]:
+    """The start with the lowest index, and its number."""
+    values = [value for value, _ in drive(sample, [index(sample).begin(v) for v in starts])]
+    k = int(np.argmin(values))
+    return k, starts[k]
+
+
+def _finalists(paths: Sequence[Path], settings: PursuitSettings) -> list[int]:
+    """Paths with the best kept stages, without those that are the same solution or much worse."""
+    chosen: list[int] = []
+    merits = [p.kept.merit(settings) if p.kept else -math.inf for p in paths]
+    for k in sorted((k for k, p in enumerate(paths) if p.kept), key=lambda k: -merits[k]):
+        much_worse = chosen and merits[k] < merits[chosen[0]] - math.log(MUCH_WORSE)
+        if not much_worse and all(_angle_cosine(paths[k], paths[other]) < SAME_DIRECTION for other in chosen):
+            chosen.append(k)
+    return chosen[:FINALISTS]
+
+
+def _angle_cosine(one: Path, other: Path) -> float:
+    assert one.kept is not None
+    assert other.kept is not None
+    return abs(float(one.kept.normal @ other.kept.normal))

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from ravine._typing import Array
 from ravine.density import BalancePenalty
 
 __all__ = ["PursuitSettings"]
@@ -23,8 +22,13 @@ class PursuitSettings:
         The increasing sequence of half-widths of F(v), equally spaced.
     max_iter : int
         Optimiser iterations for each alpha.
-    select : {"last", "deepest"}
-        Which valid hyperplane of a path is kept: the last (the paper's rule) or the one of largest relative depth.
+    gammas : tuple of float
+        The increasing weights of the labels: alpha grows at the first, the others follow at the largest alpha.
+    select : {"last", "deepest", "final"}
+        Which hyperplane of a path is kept: of those that separate two modes the last (the paper's rule for clustering)
+        or the one of largest relative depth; or, with labels, the one at the end.
+    every_start : bool
+        Whether paths are followed from every start, or only from the one where the index is lowest.
     polish : bool
         Whether the hyperplane that is kept is then optimised to convergence.
     polish_iter : int
@@ -38,16 +42,15 @@ class PursuitSettings:
     alpha_max: float = 1.5
     n_alpha: int = 12
     max_iter: int = 8
-    select: Literal["last", "deepest"] = "deepest"
+    gammas: tuple[float, ...] = (0.0,)
+    select: Literal["last", "deepest", "final"] = "deepest"
+    every_start: bool = True
     polish: bool = True
     polish_iter: int = 200
     tolerance: float = 1e-6
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
 
-    def alphas(self) -> Array:
-        """The sequence of alpha."""
-        return (
-            np.linspace(self.alpha_min, self.alpha_max, self.n_alpha)
-            if self.n_alpha > 1
-            else np.array([self.alpha_max])
-        )
+    def steps(self) -> list[tuple[float, float]]:
+        """The sequence of (alpha, gamma)."""
+        alphas = [*np.linspace(self.alpha_min, self.alpha_max, self.n_alpha).tolist()[:-1], self.alpha_max]
+        return [(alpha, self.gammas[0]) for alpha in alphas] + [(self.alpha_max, gamma) for gamma in self.gammas[1:]]
