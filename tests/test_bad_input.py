@@ -194,7 +194,7 @@ def test_bad_parameter_is_refused_by_name(name, value, message):
 def test_unknown_parameter_or_task_is_refused_by_name():
     with pytest.raises(TypeError, match="alpha_mux"):
         minimum_density_hyperplane(X, alpha_mux=1.0)
-    with pytest.raises(ValueError, match="task must be one of 'clustering', got 'regression'"):
+    with pytest.raises(ValueError, match="task must be one of 'clustering', 'classification', got 'regression'"):
         paper_settings("regression")
 
 

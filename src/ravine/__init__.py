@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "GradientCheck": "ravine.optimise",
     "Hyperplane": "ravine.hyperplane",
+    "MinimumDensityClassifier": "ravine.estimators",
     "MinimumDensityHyperplane": "ravine.estimators",
     "NoSplitWarning": "ravine.estimators",
     "PathStep": "ravine.estimators",
@@ -23,6 +24,7 @@ _HOMES = {
 if TYPE_CHECKING:
     from ravine.density import ProjectedDensity
     from ravine.estimators import (
+        MinimumDensityClassifier,
         MinimumDensityHyperplane,
         NoSplitWarning,
         PathStep,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GradientCheck",
     "Hyperplane",
+    "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
     "NoSplitWarning",
     "PathStep",

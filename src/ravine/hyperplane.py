@@ -99,7 +99,7 @@ class Hyperplane:
         if rows.ndim != 2 or rows.shape[1] != len(self.normal):
             raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {rows.shape}.")
         if not self.splits:
-            return np.full(len(rows), -np.inf)
+            return np.full(len(rows), -self.offset)
         assert self.point is not None
         return project(rows, self.point, self.normal)
 

@@ -10,11 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.density import BalancePenalty
+from ravine.estimators._parameters import (
+    check_bandwidth,
+    check_callback,
+    check_directions,
+    check_penalty,
+    check_subsample,
+    random_generator,
+)
 from ravine.estimators._validation import (
     check_choice,
     check_flag,
@@ -24,10 +30,10 @@ from ravine.estimators._validation import (
     check_weights,
     thread_count,
 )
-from ravine.estimators.fit import Fit, PathStep, find_hyperplane
+from ravine.estimators.fit import Fit, find_hyperplane
+from ravine.estimators.frame import PathStep
 from ravine.hyperplane import Hyperplane
 from ravine.pursuit import BandwidthRule, PursuitSettings
-from ravine.pursuit.levels import SUBSAMPLE
 from ravine.sample import project
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning", "minimum_density_hyperplane"]
@@ -220,51 +226,28 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, high=1e6, open_low=True)
         settings = PursuitSettings(
             alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max, high_name="alpha_max"),
-            alpha_max=alpha_max,
+            alpha_max=(alpha_max,),
             n_alpha=check_integer("n_alpha", self.n_alpha, low=1),
             max_iter=check_integer("max_iter", self.max_iter, low=1),
             select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
             polish=check_flag("polish", self.polish),
             tolerance=check_number("tol", self.tol, low=0.0),
-            penalty=BalancePenalty(
-                check_number("eta", self.eta, low=0.0, open_low=True),
-                check_number("epsilon", self.epsilon, low=0.0, high=1.0, open_low=True),
-            ),
+            penalty=check_penalty(self.eta, self.epsilon),
         )
-        if self.bandwidth is None or (isinstance(self.bandwidth, str) and self.bandwidth != "silverman"):
-            raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {self.bandwidth!r}.")
-        if not isinstance(self.bandwidth, str) and not callable(self.bandwidth):
-            check_number("bandwidth", self.bandwidth, low=0.0, open_low=True)
-        if isinstance(self.subsample, str) and self.subsample != "auto":
-            raise ValueError(f"subsample must be an integer >= 2, 'auto' or None, got {self.subsample!r}.")
-        subsample: int | None = SUBSAMPLE if self.subsample == "auto" else None
-        if self.subsample is not None and not isinstance(self.subsample, str):
-            subsample = check_integer("subsample", self.subsample, low=2)
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable or None, got {self.callback!r}.")
         return {
             "settings": settings,
-            "bandwidth": self.bandwidth,
+            "bandwidth": check_bandwidth(self.bandwidth),
             "n_init": check_integer("n_init", self.n_init, low=1),
-            "subsample": subsample,
+            "subsample": check_subsample(self.subsample),
             "n_threads": thread_count(self.n_jobs),
-            "rng": _generator(self.random_state),
-            "callback": self.callback,
+            "rng": random_generator(self.random_state),
+            "callback": check_callback(self.callback),
         }
 
     def _directions(self, n_features: int) -> str | Array:
         if isinstance(self.init, str):
             return check_choice("init", self.init, INITS)
-        allowed = f"init must be one of {', '.join(map(repr, INITS))} or finite directions of shape (k, {n_features})"
-        try:
-            directions = np.array(self.init, dtype=np.float64, ndmin=2)
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{allowed}: {error}") from error
-        if directions.ndim != 2 or directions.shape[1] != n_features or not len(directions):
-            raise ValueError(f"{allowed}, got an array of shape {directions.shape}.")
-        if not np.isfinite(directions).all():
-            raise ValueError(f"{allowed}, got NaN or infinity.")
-        return directions
+        return check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features)
 
     def _store(self, fit: Fit) -> None:
         self.hyperplane_ = fit.hyperplane
@@ -361,17 +344,3 @@ def minimum_density_hyperplane(
     array([1, 0])
     """
     return MinimumDensityHyperplane(**parameters).fit(X, sample_weight=sample_weight).hyperplane_
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """A generator from anything that scikit-learn takes as random_state; the global state is not used."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None:
-        return np.random.default_rng()
-    try:
-        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
-    except ValueError as error:
-        raise ValueError(
-            f"random_state must be None, a non-negative integer, a RandomState or a Generator, got {random_state!r}."
-        ) from error

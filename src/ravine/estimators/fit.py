@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.estimators.frame import Frame, PathStep
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex
 from ravine.pursuit import (
@@ -25,47 +26,9 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import DenseSample, RowSpace, Sample
+from ravine.sample import Sample
 
-__all__ = ["Fit", "PathStep", "find_hyperplane"]
-
-# A spread below this many roundings of the data's magnitude is no spread.
-ROUNDING = 4.0 * np.finfo(float).eps
-
-
-@dataclass(frozen=True)
-class PathStep:
-    """One hyperplane that a pursuit passed.
-
-    Attributes
-    ----------
-    hyperplane : Hyperplane
-    start : int
-        Which start it came from.
-    valid : bool
-        Whether it separates two modes of the projected density.
-    interior : bool
-        Whether its offset lies inside F(v), not at its end.
-    polished : bool
-        Whether it is the result of the final optimisation to convergence.
-    converged : bool
-        No larger decrease than the tolerance is expected, or none was found (at a kink).
-    n_iter, n_evaluations, n_tied : int
-        Optimiser iterations, evaluations of the index, and how many of these had several minimisers over the offset.
-    n_rows : int
-        Rows it was fitted on: fewer than all in the early part of the multilevel scheme.
-    """
-
-    hyperplane: Hyperplane
-    start: int
-    valid: bool
-    interior: bool
-    polished: bool
-    converged: bool
-    n_iter: int
-    n_evaluations: int
-    n_tied: int
-    n_rows: int
+__all__ = ["Fit", "find_hyperplane"]
 
 
 @dataclass(frozen=True)
@@ -77,69 +40,6 @@ class Fit:
     path: tuple[PathStep, ...]
     best: PathStep | None
     why_no_split: str | None
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The space a pursuit runs in, and the way back to the columns of X.
-
-    Attributes
-    ----------
-    sample : DenseSample
-    origin : ndarray of shape (d,)
-        Origin of the sample's working units, in the units of X.
-    unit : float
-        Unit of the sample's working units, in the units of X.
-    basis : ndarray of shape (d, r) or None
-        Columns of the row space, where the pursuit runs in it.
-    """
-
-    sample: DenseSample
-    origin: Array
-    unit: float
-    basis: Array | None
-
-    @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], weights: Array | None, pool: ThreadPoolExecutor | None) -> Frame:
-        """The rows themselves, or their coordinates in the row space if they are fewer than the columns."""
-        if len(X) >= X.shape[1]:
-            sample = DenseSample(X, weights, pool=pool)
-            return cls(sample, sample.origin, sample.unit, None)
-        space = RowSpace(X, weights, pool=pool)
-        return cls(space.sample, space.origin, space.unit, space.basis)
-
-    def all_rows_equal(self) -> bool:
-        """Whether the rows differ by no more than the rounding of their magnitude."""
-        spread = math.sqrt(max(float(np.trace(self.sample.moments().covariance)), 0.0)) * self.unit
-        return bool(spread <= ROUNDING * np.max(np.abs(self.origin), initial=0.0))
-
-    def inward(self, directions: Array) -> Array:
-        """Unit vectors in the frame for directions (rows) in the space of X."""
-        inner = directions if self.basis is None else directions @ self.basis
-        lengths = np.linalg.norm(inner, axis=1, keepdims=True)
-        if (lengths <= 1e-12 * np.linalg.norm(directions, axis=1, keepdims=True)).any():
-            raise ValueError("init has a row along which the data do not vary (or a row of zeros).")
-        return np.ascontiguousarray(inner / lengths)
-
-    def step(self, stage: Stage) -> PathStep:
-        """A stage of the pursuit in the units of X."""
-        normal = stage.normal if self.basis is None else self.basis @ stage.normal
-        normal = normal / np.linalg.norm(normal)
-        at, h = stage.separation, stage.bandwidth * self.unit
-        point = self.origin + at.b * self.unit * normal
-        plane = Hyperplane(
-            normal=normal,
-            offset=float(normal @ point),
-            density=math.exp(at.log_density) / (h * math.sqrt(2.0 * math.pi)),
-            relative_depth=math.expm1(min(at.log_depth, 709.0)) if at.valid else 0.0,  # eq. relDep
-            bandwidth=h,
-            alpha=stage.alpha,
-            point=point,
-        )
-        return PathStep(
-            plane, stage.start, stage.valid, stage.interior, stage.polished, stage.converged,
-            stage.n_iter, stage.n_evaluations, stage.n_tied, stage.n_rows,
-        )  # fmt: skip
 
 
 def find_hyperplane(
@@ -182,7 +82,7 @@ def find_hyperplane(
             h = resolve_bandwidth(bandwidth, rows.total, pc1_std) / frame.unit
             return ClusteringIndex(rows, moments, h, settings.penalty, settings.alpha_min)
 
-        pursuit = pursue(
+        (pursuit,) = pursue(
             sample,
             new_index,
             starts,

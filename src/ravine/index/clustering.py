@@ -52,7 +52,7 @@ class Separation:
         Exact log of the density on it, in units of the kernel's peak.
     log_depth : float
         Log of the density at the lower of the two adjacent modes over that on the hyperplane; not positive, or -inf, if
-        it does not separate two modes.
+        it does not separate two modes; NaN if nobody asked for it.
     """
 
     b: float
@@ -109,10 +109,14 @@ class ClusteringIndex:
 
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
         """Go to v (no new projection if already there): value and gradient."""
-        if self._v is None or not np.array_equal(v, self._v):
+        if not self.is_at(v):
             self._aim(v)
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
+
+    def is_at(self, v: Array) -> bool:
+        """Whether the minimisers at hand are those at v."""
+        return self._v is not None and np.array_equal(v, self._v)
 
     def adjust(self, alpha: float, gamma: float) -> Asking[bool]:
         """Set alpha and gamma at the current normal; whether b stays where it is, so that nothing else changes."""
@@ -245,12 +249,12 @@ class ClusteringIndex:
 
     # ------------------------------------------------------------------------------------------- description
 
-    def describe(self) -> Asking[Separation]:
-        """What the hyperplane at the current normal separates; its density as an exact sum."""
+    def describe(self, depth: bool = True) -> Asking[Separation]:
+        """What the hyperplane at the current normal separates; its density as an exact sum, its depth if asked for."""
         m, h = self.minima, self.bandwidth
         (log_sum,) = yield [LogSum(self._track, 0.0, h, m.b)]
         log_density = log_sum - math.log(self.sample.total)
-        log_depth = yield from self._log_depth(m.b, log_density)
+        log_depth = (yield from self._log_depth(m.b, log_density)) if depth else math.nan
         return Separation(m.b, log_density, log_depth)
 
     def _log_depth(self, b: float, log_density: float) -> Asking[float]:

@@ -105,11 +105,15 @@ class SemiSupervisedIndex(ClusteringIndex):
     ) -> None:
         super().__init__(sample, moments, bandwidth, penalty, alpha)
         self.gamma = gamma
-        self._rows = labelled.rows
-        self._signs = labelled.signs
-        self._costs = label_penalty.costs(labelled.weights, bandwidth, reference, sample.unit, penalty.epsilon)
+        order = np.argsort(labelled.signs, kind="stable")
+        self._n_negative = int((labelled.signs < 0.0).sum())
+        self._rows = labelled.rows[order]
+        self._signs = labelled.signs[order]
+        self._costs = label_penalty.costs(
+            labelled.weights[order], bandwidth, reference, sample.unit, self.penalty.epsilon
+        )
         self._margin = label_penalty.margin * reference
-        self._positive = labelled.signs > 0.0
+        self._shift = self._signs * self._margin
 
     # ------------------------------------------------------------------------------------------- projections
 
@@ -133,18 +137,13 @@ class SemiSupervisedIndex(ClusteringIndex):
 
     def _problem(self, t: float, half: float) -> tuple[float, float, Solve]:
         """Where the penalties exceed their minimum by more than the peak of the density, no b can be optimal."""
-        h, positive = self.bandwidth, self._positive
         # In b a label of class +1 is a hinge to the right of v·x - margin, one of class -1 to the left of v·x + margin.
-        at = self._labels_at(t) - self._signs * self._margin
-        costs = self.gamma * self._costs
+        at, costs, k = self._labels_at(t) - self._shift, self.gamma * self._costs, self._n_negative
         hinges = _kernels.Hinges(
-            np.append(at[positive], half),
-            np.append(costs[positive], self.penalty.factor),
-            np.append(at[~positive], -half),
-            np.append(costs[~positive], self.penalty.factor),
-            1.0 + self.penalty.epsilon,
-            h,
-        )
+            _followed_by(at[k:], half), _followed_by(costs[k:], self.penalty.factor),
+            _followed_by(at[:k], -half), _followed_by(costs[:k], self.penalty.factor),
+            1.0 + self.penalty.epsilon, self.bandwidth,
+        )  # fmt: skip
         lo, hi = hinges.sublevel(1.0)
 
         def solve(density: BinnedDensity | SortedDensity, a: float, c: float) -> Minima:
@@ -160,23 +159,35 @@ class SemiSupervisedIndex(ClusteringIndex):
         There the slopes of the hinges balance that of the density (eq. PrIndexSSL). The side that holds b is scaled so
         that they do so exactly: in a deep valley a hinge holds b by less than the rounding of its place.
         """
-        h, epsilon, half = self.bandwidth, self.penalty.epsilon, self.alpha * self._sigma(t)
-        excess = np.append((self._margin - self._signs * (self._labels_at(t) - m.b)) / h, (abs(m.b) - half) / h)
-        costs = np.append(self.gamma * self._costs, self.penalty.factor)
-        to_the_left = np.append(self._positive, m.b > 0.0)  # hinges that push b to smaller values
-        push = (1.0 + epsilon) * costs * np.maximum(excess, 0.0) ** epsilon
-        pull = m.slope * m.density_share  # of the density, in the same units
-        holding = to_the_left if pull < 0.0 else ~to_the_left
-        if pull != 0.0 and not push[holding].any():
-            nearest = np.argmax(np.where(holding, excess, -np.inf))
-            if holding[nearest] and excess[nearest] > -TOUCHING:
-                push[nearest] = 1.0
-        force = push * math.exp(min(-m.log_index, 700.0))
-        total = float(push[holding].sum())
-        if total > 0.0:
-            force[holding] = push[holding] / total * (float(force[~holding].sum()) + abs(pull))
-        on_labels = np.where(self._positive, -force[:-1], force[:-1]) / h
-        return float(-self.alpha * force[-1] / h), on_labels
+        h, epsilon, k = self.bandwidth, self.penalty.epsilon, self._n_negative
+        beyond = (abs(m.b) - self.alpha * self._sigma(t)) / h  # of F(v), on the side of b
+        excess = (self._margin - self._signs * (self._labels_at(t) - m.b)) / h
+        push = np.maximum(excess, 0.0)
+        if epsilon != 1.0:
+            push **= epsilon
+        push *= ((1.0 + epsilon) * self.gamma) * self._costs
+        balance = (1.0 + epsilon) * self.penalty.factor * max(beyond, 0.0) ** epsilon
+        pull = m.slope * m.density_share
+        # Labels of class +1 and the upper end of F(v) push b down, those of class -1 and the lower end push it up.
+        down, up = float(push[k:].sum()), float(push[:k].sum())
+        if m.b > 0.0:
+            down += balance
+        else:
+            up += balance
+        holding, other = (down, up) if pull < 0.0 else (up, down)
+        if holding == 0.0 and pull != 0.0:
+            side = slice(k, None) if pull < 0.0 else slice(0, k)
+            nearest = int(np.argmax(excess[side])) if len(excess[side]) else -1
+            if nearest >= 0 and excess[side][nearest] > max(-TOUCHING, beyond if (m.b > 0.0) == (pull < 0.0) else -1.0):
+                push[side][nearest] = holding = 1.0
+            elif beyond > -TOUCHING and (m.b > 0.0) == (pull < 0.0):
+                balance = holding = 1.0
+        scale = math.exp(min(-m.log_index, 700.0))
+        held = (other * scale + abs(pull)) / holding if holding > 0.0 else scale
+        scale_up, scale_down = (scale, held) if pull < 0.0 else (held, scale)
+        push[:k] *= scale_up / h
+        push[k:] *= -scale_down / h
+        return -self.alpha * balance * (scale_down if m.b > 0.0 else scale_up) / h, push
 
     def _penalty_slope(self, m: Minima, t: float, sigma_slope: float) -> float:
         on_sigma, on_labels = self._forces(m, t)
@@ -185,3 +196,10 @@ class SemiSupervisedIndex(ClusteringIndex):
     def _penalty_gradient(self, m: Minima) -> Array:
         on_sigma, on_labels = self._forces(m, 0.0)
         return np.asarray(on_labels @ self._rows + (on_sigma / self._sigma(0.0)) * self._cov_v)
+
+
+def _followed_by(values: Array, last: float) -> Array:
+    out = np.empty(len(values) + 1)
+    out[:-1] = values
+    out[-1] = last
+    return out

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ravine._typing import Array
 from ravine.index import ClusteringIndex, Separation
 from ravine.optimise import Asking, Memory, SphereResult, minimise_on_sphere
@@ -63,6 +65,10 @@ class Stage:
         """Log of the ratio of the lower adjacent mode to the hyperplane."""
         return self.separation.log_depth
 
+    def again(self, alpha: float, gamma: float, n_tied: int) -> Stage:
+        """The same hyperplane for another alpha and gamma, which took one evaluation to see."""
+        return replace(self, alpha=alpha, gamma=gamma, n_iter=0, n_evaluations=1, n_tied=n_tied)
+
     def merit(self, settings: PursuitSettings) -> float:
         """What the kept stages of several starts are compared by: the depth or, with labels, minus the log-index."""
         return -self.log_index if settings.select == "final" else self.log_depth
@@ -89,33 +95,89 @@ class Path:
 Notify = Callable[[Stage], None]
 
 
-def follow(index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> Asking[Path]:
-    """Follow the path of alpha and gamma from v, and polish the stage that is kept."""
-    memory = Memory()
-    stages: list[Stage] = []
-    memories: list[Memory] = []
-    for alpha, gamma in settings.steps():
+class _Walk:
+    """The stages passed so far, and what is needed to go on from the last."""
+
+    def __init__(self, index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> None:
+        self.index, self.v, self.start, self.settings, self.notify = index, v, start, settings, notify
+        self.memory = Memory()
+        self.stages: list[Stage] = []
+        self.memories: list[Memory] = []
+
+    def fork(self) -> _Walk:
+        """A walk that goes on from here without changing this one; the index is shared, and moved."""
+        other = _Walk(self.index, self.v, self.start, self.settings, self.notify)
+        other.memory = self.memory.copy()
+        other.stages, other.memories = self.stages.copy(), self.memories.copy()
+        return other
+
+    def step(self, alpha: float, gamma: float) -> Asking[None]:
+        """Optimise for alpha and gamma."""
+        index, settings = self.index, self.settings
         before = index.n_evaluations, index.n_tied
-        if stages and stages[-1].converged and (yield from index.adjust(alpha, gamma)):
-            again = {"n_iter": 0, "n_evaluations": 1, "n_tied": index.n_tied - before[1]}
-            stage = replace(stages[-1], alpha=alpha, gamma=gamma, **again)  # type: ignore[arg-type]
+        last = self.stages[-1] if self.stages else None
+        if last is not None and last.converged and index.is_at(self.v) and (yield from index.adjust(alpha, gamma)):
+            stage = last.again(alpha, gamma, index.n_tied - before[1])
         else:
             index.alpha, index.gamma = alpha, gamma
             result = yield from minimise_on_sphere(
-                index, v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=memory
+                index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
             )
-            v = result.v
-            stage = yield from _describe(index, result, start, before)
-        stages.append(stage)
-        memories.append(memory.copy())
-        notify(stage)
-    kept = _select(stages, settings)
-    path = Path(tuple(stages), kept, memories[stages.index(kept)] if kept else memory)
-    if settings.polish and kept is not None:
-        polished = yield from polish(index, path, settings)
-        notify(polished)
-        path = with_polished(path, polished, settings)
-    return path
+            self.v = result.v
+            stage = yield from _describe(index, result, self.start, before, depth=settings.select != "final")
+        self._append(stage)
+
+    def jump(self, to: Stage, alpha: float) -> Asking[bool]:
+        """Take a stage of another alpha for one of this, if the offset would be the same."""
+        before = self.index.n_evaluations, self.index.n_tied
+        self.index.alpha, self.index.gamma = to.alpha, to.gamma
+        yield from self.index.begin(to.normal)
+        if not (yield from self.index.adjust(alpha, to.gamma)):
+            return False
+        stage = to.again(alpha, to.gamma, self.index.n_tied - before[1])
+        self.v = stage.normal
+        self._append(stage)
+        return True
+
+    def _append(self, stage: Stage) -> None:
+        self.stages.append(stage)
+        self.memories.append(self.memory.copy())
+        self.notify(stage)
+
+    def path(self) -> Path:
+        """What was passed, and the stage that is kept."""
+        kept = _select(self.stages, self.settings)
+        return Path(tuple(self.stages), kept, self.memories[self.stages.index(kept)] if kept else self.memory)
+
+
+def follow(
+    index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify
+) -> Asking[tuple[Path, ...]]:
+    """Follow alpha, and from each of the largest alphas gamma, from v: one path for each largest alpha.
+
+    Where only one hyperplane of a path can win in the end, it is polished here; with labels, where the paths of all
+    starts are compared at the same alpha and gamma, only the best of them is, later.
+    """
+    walk = _Walk(index, v, start, settings, notify)
+    paths: list[Path] = []
+    earlier: Stage | None = None
+    for alphas in settings.segments():
+        branched_at = walk.v
+        for alpha in alphas:
+            yield from walk.step(alpha, settings.gammas[0])
+        end = walk.fork() if settings.gammas[1:] else walk
+        unmoved = earlier is not None and earlier.converged and np.array_equal(walk.v, branched_at)
+        if not (unmoved and earlier is not None and (yield from end.jump(earlier, alphas[-1]))):
+            for gamma in settings.gammas[1:]:
+                yield from end.step(alphas[-1], gamma)
+        path = end.path()
+        if settings.polish and settings.select != "final" and path.kept is not None:
+            polished = yield from polish(index, path, settings)
+            notify(polished)
+            path = with_polished(path, polished, settings)
+        earlier = path.kept
+        paths.append(path)
+    return tuple(paths)
 
 
 def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Asking[Stage]:
@@ -136,8 +198,10 @@ def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Pat
     return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
 
 
-def _describe(index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int]) -> Asking[Stage]:
-    separation = yield from index.describe()
+def _describe(
+    index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int], depth: bool = True
+) -> Asking[Stage]:
+    separation = yield from index.describe(depth)
     return Stage(
         start=start,
         n_rows=index.sample.n_rows,

@@ -54,8 +54,8 @@ def pursue(
     *,
     levels: Sequence[NDArray[np.intp]] = (),
     notify: Notify = lambda _: None,
-) -> Pursuit:
-    """Minimise the index from every start and keep the best hyperplane.
+) -> tuple[Pursuit, ...]:
+    """Minimise the index from every start and keep the best hyperplane, for each of the largest alphas.
 
     Parameters
     ----------
@@ -75,20 +75,47 @@ def pursue(
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if levels else settings
     first = sample.take(levels[0]) if levels else sample
     chosen = enumerate(starts) if settings.every_start else [_lowest(first, index, starts)]
-    paths = drive(first, [follow(index(first), v, k, rough, notify) for k, v in chosen])
+    followed = drive(first, [follow(index(first), v, k, rough, notify) for k, v in chosen])
     del first
+    rivals = [list(paths) for paths in zip(*followed, strict=True)]  # the paths of all starts, for each largest alpha
     for rows in [*levels[1:], None] if levels else []:
         level = sample if rows is None else sample.take(rows)
-        going_on = _finalists(paths, settings)
-        accuracy = settings if rows is None else rough
-        polished = drive(level, [polish(index(level), paths[k], accuracy) for k in going_on])
-        # Depth and density of fewer rows do not carry over: what fails on more rows, or does not go on, is dropped.
-        paths = [replace(path, kept=None) for path in paths]
-        for k, stage in zip(going_on, polished, strict=True):
-            notify(stage)
-            paths[k] = with_polished(paths[k], stage, settings)
+        _go_on(level, index, rivals, _finalists, settings if rows is None else rough, notify)
+    if settings.select == "final" and settings.polish and not levels:
+        _go_on(sample, index, rivals, _winner, settings, notify)
+    return tuple(Pursuit(tuple(paths), _best(paths, settings)) for paths in rivals)
+
+
+def _go_on(
+    level: Sample,
+    index: Callable[[Sample], ClusteringIndex],
+    rivals: list[list[Path]],
+    choose: Callable[[Sequence[Path], PursuitSettings], list[int]],
+    settings: PursuitSettings,
+    notify: Notify,
+) -> None:
+    """Optimise the chosen paths of each largest alpha on a level; the others are kept no longer.
+
+    Depth and density of fewer rows do not carry over: what fails on more rows is dropped, too.
+    """
+    going_on = [(paths, k) for paths in rivals for k in choose(paths, settings)]
+    polished = drive(level, [polish(index(level), paths[k], settings) for paths, k in going_on])
+    for paths in rivals:
+        paths[:] = [replace(path, kept=None) for path in paths]
+    for (paths, k), stage in zip(going_on, polished, strict=True):
+        notify(stage)
+        paths[k] = with_polished(paths[k], stage, settings)
+
+
+def _best(paths: Sequence[Path], settings: PursuitSettings) -> Stage | None:
     kept = [path.kept for path in paths if path.kept is not None]
-    return Pursuit(tuple(paths), max(kept, key=lambda s: s.merit(settings), default=None))
+    return max(kept, key=lambda s: s.merit(settings), default=None)
+
+
+def _winner(paths: Sequence[Path], settings: PursuitSettings) -> list[int]:
+    """The path with the best kept stage."""
+    best = _best(paths, settings)
+    return [k for k, path in enumerate(paths) if path.kept is best][:1]
 
 
 def _lowest(sample: Sample, index: Callable[[Sample], ClusteringIndex], starts: Array) -> tuple[int, Array]:

@@ -19,7 +19,8 @@ class PursuitSettings:
     Attributes
     ----------
     alpha_min, alpha_max, n_alpha
-        The increasing sequence of half-widths of F(v), equally spaced.
+        The increasing sequence of half-widths of F(v), equally spaced. With several largest values, in increasing
+        order, there are ``n_alpha`` more on the way to each, and one result for each.
     max_iter : int
         Optimiser iterations for each alpha.
     gammas : tuple of float
@@ -39,7 +40,7 @@ class PursuitSettings:
     """
 
     alpha_min: float = 0.01
-    alpha_max: float = 1.5
+    alpha_max: tuple[float, ...] = (1.5,)
     n_alpha: int = 12
     max_iter: int = 8
     gammas: tuple[float, ...] = (0.0,)
@@ -50,7 +51,11 @@ class PursuitSettings:
     tolerance: float = 1e-6
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
 
-    def steps(self) -> list[tuple[float, float]]:
-        """The sequence of (alpha, gamma)."""
-        alphas = [*np.linspace(self.alpha_min, self.alpha_max, self.n_alpha).tolist()[:-1], self.alpha_max]
-        return [(alpha, self.gammas[0]) for alpha in alphas] + [(self.alpha_max, gamma) for gamma in self.gammas[1:]]
+    def segments(self) -> list[list[float]]:
+        """The values of alpha on the way to each of the largest ones."""
+        found = []
+        for k, largest in enumerate(self.alpha_max):
+            n = self.n_alpha if k == 0 else self.n_alpha + 1
+            alphas = np.linspace(self.alpha_max[k - 1] if k else self.alpha_min, largest, n).tolist()
+            found.append([*alphas[1 if k else 0 : -1], largest])
+        return found

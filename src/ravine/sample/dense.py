@@ -165,6 +165,10 @@ class DenseSample:
         few = np.ascontiguousarray(self.X[rows])
         return DenseSample(few, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
 
+    def fetch(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows, in working units."""
+        return np.asarray((self.X[rows] - self.origin) / self.unit)
+
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round; projections of all questions share one pass over X."""
         self._project([r for question in questions for r in question if isinstance(r, Aim | Turn)])

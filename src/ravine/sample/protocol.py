@@ -137,5 +137,8 @@ class Sample(Protocol):
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round."""
 
+    def fetch(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows, in working units."""
+
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """The sample of some rows, in the same working units."""

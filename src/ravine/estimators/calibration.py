@@ -1,0 +1,103 @@
+"""Probabilities from signed distances, and from the probabilities of pairs of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit
+
+from ravine._typing import Array
+
+__all__ = ["coupled_log_probabilities", "probability_slope", "vote_scores"]
+
+# The hyperplane decides the class, so the curve must rise.
+SMALLEST_SLOPE = 1e-3
+# Rows whose linear systems are solved at a time.
+BLOCK_ROWS = 4096
+
+
+def probability_slope(distances: Array, signs: Array, weights: Array, C: float) -> float:
+    """Slope a of the logistic curve P(+1) = 1 / (1 + exp(-a·distance)), fitted to labelled rows.
+
+    It minimises ``a²/2 + C Σ w log(1 + exp(-a y distance))``. The curve passes 1/2 at the hyperplane, so that the class
+    of higher probability is always the side.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (l,)
+        Signed distances in bandwidths.
+    signs : ndarray of shape (l,)
+        +1 or -1.
+    weights : ndarray of shape (l,)
+    C : float
+    """
+    margins = signs * distances
+
+    def slope(a: float) -> float:
+        return a - C * float(weights @ (margins * expit(-a * margins)))
+
+    highest = C * float(weights @ np.maximum(margins, 0.0))
+    if not slope(0.0) < 0.0:
+        return SMALLEST_SLOPE
+    return max(float(brentq(slope, 0.0, highest, xtol=1e-12, rtol=1e-14)), SMALLEST_SLOPE)
+
+
+def vote_scores(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
+    """Votes of the pairs for each class, plus the sum of their scores squeezed into (-1/3, 1/3), which breaks ties.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (p, 2)
+        Numbers of the two classes; a positive score is a vote for the second.
+    scores : ndarray of shape (n, p)
+    n_classes : int
+    """
+    votes, confidence = np.zeros((len(scores), n_classes)), np.zeros((len(scores), n_classes))
+    for (first, second), score in zip(pairs.tolist(), scores.T, strict=True):
+        votes[:, second] += score > 0.0
+        votes[:, first] += score <= 0.0
+        confidence[:, second] += score
+        confidence[:, first] -= score
+    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
+
+
+def coupled_log_probabilities(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
+    """Log-probabilities of all classes that agree best with those of the pairs (Wu, Lin & Weng 2004, second method).
+
+    They minimise ``Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²`` with ``Σ p = 1``, where ``r_ij`` is the probability of class i
+    in the pair {i, j}.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (p, 2)
+    scores : ndarray of shape (n, p)
+        Log-odds of the second class of each pair.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+    """
+    out = np.empty((len(scores), n_classes))
+    first, second = pairs[:, 0], pairs[:, 1]
+    diagonal = np.arange(n_classes)
+    for start in range(0, len(scores), BLOCK_ROWS):
+        part = scores[start : start + BLOCK_ROWS]
+        r = np.zeros((len(part), n_classes, n_classes))
+        r[:, second, first], r[:, first, second] = expit(part), expit(-part)
+        system = -r * r.transpose(0, 2, 1)
+        system[:, diagonal, diagonal] = (r**2).sum(axis=1)
+        # The solution of the constrained problem is proportional to that of Q p = 1 (Q is positive semi-definite; the
+        # ridge keeps it solvable where pairs are certain).
+        system[:, diagonal, diagonal] += 1e-12
+        p = np.linalg.solve(system, np.ones((len(part), n_classes, 1)))[..., 0]
+        p = np.maximum(p, 0.0)
+        out[start : start + BLOCK_ROWS] = p / p.sum(axis=1, keepdims=True)
+    # Certain pairs leave ties between impossible classes: break them, and rounding, by the sum of the log-odds.
+    support = np.zeros_like(out)
+    for (i, j), score in zip(pairs.tolist(), scores.T, strict=True):
+        support[:, j] += log_expit(score)
+        support[:, i] += log_expit(-score)
+    log_p = np.log(np.maximum(out, 1e-300))
+    return np.asarray(log_p + 1e-12 * support)
