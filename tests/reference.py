@@ -5,6 +5,8 @@ Equations are cited by their number or LaTeX label in "Minimum Density Hyperplan
 is their sum. Everything is computed in the log domain, so that no valley is too deep.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -173,6 +175,130 @@ def gradient(X, v, h, alpha, b, w=None, eta=ETA, epsilon=EPSILON):
         mean_by_p, sigma_by_p = share, share * (p - w @ p / w.sum()) / sigma
         by_p = by_p + slope * ((mean_by_p if b < lo else -mean_by_p) - alpha * sigma_by_p)
     return by_p @ X
+
+
+# ------------------------------------------------------------------------------------------------- hinges
+
+
+def hinges(at, weights, b, power, h, side):
+    """Value, slope and curvature at b of the sum of w ((b - at) / h)_+^power (side +1) or w ((at - b) / h)_+^power."""
+    e = side * (np.longdouble(b) - np.asarray(at, dtype=np.longdouble)) / np.longdouble(h)
+    e, w = e[e > 0.0], np.asarray(weights, dtype=np.longdouble)[e > 0.0]
+    value, slope = (w * e**power).sum(), (w * power * e ** (power - 1.0)).sum()
+    return np.array([value, side * slope, (w * power * (power - 1.0) * e ** (power - 2.0)).sum()], dtype=float)
+
+
+# ------------------------------------------------------------------------------------------------- labels
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labelled rows x with their classes y (-1, 1) and weights, and what a violation costs.
+
+    "sum" is eq. PenalisedSSL, with a margin; "mean" is the mean violation in units of h0, times the kernel's peak.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    gamma: float
+    w: np.ndarray | None = None
+    form: str = "mean"
+    margin: float = 1.0
+    h0: float = 1.0
+
+    def log_costs(self, h, epsilon):
+        """Log of what a violation of 1 costs, for each label."""
+        w = weights_of(self.y, self.w)
+        if self.form == "sum":
+            return np.log(self.gamma * w)
+        return np.log(self.gamma * w / w.sum()) + log_peak(h) - (1.0 + epsilon) * np.log(self.h0)
+
+    def violation(self, p, b):
+        """How far labels projected on p are from where they should be, for each b."""
+        return np.maximum(0.0, self.margin * self.h0 - self.y * (p - np.reshape(b, (-1, 1))))
+
+    def hinges(self, p):
+        """The b beyond which each label is violated."""
+        return p - self.y * self.margin * self.h0
+
+
+def log_label_penalty(p, labels, h, b, epsilon=EPSILON):
+    """Log of the second term of eq. PenalisedSSL, for the projections p of the labelled rows."""
+    with np.errstate(divide="ignore"):
+        return logsumexp(labels.log_costs(h, epsilon) + (1.0 + epsilon) * np.log(labels.violation(p, b)), axis=1)
+
+
+def log_penalties(labelled, labels, h, b, lo, hi, eta=ETA, epsilon=EPSILON):
+    """Log of all that f_SSC adds to the density."""
+    balance = log_penalty(h, excess(b, lo, hi), eta, epsilon)
+    return np.logaddexp(balance, log_label_penalty(labelled, labels, h, b, epsilon))
+
+
+def log_penalised_ssc(p, labelled, labels, h, b, lo, hi, w=None, eta=ETA, epsilon=EPSILON):
+    """Log of f_SSC, eq. PenalisedSSL."""
+    balanced = log_penalised(p, h, b, lo, hi, w, eta, epsilon)
+    return np.logaddexp(balanced, log_label_penalty(labelled, labels, h, b, epsilon))
+
+
+def worth_a_look(log_q, lo, hi, h, rounds=6, points=401):
+    """An interval in [lo, hi] that holds all b where the convex q is within one kernel's peak of its minimum."""
+    for _ in range(rounds):
+        b = np.linspace(lo, hi, points)
+        values = log_q(b)
+        near = np.flatnonzero(values <= np.logaddexp(values.min(), log_peak(h)))
+        lo, hi = b[max(near[0] - 1, 0)], b[min(near[-1] + 1, points - 1)]
+    return lo, hi
+
+
+def minimisers_ssc(
+    p, labelled, labels, h, lo, hi, w=None, eta=ETA, epsilon=EPSILON, *, per_bandwidth=16, rounds=8, most=40_000
+):
+    """Local minimisers of f_SSC over b, lowest first, and log f_SSC there (eq. PrIndexSSL).
+
+    Outside all hinges the balance penalty alone keeps b within η; no more than a kernel's peak can be won on q.
+    """
+
+    def function(b):
+        return log_penalised_ssc(p, labelled, labels, h, b, lo, hi, w, eta, epsilon)
+
+    kinks = np.unique(np.concatenate([labels.hinges(labelled), [lo, hi]]))
+    a, c = worth_a_look(
+        lambda b: log_penalties(labelled, labels, h, b, lo, hi, eta, epsilon),
+        kinks[0] - 1.01 * eta * h, kinks[-1] + 1.01 * eta * h, h,
+    )  # fmt: skip
+    kinks = kinks[(kinks >= a) & (kinks <= c)]
+    grid = np.linspace(a, c, min(most, int(np.ceil((c - a) / h * per_bandwidth)) + 17))
+    near = kinks[:, None] + h * np.outer([-1.0, 1.0], eta * np.linspace(0.0, 1.0, 5)).ravel()
+    grid = np.unique(np.clip(np.concatenate([grid, near.ravel()]), a, c))
+    b = np.unique(np.concatenate([local_minima(function, grid, rounds), kinks]))
+    values = function(b)
+    order = np.argsort(values, kind="stable")
+    return b[order], values[order]
+
+
+def log_index_ssc(X, v, h, alpha, labels, w=None, **options):
+    """Log of phi_SSC, eq. PrIndexSSL, in units of the kernel's peak, and its minimiser b."""
+    p = X @ v
+    b, values = minimisers_ssc(p, labels.x @ v, labels, h, *feasible(p, alpha, w)[:2], w, **options)
+    return values[0] - log_peak(h), b[0]
+
+
+def gradient_ssc(X, v, h, alpha, labels, b, w=None, eta=ETA, epsilon=EPSILON):
+    """Gradient of log phi_SSC by v at its minimiser b: the partial derivatives of f_SSC, divided by phi."""
+    p, labelled, w = X @ v, labels.x @ v, weights_of(X, w)
+    share = w / w.sum()
+    lo, hi, sigma = feasible(p, alpha, w)
+    log_phi = log_penalised_ssc(p, labelled, labels, h, b, lo, hi, w, eta, epsilon)
+    u = (b - p) / h
+    by_p = share * np.exp(-0.5 * u**2 + log_peak(h) - log_phi) * u / h
+    e = excess(b, lo, hi)
+    if e > 0.0:
+        slope = (1.0 + epsilon) * np.exp(log_penalty(h, e, eta, epsilon) - np.log(e) - log_phi)
+        sigma_by_p = share * (p - w @ p / w.sum()) / sigma
+        by_p = by_p + slope * ((share if b < lo else -share) - alpha * sigma_by_p)
+    cost = np.exp(labels.log_costs(h, epsilon) - log_phi)
+    by_label = -labels.y * (1.0 + epsilon) * cost * labels.violation(labelled, b)[0] ** epsilon
+    return by_p @ X + by_label @ labels.x
 
 
 # ------------------------------------------------------------------------------------------------- calculus on circles

@@ -60,7 +60,12 @@ class OneSidedHinges {
         return sum;
     }
 
-    bool empty() const { return at_.empty(); }
+    double nearest(double b) const {
+        const auto above = std::lower_bound(at_.begin(), at_.end(), b);
+        if (above == at_.end()) return at_.back();
+        if (above == at_.begin()) return at_.front();
+        return *above - b < b - *(above - 1) ? *above : *(above - 1);
+    }
     double first() const { return at_.front(); }
     double last() const { return at_.back(); }
 
@@ -81,6 +86,12 @@ class Hinges {
     ConvexValue operator()(double b) const {
         const ConvexValue r = right_(b), l = left_(-b);
         return {r.value + l.value, r.slope - l.slope, r.curvature + l.curvature};
+    }
+
+    // The place of the hinge nearest to b.
+    double nearest(double b) const {
+        const double right = right_.nearest(b), left = -left_.nearest(-b);
+        return std::fabs(right - b) <= std::fabs(left - b) ? right : left;
     }
 
     // Where the function may exceed its minimum by at most `level`, slightly widened; needs hinges on both sides.
@@ -120,6 +131,7 @@ class Hinges {
 // No convex term at all.
 struct Nothing {
     ConvexValue operator()(double) const { return {0.0, 0.0, 0.0}; }
+    double nearest(double) const { return INFINITY; }
 };
 
 }  // namespace ravine

@@ -59,13 +59,17 @@ inline LogDensity log_of_sum(const LogDensity &f, const ConvexValue &q) {
     return {log_value, slope, share * (f.curvature + f.slope * f.slope) + scale * q.curvature - slope * slope};
 }
 
+constexpr double kRounding = 4e-16;
+
 struct Bound {
     double value;
     double at;  // distance from the left end
 };
 
-// Lower bound between two points, w apart, of a function whose second derivative is at least -curvature.
-inline Bound parabolas(double left, double left_slope, double right, double right_slope, double w, double curvature) {
+// Lower bound between two points, w apart, of a function whose second derivative is at least -curvature; `rounding` is
+// the relative error of its terms where their difference may be much smaller than they are.
+inline Bound parabolas(double left, double left_slope, double right, double right_slope, double w, double curvature,
+                       double rounding = 0.0) {
     const double slope_gap = right_slope - left_slope + curvature * w;  // increase of the convex part's slope: >= 0
     double bound = std::min(left, right), x = 0.5 * w;
     if (slope_gap > 1e-14 * (curvature + std::fabs(left_slope) + std::fabs(right_slope))) {
@@ -73,7 +77,8 @@ inline Bound parabolas(double left, double left_slope, double right, double righ
         x = std::min(std::max(x, 0.0), w);
         const double y = w - x;
         const double crossing = std::max(left + left_slope * x - 0.5 * curvature * x * x, right - right_slope * y - 0.5 * curvature * y * y);
-        bound = std::min(bound, crossing);
+        const double terms = std::fabs(left) + std::fabs(right) + w * (std::fabs(left_slope) + std::fabs(right_slope) + curvature * w);
+        bound = std::min(bound, crossing - rounding * terms);
     }
     return {bound, x};
 }
@@ -89,14 +94,14 @@ inline Cell make_cell(const Node &l, const Node &r) {
     const double w = r.x - l.x;
     Bound best = parabolas(l.f.log_value, l.f.slope, r.f.log_value, r.f.slope, w, 1.0);
     if (l.q.value > 0.0 || r.q.value > 0.0) {
-        const double lowest_q = std::max(0.0, parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0).value);
+        const double lowest_q = std::max(0.0, parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0, kRounding).value);
         best.value = log_of_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
         // log f + x^2/2 is convex, so f is at most its chord's larger end, measured from either end; and at most 1.
         const double highest = std::min({0.0, std::max(l.f.log_value, r.f.log_value + 0.5 * w * w),
                                          std::max(l.f.log_value + 0.5 * w * w, r.f.log_value)});
         const double scale = std::max(l.g.log_value, r.g.log_value);
         const double left = std::exp(l.g.log_value - scale), right = std::exp(r.g.log_value - scale);
-        const Bound both = parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale));
+        const Bound both = parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale), kRounding);
         if (both.value > 0.0 && std::log(both.value) + scale > best.value) best = {std::log(both.value) + scale, both.at};
     }
     return {best.value, l.x + std::min(std::max(best.at, 0.05 * w), 0.95 * w), l, r};
@@ -166,15 +171,19 @@ class Search {
             if (cell.bound > best + tolerance() || cell.left.g.slope > 0.0 || cell.right.g.slope <= 0.0) continue;
             double left = cell.left.x, right = cell.right.x;
             Node at = cell.left.g.log_value <= cell.right.g.log_value ? cell.left : cell.right;
-            for (int i = 0; i < 100 && right - left > 1e-15 * (1.0 + right); ++i) {
+            Node lowest = at;
+            for (int i = 0; i < 200 && right - left > 1e-15 * (1.0 + right); ++i) {
                 (at.g.slope <= 0.0 ? left : right) = at.x;
                 double next = at.g.curvature > 0.0 ? at.x - at.g.slope / at.g.curvature : left - 1.0;
                 if (!(next > left && next < right)) next = 0.5 * (left + right);
                 const double step = std::fabs(next - at.x);
                 at = node(next);
-                if (step <= 1e-12 || at.g.slope == 0.0) break;
+                if (at.g.log_value <= lowest.g.log_value) lowest = at;
+                if ((step <= 1e-12 && at.g.curvature > 0.0) || at.g.slope == 0.0) break;
             }
+            if (lowest.g.log_value < at.g.log_value - tolerance()) at = lowest;  // on the wrong side of a kink
             add(at);
+            settle_on_hinge();
         }
         // The minimum may also sit at an end of [a, c] whose slope is exactly zero, as it is where bins see no row.
         const Node &lowest = *std::min_element(
@@ -203,6 +212,18 @@ class Search {
     std::vector<Minimiser> found;
 
    private:
+    // A hinge may hold b by less than the rounding of its place: then b is that place.
+    void settle_on_hinge() {
+        Minimiser &last = found.back();
+        const double hinge = convex_.nearest(last.b);
+        if (!(std::fabs(hinge - last.b) <= 1e-8 * h_)) return;
+        const LogDensity f = evaluate_(hinge);
+        const double log_index = detail::log_of_sum(f, convex_(hinge)).log_value;
+        if (!(log_index < last.log_index)) return;
+        last = {hinge, log_index, f, 0.0};
+        best = std::min(best, log_index);
+    }
+
     void add(const Node &at) { found.push_back({a_ + at.x * h_, at.g.log_value, at.f, 0.0}); }
 
     const Evaluate &evaluate_;

@@ -233,12 +233,14 @@ NB_MODULE(_kernels, m) {
                             double power, double h) {
             require(right.size() == right_weights.size() && left.size() == left_weights.size(), "one weight for each hinge");
             require(right.size() > 0 && left.size() > 0, "at least one hinge on each side");
-            require(power > 1.0 && power <= 2.0 && h > 0.0, "the power must lie in (1, 2] and h be positive");
+            require(power > 1.0 && power <= 2.0, "the power must lie in (1, 2]");
+            require(h > 0.0 && std::isfinite(h), "h must be positive and finite");
             auto side = [&](const Vector &at, const Vector &weights, double sign) {
                 std::vector<double> places(at.data(), at.data() + at.size());
-                for (double &place : places) {
-                    require(std::isfinite(place), "hinges must be finite");
-                    place *= sign;
+                for (size_t i = 0; i < places.size(); ++i) {
+                    require(std::isfinite(places[i]), "hinges must be finite");
+                    require(weights.data()[i] >= 0.0 && std::isfinite(weights.data()[i]), "weights must be finite and not negative");
+                    places[i] *= sign;
                 }
                 return ravine::OneSidedHinges(std::move(places), {weights.data(), weights.data() + weights.size()}, power, h);
             };

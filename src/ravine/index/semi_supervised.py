@@ -16,8 +16,8 @@ from ravine.sample import Moments, Sample
 
 __all__ = ["LabelPenalty", "LabelledRows", "SemiSupervisedIndex"]
 
-# A hinge closer to b than this (in h) may be what holds it, whatever rounding says.
-TOUCHING = 1e-9
+# A hinge closer to b than this (in h) may hold it with another force than its excess, which is rounded, says.
+TOUCHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,16 @@ class LabelPenalty:
         """
         if self.form == "mean":
             return np.asarray(weights / weights.sum() * math.pow(bandwidth / reference, 1.0 + epsilon))
-        return np.asarray(weights * (math.sqrt(2.0 * math.pi) * math.pow(bandwidth * unit, 2.0 + epsilon)))
+        # In the units of the data f is divided by sqrt(2π) h: eq. eq4 and PenalisedSSL.
+        h = np.float64(bandwidth * unit)
+        with np.errstate(over="ignore", under="ignore"):
+            costs = weights * (math.sqrt(2.0 * math.pi) * h ** (2.0 + epsilon))
+        if not (np.isfinite(costs).all() and (costs > 0.0).all()):
+            raise ValueError(
+                f"label_penalty='sum' depends on the unit of the data, and with a bandwidth of {h:g} its terms are not "
+                "numbers any more: rescale the data or use label_penalty='mean'."
+            )
+        return np.asarray(costs)
 
 
 class SemiSupervisedIndex(ClusteringIndex):
@@ -156,38 +165,34 @@ class SemiSupervisedIndex(ClusteringIndex):
     def _forces(self, m: Minima, t: float) -> tuple[float, Array]:
         """Derivatives of log φ by σ_v and by the projection of each labelled row, for b at its minimiser.
 
-        There the slopes of the hinges balance that of the density (eq. PrIndexSSL). The side that holds b is scaled so
-        that they do so exactly: in a deep valley a hinge holds b by less than the rounding of its place.
+        There the slopes of the hinges balance that of the density (eq. PrIndexSSL). A hinge that b touches holds it by
+        less than the rounding of its place in a deep valley; its force is what the others and the density leave.
         """
-        h, epsilon, k = self.bandwidth, self.penalty.epsilon, self._n_negative
-        beyond = (abs(m.b) - self.alpha * self._sigma(t)) / h  # of F(v), on the side of b
-        excess = (self._margin - self._signs * (self._labels_at(t) - m.b)) / h
-        push = np.maximum(excess, 0.0)
+        h, epsilon = self.bandwidth, self.penalty.epsilon
+        # The last hinge is the end of F(v) on the side of b.
+        excess = _followed_by(
+            (self._margin - self._signs * (self._labels_at(t) - m.b)) / h, (abs(m.b) - self.alpha * self._sigma(t)) / h
+        )
+        costs = _followed_by(self.gamma * self._costs, self.penalty.factor)
+        downward = _followed_by(self._signs, 1.0 if m.b > 0.0 else -1.0)  # which way b is pushed
+        force = np.maximum(excess, 0.0)
         if epsilon != 1.0:
-            push **= epsilon
-        push *= ((1.0 + epsilon) * self.gamma) * self._costs
-        balance = (1.0 + epsilon) * self.penalty.factor * max(beyond, 0.0) ** epsilon
-        pull = m.slope * m.density_share
-        # Labels of class +1 and the upper end of F(v) push b down, those of class -1 and the lower end push it up.
-        down, up = float(push[k:].sum()), float(push[:k].sum())
-        if m.b > 0.0:
-            down += balance
-        else:
-            up += balance
-        holding, other = (down, up) if pull < 0.0 else (up, down)
-        if holding == 0.0 and pull != 0.0:
-            side = slice(k, None) if pull < 0.0 else slice(0, k)
-            nearest = int(np.argmax(excess[side])) if len(excess[side]) else -1
-            if nearest >= 0 and excess[side][nearest] > max(-TOUCHING, beyond if (m.b > 0.0) == (pull < 0.0) else -1.0):
-                push[side][nearest] = holding = 1.0
-            elif beyond > -TOUCHING and (m.b > 0.0) == (pull < 0.0):
-                balance = holding = 1.0
-        scale = math.exp(min(-m.log_index, 700.0))
-        held = (other * scale + abs(pull)) / holding if holding > 0.0 else scale
-        scale_up, scale_down = (scale, held) if pull < 0.0 else (held, scale)
-        push[:k] *= scale_up / h
-        push[k:] *= -scale_down / h
-        return -self.alpha * balance * (scale_down if m.b > 0.0 else scale_up) / h, push
+            force **= epsilon
+        force *= costs
+        force *= (1.0 + epsilon) * math.exp(min(-m.log_index, 700.0))
+        distance = np.abs(excess)
+        if distance.min() < TOUCHING:
+            pull = m.slope * m.density_share
+            distance[costs == 0.0] = np.inf
+            for nearest in np.argsort(distance, kind="stable")[:2]:
+                if distance[nearest] > TOUCHING:
+                    break
+                force[nearest] = 0.0
+                rest = pull + float(downward @ force)
+                if downward[nearest] * rest <= 0.0:
+                    force[nearest] = abs(rest)
+                    break
+        return float(-self.alpha * force[-1] / h), np.asarray(-downward[:-1] * force[:-1] / h)
 
     def _penalty_slope(self, m: Minima, t: float, sigma_slope: float) -> float:
         on_sigma, on_labels = self._forces(m, t)
@@ -195,7 +200,8 @@ class SemiSupervisedIndex(ClusteringIndex):
 
     def _penalty_gradient(self, m: Minima) -> Array:
         on_sigma, on_labels = self._forces(m, 0.0)
-        return np.asarray(on_labels @ self._rows + (on_sigma / self._sigma(0.0)) * self._cov_v)
+        gradient = on_labels @ self._rows
+        return np.asarray(gradient + (on_sigma / self._sigma(0.0)) * self._cov_v if on_sigma else gradient)
 
 
 def _followed_by(values: Array, last: float) -> Array:

@@ -1,0 +1,149 @@
+"""Learn from a handful of labels: a picture in two dimensions, and scikit-learn's breast cancer data with ten.
+
+python examples/classification.py [folder]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from ravine import MinimumDensityClassifier, ProjectedDensity
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+COLOURS, MARKERS, INK = ("#0072b2", "#e69f00"), ("o", "^"), "#333333"
+
+
+def two_clusters(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Two long clusters side by side."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, n)
+    X = rng.standard_normal((n, 2)) * [2.2, 0.45] + np.where(truth, 1.0, -1.0)[:, None] * [0.3, 1.15]
+    return X, truth
+
+
+def some_labels(truth: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """-1 for all rows but n, of both classes."""
+    rng = np.random.default_rng(seed)
+    y = np.full(len(truth), -1)
+    for label in (0, 1):
+        rows = rng.choice(np.flatnonzero(truth == label), n // 2, replace=False)
+        y[rows] = label
+    return y
+
+
+def draw_plane(axes: plt.Axes, normal: np.ndarray, offset: float) -> None:
+    """Draw the line normal·x = offset."""
+    along = np.array([-normal[1], normal[0]])
+    ends = offset * normal + np.outer([-20.0, 20.0], along)
+    axes.plot(ends[:, 0], ends[:, 1], color=INK, lw=1.6)
+
+
+def _errors(X: np.ndarray, truth: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Errors (%) on the unlabelled rows of a linear SVM on the labels, and of ravine."""
+    rest = y < 0
+    svm = LinearSVC(dual=False).fit(X[~rest], y[~rest])
+    mdc = MinimumDensityClassifier().fit(X, y)
+    return tuple(100.0 * float(np.mean(model.predict(X[rest]) != truth[rest])) for model in (svm, mdc))
+
+
+def draw_two_dimensions(path: Path) -> None:
+    """Without and with the unlabelled rows."""
+    X, truth = two_clusters()
+    draws = [some_labels(truth, 4, seed) for seed in range(51)]
+    errors = np.array([_errors(X, truth, y) for y in draws])
+    print(
+        "two clusters, 4 labels, 51 draws, median error: SVM {:.1f} %, ravine {:.1f} %".format(
+            *np.median(errors, axis=0)
+        )
+    )
+    # The draw to show is the one in the middle for the SVM.
+    y = draws[int(np.argsort(errors[:, 0], kind="stable")[25])]
+    labelled = y >= 0
+    svm = LinearSVC(dual=False).fit(X[labelled], y[labelled])
+    length = float(np.linalg.norm(svm.coef_))
+    mdc = MinimumDensityClassifier().fit(X, y)
+    plane = mdc.hyperplane_
+    figure, panels = plt.subplots(1, 2, figsize=(10.0, 3.0), sharex=True, sharey=True, layout="constrained")
+    for axes, unlabelled in zip(panels, (False, True), strict=True):
+        if unlabelled:
+            grid = np.stack(np.meshgrid(np.linspace(-7, 7, 161), np.linspace(-3.4, 3.4, 121)), axis=-1)
+            distance2 = ((grid[:, :, None, :] - X) ** 2).sum(axis=-1)
+            density = np.exp(-0.5 * distance2 / plane.bandwidth**2).mean(axis=-1)
+            axes.contourf(grid[..., 0], grid[..., 1], density, levels=9, cmap="Greys", alpha=0.55, zorder=0)
+            axes.scatter(*X[~labelled].T, s=6, c="#777777", lw=0, zorder=1)
+        for label in (0, 1):
+            axes.scatter(*X[y == label].T, s=90, c=COLOURS[label], marker=MARKERS[label], ec="white", lw=1.2, zorder=4)
+        axes.set(xlim=(-7, 7), ylim=(-3.4, 3.4), aspect="equal")
+        axes.spines[["top", "right"]].set_visible(False)
+    svm_error, mdc_error = _errors(X, truth, y)
+    draw_plane(panels[0], svm.coef_[0] / length, -float(svm.intercept_[0]) / length)
+    draw_plane(panels[1], plane.normal, plane.offset)
+    panels[0].set_title(f"Four labels alone, linear SVM: {svm_error:.0f} % wrong", loc="left", fontsize=11)
+    panels[1].set_title(f"The same and 296 unlabelled rows, ravine: {mdc_error:.1f} % wrong", loc="left", fontsize=11)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def draw_ten_labels(path: Path) -> None:
+    """The breast cancer data along the normal."""
+    data = load_breast_cancer()
+    X, truth = StandardScaler().fit_transform(data.data), data.target
+    y = some_labels(truth, 10, seed=0)
+    mdc = MinimumDensityClassifier().fit(X, y)
+    plane, rest = mdc.hyperplane_, y < 0
+    error = np.mean(mdc.predict(X[rest]) != truth[rest])
+    svm_error = np.mean(LinearSVC(dual=False).fit(X[~rest], y[~rest]).predict(X[rest]) != truth[rest])
+    print(
+        f"breast cancer, 569 x 30, 10 labels: {100 * error:.1f} % wrong; a linear SVM on them {100 * svm_error:.1f} %"
+    )
+
+    p = X @ plane.normal
+    density = ProjectedDensity(p, plane.bandwidth)
+    b = np.linspace(p.min() - 2 * plane.bandwidth, p.max() + 2 * plane.bandwidth, 600)
+    figure, (top, bottom) = plt.subplots(
+        2, 1, figsize=(8.0, 5.0), sharex=True, height_ratios=[3, 2], layout="constrained"
+    )
+    top.plot(b, density(b), color=INK, lw=1.8)
+    for side, colour in ((b <= plane.offset, COLOURS[0]), (b > plane.offset, COLOURS[1])):
+        top.fill_between(b[side], density(b[side]), color=colour, alpha=0.25, lw=0)
+    for label, name in enumerate(data.target_names):
+        at = p[y == label]
+        top.plot(at, density(at), MARKERS[label], color=COLOURS[label], mec="white", ms=9, label=f"labelled {name}")
+    probability = mdc.predict_proba(plane.point + np.outer(b - plane.offset, plane.normal))[:, 1]
+    bottom.plot(b, probability, color=INK, lw=1.8)
+    jitter = np.random.default_rng(0).uniform(-0.04, 0.04, len(p))
+    for label, name in enumerate(data.target_names):
+        rows = rest & (truth == label)
+        bottom.scatter(p[rows], label + jitter[rows], s=7, c=COLOURS[label], lw=0, alpha=0.6, label=f"truly {name}")
+    for axes in (top, bottom):
+        axes.axvline(plane.offset, color=INK, lw=1.2, ls="--")
+        axes.spines[["top", "right"]].set_visible(False)
+    top.set(ylabel="projected density", ylim=(0, None))
+    top.set_title(f"Breast cancer with ten labels: {error:.1f} % of the other 559 rows wrong", loc="left")
+    top.legend(frameon=False, loc="upper left")
+    bottom.set(xlabel="projection on the hyperplane's normal", ylabel=f"probability of {data.target_names[1]}")
+    bottom.legend(frameon=False, loc="center left")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def main() -> None:
+    """Draw both pictures."""
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out")
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_two_dimensions(folder / "labels_2d.png")
+    draw_ten_labels(folder / "ten_labels.png")
+    print(f"pictures: {folder / 'labels_2d.png'}, {folder / 'ten_labels.png'}")
+
+
+if __name__ == "__main__":
+    main()
