@@ -125,7 +125,10 @@ def fit_pairs(
                 part, their_signs, their_weights, options, generator,
                 pool=pool if n_classes == 2 else None, callback=announce(pair),
             )  # fmt: skip
-            return found, _slope(found, part, their_signs, their_weights, calibration_C)
+            labelled = their_signs != 0.0
+            label_weights = np.ones(int(labelled.sum())) if their_weights is None else their_weights[labelled]
+            slope = probability_slope(found.label_distances, their_signs[labelled], label_weights, calibration_C)
+            return found, slope
 
         def fit_all() -> list[tuple[Separator, float]]:
             arguments = [tuple(pair) for pair in pairs.tolist()], generators
@@ -140,18 +143,6 @@ def fit_pairs(
             if gated:
                 current = np.where(unlabelled, model.codes(X), codes)
     return model, separators
-
-
-def _slope(
-    found: Separator, X: NDArray[np.floating[Any]], signs: Array, weights: Array | None, calibration_C: float
-) -> float:
-    which = np.flatnonzero(signs)
-    distances = found.hyperplane.distance(X[which]) / found.hyperplane.bandwidth
-    if not np.isfinite(distances).all():
-        return 1.0
-    return probability_slope(
-        distances, signs[which], np.ones(len(which)) if weights is None else weights[which], calibration_C
-    )
 
 
 def _one_at_a_time(

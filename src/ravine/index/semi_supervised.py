@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
@@ -37,6 +38,10 @@ class LabelledRows:
     rows: Array
     signs: Array
     weights: Array
+
+    def without(self, some: NDArray[np.bool_]) -> LabelledRows:
+        """The others."""
+        return LabelledRows(self.rows[~some], self.signs[~some], self.weights[~some])
 
 
 @dataclass(frozen=True)

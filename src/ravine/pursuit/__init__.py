@@ -3,7 +3,7 @@
 from ravine.pursuit.bandwidth import BandwidthRule, resolve_bandwidth
 from ravine.pursuit.driver import drive
 from ravine.pursuit.levels import subsample_levels
-from ravine.pursuit.path import Path, Stage
+from ravine.pursuit.path import Path, Stage, polish
 from ravine.pursuit.pursue import Pursuit, pursue
 from ravine.pursuit.settings import PursuitSettings
 from ravine.pursuit.starts import PrincipalAxes, choose_starts, random_starts, unusual_starts
@@ -17,6 +17,7 @@ __all__ = [
     "Stage",
     "choose_starts",
     "drive",
+    "polish",
     "pursue",
     "random_starts",
     "resolve_bandwidth",

@@ -180,7 +180,7 @@ def follow(
     return tuple(paths)
 
 
-def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Asking[Stage]:
+def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings, depth: bool = True) -> Asking[Stage]:
     """Optimise the kept stage of a path to convergence at its alpha."""
     stage = path.kept
     assert stage is not None
@@ -189,7 +189,7 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings) -> Ask
     result = yield from minimise_on_sphere(
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
-    return replace((yield from _describe(index, result, stage.start, before)), polished=True)
+    return replace((yield from _describe(index, result, stage.start, before, depth)), polished=True)
 
 
 def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Path:

@@ -72,7 +72,8 @@ def pursue(
     notify : callable, optional
         Told of every stage as it is reached.
     """
-    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if levels else settings
+    polished_later = bool(levels) or (settings.select == "final" and settings.polish)
+    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polished_later else settings
     first = sample.take(levels[0]) if levels else sample
     chosen = enumerate(starts) if settings.every_start else [_lowest(first, index, starts)]
     followed = drive(first, [follow(index(first), v, k, rough, notify) for k, v in chosen])
@@ -81,7 +82,7 @@ def pursue(
     for rows in [*levels[1:], None] if levels else []:
         level = sample if rows is None else sample.take(rows)
         _go_on(level, index, rivals, _finalists, settings if rows is None else rough, notify)
-    if settings.select == "final" and settings.polish and not levels:
+    if polished_later and not levels:
         _go_on(sample, index, rivals, _winner, settings, notify)
     return tuple(Pursuit(tuple(paths), _best(paths, settings)) for paths in rivals)
 
