@@ -1,7 +1,7 @@
 """Speed and memory as ratios measured in one run: `make bench`.
 
 Every ratio compares two things timed in turn, several times, and takes the minimum of each, so that a busy machine
-disturbs it little. Everything runs on one thread.
+disturbs it little. Everything runs on one thread unless it says otherwise.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from mixtures import gaussian_mixture
-from ravine import MinimumDensityHyperplane, _kernels, paper_settings
+from paper_table import load
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, _kernels, paper_settings
 
 HIPART = """
 import sys, time, warnings
@@ -176,6 +178,37 @@ def against_hipart(report: Report, python: str) -> None:
     report("HiPart MDH / fit, 1000 x 10", float(done.stdout.split()[-1]) / t_fit, 50, at_least=True)
 
 
+def few_labels(y: np.ndarray, n: int) -> np.ndarray:
+    """The labels of n random rows, -1 for the others."""
+    given = np.full(len(y), -1)
+    rows = np.random.default_rng(0).choice(len(y), n, replace=False)
+    given[rows] = y[rows]
+    return given
+
+
+def classifier(report: Report) -> None:
+    model = MinimumDensityClassifier(random_state=0)
+    X, y = gaussian_mixture(10_000, 20, k=2, seed=1)
+    (seconds,) = timed(lambda: model.fit(X, few_labels(y, 50)), repeats=3)
+    report("classifier, 1e4 x 20, 50 labels, s", seconds, 0.5)
+    X, y = gaussian_mixture(1_000_000, 20, k=2, seed=1)
+    v = np.full(20, 1.0 / math.sqrt(20))
+    t_fit, t_product = timed(lambda: model.fit(X, few_labels(y, 50)), lambda: X @ v, repeats=3)
+    agreement = np.mean(model.predict(X) == y)
+    note = f"{t_fit:.2f} s; agreement {agreement:.4f}"
+    report("classifier, 1e6 x 20, 50 labels / X @ v, for each of 5 starts", t_fit / t_product / 5, 60, note=note)
+    if "RAVINE_DATA" not in os.environ:
+        print("skip  ten classes: set RAVINE_DATA to the folder of the paper's data sets")
+        return
+    X, names = load(Path(os.environ["RAVINE_DATA"]), "pendigits")
+    y = np.unique(names, return_inverse=True)[1]
+    given = few_labels(y, 300)
+    model = MinimumDensityClassifier(random_state=0, n_jobs=2)
+    (seconds,) = timed(lambda: model.fit(X, given), repeats=1)
+    error = np.mean(model.transduction_[given < 0] != y[given < 0])
+    report("classifier, pendigits, 45 pairs, 300 labels, 2 threads, s", seconds, 20, note=f"error {100 * error:.1f} %")
+
+
 def memory(report: Report) -> None:
     n, d = 1_000_000, 64
     for order in "CF":
@@ -203,6 +236,7 @@ def main() -> None:
     complete_fit(report, 1_000_000, 16, 80)
     against_kmeans(report)
     growth_and_small_data(report)
+    classifier(report)
     against_hipart(report, arguments.hipart)
     memory(report)
     print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")

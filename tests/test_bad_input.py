@@ -167,7 +167,7 @@ BAD_PARAMETERS = [
     ("init", [["a", "b", "c"]], "init"),
     ("init", [[1.0, 2.0, 3.0], [1.0]], "init"),
     *[("n_init", value, "n_init must be an integer >= 1") for value in (0, -3, 1.5, "2", None, True)],
-    *[("n_alpha", value, "n_alpha must be an integer >= 1") for value in (0, 2.0, None)],
+    *[("n_alpha", value, "n_alpha must be an integer from 1 to 10000") for value in (0, 2.0, None)],
     *[("max_iter", value, "max_iter must be an integer >= 1") for value in (0, 2.0, None)],
     *[("tol", value, r"tol must be a number in \[0, inf\)") for value in (-1e-9, np.nan, "small", None)],
     *[("eta", value, r"eta must .* \(0, ") for value in (0, -0.1, 2.0, np.nan, None)],

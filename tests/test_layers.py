@@ -129,9 +129,10 @@ def test_public_methods_are_documented(name):
             assert described(getattr(thing, method)), f"{name}.{method}"
 
 
-def test_default_values_are_those_of_the_documentation():
-    text = described(ravine.MinimumDensityHyperplane)
-    for parameter in inspect.signature(ravine.MinimumDensityHyperplane).parameters.values():
+@pytest.mark.parametrize("estimator", [ravine.MinimumDensityHyperplane, ravine.MinimumDensityClassifier])
+def test_default_values_are_those_of_the_documentation(estimator):
+    text = described(estimator)
+    for parameter in inspect.signature(estimator).parameters.values():
         entry = re.search(rf"^(?:\w+, )*{parameter.name}(?:, \w+)* : (.*)$", text, re.MULTILINE)
         assert entry, parameter.name
         documented = re.search(r"default=(.*)$", entry[1])
@@ -139,5 +140,5 @@ def test_default_values_are_those_of_the_documentation():
         if documented is None:
             assert parameter.default is None
             continue
-        value = re.split(r", ", documented[1])[names.index(parameter.name)]
+        value = documented[1] if len(names) == 1 else re.split(r", ", documented[1])[names.index(parameter.name)]
         assert eval(value) == parameter.default, f"{parameter.name}: documented {value}, is {parameter.default!r}"

@@ -22,7 +22,7 @@ class Hyperplane:
     Parameters
     ----------
     normal : ndarray of shape (d,)
-        Unit vector; it points to the smaller side.
+        Unit vector. In clustering it points to the smaller side, in classification to the second class.
     offset : float
         ``normal·x`` on the hyperplane. Infinite for the hyperplane that splits nothing.
     density : float
@@ -114,7 +114,7 @@ class Hyperplane:
     def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
         """Describe the hyperplane in a few lines of plain words."""
         if not self.splits:
-            return "No split: no hyperplane separates two modes of the projected density."
+            return "No split: no hyperplane was found that separates two groups of rows."
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
         names = (
             [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()

@@ -14,6 +14,7 @@ from ravine.pursuit import BandwidthRule
 from ravine.pursuit.levels import SUBSAMPLE
 
 __all__ = [
+    "MOST_ALPHAS",
     "check_bandwidth",
     "check_callback",
     "check_directions",
@@ -21,6 +22,9 @@ __all__ = [
     "check_subsample",
     "random_generator",
 ]
+
+# More values of alpha than this are a slip of the pen.
+MOST_ALPHAS = 10_000
 
 
 def check_bandwidth(rule: Any) -> BandwidthRule:
@@ -59,11 +63,13 @@ def check_penalty(eta: Any, epsilon: Any) -> BalancePenalty:
 def check_directions(init: Any, names: str, n_features: int) -> Array:
     """Directions given by the user as rows; ``names`` says what else init may be."""
     allowed = f"init must be {names} or finite directions of shape (k, {n_features})"
+    if not np.iterable(init) or len(init) == 0:
+        raise ValueError(f"{allowed}, got {init!r}.")
     try:
         directions = np.array(init, dtype=np.float64, ndmin=2)
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{allowed}: {error}") from error
-    if directions.ndim != 2 or directions.shape[1] != n_features or not len(directions):
+        raise ValueError(f"{allowed}, got {init!r} ({error}).") from error
+    if directions.ndim != 2 or directions.shape[1] != n_features:
         raise ValueError(f"{allowed}, got an array of shape {directions.shape}.")
     if not np.isfinite(directions).all():
         raise ValueError(f"{allowed}, got NaN or infinity.")

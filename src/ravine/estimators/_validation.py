@@ -43,12 +43,13 @@ def check_number(
     return number
 
 
-def check_integer(name: str, value: Any, *, low: int) -> int:
-    """An integer that is at least ``low``."""
+def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """An integer that is at least ``low`` and, if given, at most ``high``."""
+    allowed = f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be an integer >= {low}, got {value!r} of type {type(value).__name__}.")
-    if int(value) < low:
-        raise ValueError(f"{name} must be an integer >= {low}, got {value!r}.")
+        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
+    if int(value) < low or (high is not None and int(value) > high):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
     return int(value)
 
 
@@ -171,5 +172,5 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     if total == 0.0:
         raise ValueError("sample_weight must not be zero for all rows.")
     if not 1e-250 < total < math.inf:
-        raise ValueError(f"sample_weight sums to {total:g}: rescale it, n is the sum of the weights.")
+        raise ValueError(f"sample_weight sums to {total:g}: rescale it, since its sum counts as the number of rows.")
     return weights

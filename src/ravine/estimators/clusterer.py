@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.estimators._parameters import (
+    MOST_ALPHAS,
     check_bandwidth,
     check_callback,
     check_directions,
@@ -227,7 +228,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         settings = PursuitSettings(
             alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max, high_name="alpha_max"),
             alpha_max=(alpha_max,),
-            n_alpha=check_integer("n_alpha", self.n_alpha, low=1),
+            n_alpha=check_integer("n_alpha", self.n_alpha, low=1, high=MOST_ALPHAS),
             max_iter=check_integer("max_iter", self.max_iter, low=1),
             select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
             polish=check_flag("polish", self.polish),

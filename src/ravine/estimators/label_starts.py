@@ -22,6 +22,8 @@ __all__ = ["NAMED_STARTS", "label_starts", "principal_number", "svm_classes"]
 NAMED_STARTS = ("svm", "lda", "means")
 # More labels than this add nothing to the direction of a start but time.
 MOST_LABELS = 10_000
+# C times the weights beyond this change nothing but the time of the solver.
+MOST_WEIGHT = 1e13
 
 
 def principal_number(name: str) -> int | None:
@@ -109,6 +111,8 @@ def _linear_svm(
         some = np.sort(rng.choice(len(rows), MOST_LABELS, replace=False))
         if len(np.unique(targets[some])) == len(np.unique(targets)):
             rows, targets, weights = rows[some], targets[some], None if weights is None else weights[some]
+    if weights is not None and C * weights.sum() > MOST_WEIGHT:
+        weights = weights * (MOST_WEIGHT / (C * weights.sum()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
         return LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(rows, targets, sample_weight=weights)

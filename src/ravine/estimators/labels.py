@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
-__all__ = ["UNLABELLED", "encode_labels", "labels_in", "without_weightless"]
+__all__ = ["UNLABELLED", "correct_labels", "encode_labels", "without_weightless"]
 
 # The code of a row without a label.
 UNLABELLED = -1
@@ -22,13 +21,13 @@ MARKS = "Unlabelled rows are marked by -1, or by None or NaN"
 def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Classes and, for each row, the number of its class; -1 for unlabelled rows.
 
-    -1, None, NaN and pandas' NA mark unlabelled rows, with one exception: a y that holds nothing but -1 and +1 (and
-    perhaps NaN or None) has two classes, since one labelled class could not be learned anyway.
+    -1, None, NaN, pandas' NA and masked cells mark unlabelled rows, with one exception: a y that holds nothing but -1
+    and +1 (and perhaps NaN or None) has two classes, since one labelled class could not be learned anyway.
 
     Parameters
     ----------
     y : array-like of shape (n_rows,)
-        Numbers, text or a mixture with None; any type that can be sorted.
+        Numbers, text or truth values, perhaps with None among them.
     n_rows : int
         Rows of X.
     estimator_name : str
@@ -40,14 +39,8 @@ def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any
         Sorted.
     codes : ndarray of shape (n_rows,)
     """
-    if y is None:
-        raise ValueError(f"{estimator_name} requires y to be passed, but the target y is None. {MARKS}.")
-    values = column_or_1d(np.asarray(y) if not hasattr(y, "dtype") else y, warn=True)
-    values = np.asarray(values)
-    if len(values) != n_rows:
-        raise ValueError(f"y has {len(values)} labels, but X has {n_rows} rows. {MARKS}.")
+    values = _vector(y, n_rows, estimator_name)
     missing, minus_one = _marks(values)
-    known = values[~missing]
     two_signs = minus_one.any() and {1} == set(values[~missing & ~minus_one].tolist())
     if two_signs and not missing.any():
         warnings.warn(
@@ -63,72 +56,127 @@ def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any
             f"y marks all {n_rows} rows as unlabelled: label at least one row of each of two classes, or cluster the "
             f"rows with MinimumDensityHyperplane. {MARKS}."
         )
-    try:
-        classes, codes_of_known = _classes(known)
-    except TypeError as error:
-        raise ValueError(f"y mixes labels of types that cannot be compared: {error}.") from error
+    known = _plain(known)
+    check_classification_targets(known)
+    classes, codes_of_known = np.unique(known, return_inverse=True)
     if len(classes) == 1:
         raise ValueError(
             f"y has labels of only one class, {classes.tolist()[0]!r} ({len(known)} of {n_rows} rows): at least two "
             f"classes must have labels. {MARKS}."
         )
     codes = np.full(n_rows, UNLABELLED, dtype=np.intp)
-    codes[~unlabelled] = codes_of_known
+    codes[~unlabelled] = codes_of_known.astype(np.intp)
     return classes, codes
 
 
 def without_weightless(
     classes: NDArray[Any], codes: NDArray[np.intp], counted: NDArray[np.bool_]
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Classes and codes of the rows that count: a class whose labels all have the weight zero does not exist."""
-    present = np.unique(codes[counted & (codes != UNLABELLED)])
+    """Classes and codes where only some rows count: labels of the others, and classes of theirs alone, do not exist."""
+    codes = np.where(counted, codes, UNLABELLED)
+    present = np.unique(codes[codes != UNLABELLED])
     if len(present) < 2:
-        raise ValueError("sample_weight leaves labels of fewer than two classes with a positive weight.")
+        left = f"only the class {classes[present].tolist()[0]!r}" if len(present) else "no class"
+        raise ValueError(f"sample_weight leaves {left} with labels of a positive weight: at least two are needed.")
     lookup = np.full(len(classes) + 1, UNLABELLED, dtype=np.intp)
     lookup[present] = np.arange(len(present))
     return classes[present], lookup[codes]
 
 
-def labels_in(y: Any, classes: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which labels are known: neither missing nor a -1 that is no class."""
-    missing, minus_one = _marks(np.asarray(column_or_1d(y)))
-    is_class = classes.dtype.kind in "ifO" and -1 in classes.tolist()
-    return ~missing if is_class else ~(missing | minus_one)
+def correct_labels(y: Any, predicted: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Which rows are labelled, and which of these are predicted correctly."""
+    values = _vector(y, len(predicted), "score")
+    missing, minus_one = _marks(values)
+    labelled = ~missing if -1 in classes.tolist() else ~(missing | minus_one)
+    if not labelled.any():
+        raise ValueError(f"y marks all {len(predicted)} rows as unlabelled: there is nothing to score. {MARKS}.")
+    known = _plain(values[labelled])
+    if (known.dtype.kind in "OUT") != (classes.dtype.kind in "OUT"):
+        raise ValueError(
+            f"y holds labels like {known.tolist()[0]!r}, but the classes are like {classes.tolist()[0]!r}."
+        )
+    return labelled, known == predicted[labelled]
+
+
+def _vector(y: Any, n_rows: int, asker: str) -> NDArray[Any]:
+    """The labels as one vector; of objects where NumPy would turn marks into text."""
+    if y is None:
+        raise ValueError(f"{asker} requires y to be passed, but the target y is None. {MARKS}.")
+    if isinstance(y, np.ma.MaskedArray):
+        masked, y = np.ma.getmaskarray(y), y.data.astype(object)
+        y[masked] = None
+    values = np.asarray(y)
+    if not isinstance(getattr(y, "dtype", None), np.dtype) and (hasattr(y, "dtype") or values.dtype.kind in "US"):
+        values = np.asarray(y, dtype=object)  # a list with text, or a type of pandas or polars that knows missing cells
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: its only column is used.",
+            DataConversionWarning,
+            stacklevel=5,
+        )
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    if len(values) != n_rows:
+        raise ValueError(f"y has {len(values)} labels, but X has {n_rows} rows. {MARKS}.")
+    return values
 
 
 def _marks(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which labels are missing (None, NaN, NA), and which are -1."""
-    none = np.zeros(len(values), dtype=bool)
-    if values.dtype.kind == "f":
+    kind, nothing = values.dtype.kind, np.zeros(len(values), dtype=bool)
+    if kind == "f":
         if np.isinf(values).any():
             raise ValueError("Input y contains infinity or a value too large for dtype('float64').")
         return np.isnan(values), values == -1
-    if values.dtype.kind == "i":
-        return none, values == -1
-    if values.dtype.kind == "O":
-        missing = np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
-        numeric = np.array([isinstance(value, numbers.Real) for value in values.tolist()], dtype=bool) & ~missing
-        minus_one = none.copy()
-        minus_one[numeric] = values[numeric] == -1
+    if kind == "i":
+        return nothing, values == -1
+    if kind == "O":
+        cells = values.tolist()
+        missing = np.array([_is_missing(cell) for cell in cells], dtype=bool)
+        minus_one = np.array([isinstance(cell, numbers.Real) and cell == -1 for cell in cells], dtype=bool)
+        _refuse_text_mark({cell for cell in cells if isinstance(cell, str)})
         return missing, minus_one
-    if values.dtype.kind in "Mmc":
+    if kind in "Mmc":
         raise ValueError(f"Unknown label type: y holds {values.dtype}; use text or integers for the classes.")
-    if values.dtype.kind in "US" and "-1" in values.astype(str) and len(np.unique(values)) > 2:
-        raise ValueError(
-            "y holds the text '-1', perhaps because NumPy turned -1 into text beside other text. To mark unlabelled "
-            "rows use an array of dtype object with None, e.g. np.array(['a', None, 'b'], dtype=object)."
-        )
-    return none, none
+    if kind == "S":
+        raise ValueError("Unknown label type: y holds bytes; decode them into text first.")
+    if kind in "UT":
+        _refuse_text_mark(set(values.tolist()))
+    return nothing, nothing.copy()
 
 
-def _is_missing(value: Any) -> bool:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan or value is None or type(value).__name__ in ("NAType", "NaTType")
+def _refuse_text_mark(texts: set[str]) -> None:
+    for mark in ("-1", "nan"):
+        if mark in texts and len(texts) > 2:
+            raise ValueError(
+                f"y holds the text {mark!r}, perhaps because NumPy turned a mark for unlabelled rows into text. Use an "
+                "array of dtype object with None, e.g. np.array(['a', None, 'b'], dtype=object), or rename the class."
+            )
 
 
-def _classes(known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    if known.dtype.kind == "O" and all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in known):
-        known = known.astype(np.int64)  # what pandas made objects of because of NA
-    check_classification_targets(known)
-    classes, codes = np.unique(known, return_inverse=True)
-    return classes, codes.astype(np.intp)
+def _is_missing(cell: Any) -> bool:
+    # NaN of any type is not equal to itself; pandas' NA and NaT know no truth value of that.
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, numbers.Real) and bool(cell != cell)
+
+
+def _plain(known: NDArray[Any]) -> NDArray[Any]:
+    """Labels in an array of objects as one plain type: text, truth values or numbers."""
+    if known.dtype.kind != "O":
+        return known
+    cells = known.tolist()
+    if all(isinstance(cell, str) for cell in cells):
+        return known
+    if any(isinstance(cell, bytes) for cell in cells):
+        raise ValueError("Unknown label type: y holds bytes; decode them into text first.")
+    if all(isinstance(cell, bool | np.bool_) for cell in cells):
+        return known.astype(bool)
+    if not all(isinstance(cell, numbers.Real) for cell in cells):
+        types = sorted({type(cell).__name__ for cell in cells})
+        raise ValueError(f"y mixes labels of types that cannot be compared: {', '.join(types)}.")
+    try:
+        return known.astype(np.int64 if all(isinstance(cell, numbers.Integral) for cell in cells) else np.float64)
+    except OverflowError as error:
+        raise ValueError("y holds integers of more than 64 bits: turn them into text first.") from error

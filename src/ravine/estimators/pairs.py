@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -35,7 +35,7 @@ class PairModel:
         Numbers of the two classes; the normal points to the second.
     hyperplanes : tuple of Hyperplane
     slopes : ndarray of shape (p,)
-        Log-odds of the second class for each bandwidth of distance.
+        Log-odds of the second class for each bandwidth of distance; the log-odds themselves where all rows are equal.
     voting : {"soft", "hard"}
     """
 
@@ -51,11 +51,11 @@ class PairModel:
 
     def log_odds(self, X: NDArray[np.floating[Any]]) -> Array:
         """Log-odds of the second class of each pair, one column for each."""
-        bandwidths = np.array([plane.bandwidth for plane in self.hyperplanes])
-        odds = self.distances(X)
-        finite = np.isfinite(odds)
-        odds[finite] = (odds * (self.slopes / bandwidths))[finite]
-        return odds
+        columns = [
+            plane.distance(X) * (slope / plane.bandwidth) if plane.splits else np.full(len(X), slope)
+            for plane, slope in zip(self.hyperplanes, self.slopes.tolist(), strict=True)
+        ]
+        return np.stack(columns, axis=1)
 
     def decision(self, X: NDArray[np.floating[Any]]) -> Array:
         """Signed distance for two classes; else votes, or the log-probabilities of all classes."""
@@ -123,10 +123,13 @@ def fit_pairs(
                 their_weights = None if weights is None else weights[rows]
             found = separate(
                 part, their_signs, their_weights, options, generator,
-                pool=pool if n_classes == 2 else None, callback=announce(pair),
+                pair=pair if n_classes > 2 else None, pool=pool if n_classes == 2 else None, callback=announce,
             )  # fmt: skip
             labelled = their_signs != 0.0
             label_weights = np.ones(int(labelled.sum())) if their_weights is None else their_weights[labelled]
+            if not found.hyperplane.splits:
+                share = label_weights @ (their_signs[labelled] > 0.0), label_weights @ (their_signs[labelled] < 0.0)
+                return found, float(np.log((share[0] + 1.0) / (share[1] + 1.0)))
             slope = probability_slope(found.label_distances, their_signs[labelled], label_weights, calibration_C)
             return found, slope
 
@@ -145,20 +148,14 @@ def fit_pairs(
     return model, separators
 
 
-def _one_at_a_time(
-    callback: Callable[[PathStep], object] | None,
-) -> Callable[[tuple[int, int]], Callable[[PathStep], object] | None]:
-    """The callback for a pair, told which pair it is, never called by two threads at once."""
+def _one_at_a_time(callback: Callable[[PathStep], object] | None) -> Callable[[PathStep], object] | None:
+    """The callback, never called by two threads at once."""
+    if callback is None:
+        return None
     lock = threading.Lock()
 
-    def of_pair(pair: tuple[int, int]) -> Callable[[PathStep], object] | None:
-        if callback is None:
-            return None
+    def call(step: PathStep) -> None:
+        with lock:
+            callback(step)
 
-        def call(step: PathStep) -> None:
-            with lock:
-                callback(replace(step, pair=pair))
-
-        return call
-
-    return of_pair
+    return call

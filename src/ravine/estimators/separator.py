@@ -52,8 +52,9 @@ class SeparatorOptions:
     settings : PursuitSettings
         Its largest alphas are tried from the most balanced to the least.
     label_penalty : LabelPenalty
-    standard_errors : float
-        By how many the labels must cost more before a larger alpha is preferred.
+    standard_errors, index_factor : float
+        By how many standard errors the labels must cost less, or by which factor the index must be lower, before a
+        larger alpha is preferred.
     start_C, start_ridge : float
         Of the SVM and of the covariance that give starts.
     subsample : int or None
@@ -65,6 +66,7 @@ class SeparatorOptions:
     settings: PursuitSettings
     label_penalty: LabelPenalty
     standard_errors: float
+    index_factor: float
     start_C: float
     start_ridge: float
     subsample: int | None
@@ -96,6 +98,7 @@ def separate(
     options: SeparatorOptions,
     rng: np.random.Generator,
     *,
+    pair: tuple[int, int] | None = None,
     pool: ThreadPoolExecutor | None = None,
     callback: Callable[[PathStep], object] | None = None,
 ) -> Separator:
@@ -110,6 +113,8 @@ def separate(
         Positive.
     options : SeparatorOptions
     rng : numpy.random.Generator
+    pair : tuple of two int, optional
+        Numbers of the two classes, to be noted in the path.
     pool : ThreadPoolExecutor, optional
     callback : callable, optional
         Told of every stage.
@@ -123,6 +128,7 @@ def separate(
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
     axes = PrincipalAxes.of(moments)
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
+    resolve_bandwidth(options.bandwidth, sample.total, pc1_std)
     levels = subsample_levels(sample.n_rows, options.subsample, rng)
     starts = (
         frame.inward(options.init)
@@ -132,7 +138,7 @@ def separate(
     steps: list[PathStep] = []
 
     def notify(stage: Stage) -> None:
-        steps.append(frame.step(stage))
+        steps.append(replace(frame.step(stage), pair=pair))
         if callback is not None:
             callback(steps[-1])
 
@@ -198,7 +204,9 @@ def _folds(labelled: LabelledRows, distances: Array) -> NDArray[np.intp]:
 
 
 def _clearly_better(stage: Stage, than: Stage, labelled: LabelledRows, options: SeparatorOptions) -> bool:
-    """Whether the labels cost less, by more than some standard errors of the paired difference."""
+    """Whether the index is many times lower, or labels cost less by some standard errors of the paired difference."""
+    if stage.log_index <= than.log_index - math.log(options.index_factor):
+        return True
     margin, power = options.label_penalty.margin, 1.0 + options.settings.penalty.epsilon
 
     def losses(s: Stage) -> Array:
@@ -208,7 +216,8 @@ def _clearly_better(stage: Stage, than: Stage, labelled: LabelledRows, options: 
     gain, share = losses(than) - losses(stage), labelled.weights / labelled.weights.sum()
     mean = float(share @ gain)
     variance = float(share @ (gain - mean) ** 2) / max(float(labelled.weights.sum()) - 1.0, 1.0)
-    return mean > options.standard_errors * math.sqrt(variance)
+    # A single label that gains is worth exactly one standard error: that counts, whatever the rounding.
+    return mean > 0.0 and mean >= (1.0 - 1e-9) * options.standard_errors * math.sqrt(variance)
 
 
 def _one_sided(n_features: int, balance: float, n_labels: int) -> Separator:
