@@ -63,7 +63,7 @@ def check_penalty(eta: Any, epsilon: Any) -> BalancePenalty:
 def check_directions(init: Any, names: str, n_features: int) -> Array:
     """Directions given by the user as rows; ``names`` says what else init may be."""
     allowed = f"init must be {names} or finite directions of shape (k, {n_features})"
-    if not np.iterable(init) or len(init) == 0:
+    if not np.iterable(init) or not list(init):
         raise ValueError(f"{allowed}, got {init!r}.")
     try:
         directions = np.array(init, dtype=np.float64, ndmin=2)
