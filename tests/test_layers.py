@@ -21,13 +21,17 @@ LAYERS = [
     {"density", "hyperplane"},
     {"optimise"},
     {"index"},
-    {"pursuit"},
+    {"pursuit", "tree"},
     {"estimators"},
     {"plotting", "report", "experiments"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-FORBIDDEN = {"optimise": {"sample", "density", "hyperplane"}, "density": {"sample", "hyperplane"}}
+FORBIDDEN = {
+    "optimise": {"sample", "density", "hyperplane"},
+    "density": {"sample", "hyperplane"},
+    "tree": {"density", "optimise", "index", "pursuit"},
+}
 
 
 def layer_of(path):

@@ -10,41 +10,60 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "GradientCheck": "ravine.optimise",
+    "HalfTest": "ravine.estimators",
     "Hyperplane": "ravine.hyperplane",
     "MinimumDensityClassifier": "ravine.estimators",
     "MinimumDensityHyperplane": "ravine.estimators",
+    "MinimumDensityTree": "ravine.estimators",
     "NoSplitWarning": "ravine.estimators",
     "PathStep": "ravine.estimators",
     "ProjectedDensity": "ravine.density",
+    "Split": "ravine.tree",
+    "Tree": "ravine.tree",
+    "Valley": "ravine.density",
+    "ValleyTest": "ravine.estimators",
     "check_gradient": "ravine.optimise",
     "minimum_density_hyperplane": "ravine.estimators",
     "paper_settings": "ravine.estimators",
+    "valley_test": "ravine.estimators",
 }
 
 if TYPE_CHECKING:
-    from ravine.density import ProjectedDensity
+    from ravine.density import ProjectedDensity, Valley
     from ravine.estimators import (
+        HalfTest,
         MinimumDensityClassifier,
         MinimumDensityHyperplane,
+        MinimumDensityTree,
         NoSplitWarning,
         PathStep,
+        ValleyTest,
         minimum_density_hyperplane,
         paper_settings,
+        valley_test,
     )
     from ravine.hyperplane import Hyperplane
     from ravine.optimise import GradientCheck, check_gradient
+    from ravine.tree import Split, Tree
 
 __all__ = [
     "GradientCheck",
+    "HalfTest",
     "Hyperplane",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
+    "MinimumDensityTree",
     "NoSplitWarning",
     "PathStep",
     "ProjectedDensity",
+    "Split",
+    "Tree",
+    "Valley",
+    "ValleyTest",
     "check_gradient",
     "minimum_density_hyperplane",
     "paper_settings",
+    "valley_test",
 ]
 
 

@@ -91,17 +91,17 @@ class Hyperplane:
         """Whether it is a finite hyperplane at all."""
         return bool(np.isfinite(self.offset))
 
-    def distance(self, X: ArrayLike) -> Array:
-        """Signed Euclidean distances of the rows of X, positive on the side the normal points to."""
-        rows = np.asarray(X)
-        if rows.dtype not in (np.float32, np.float64) or not rows.dtype.isnative:
-            rows = rows.astype(np.float64)
-        if rows.ndim != 2 or rows.shape[1] != len(self.normal):
-            raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {rows.shape}.")
+    def distance(self, X: ArrayLike, rows: NDArray[np.intp] | None = None) -> Array:
+        """Signed Euclidean distances of the rows of X (or of some), positive on the side the normal points to."""
+        values = np.asarray(X)
+        if values.dtype not in (np.float32, np.float64) or not values.dtype.isnative:
+            values = values.astype(np.float64)
+        if values.ndim != 2 or values.shape[1] != len(self.normal):
+            raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {values.shape}.")
         if not self.splits:
-            return np.full(len(rows), -self.offset)
+            return np.full(len(values) if rows is None else len(rows), -self.offset)
         assert self.point is not None
-        return project(rows, self.point, self.normal)
+        return project(values, self.point, self.normal, rows)
 
     def side(self, X: ArrayLike) -> NDArray[np.intp]:
         """1 for the rows of X on the side the normal points to, else 0."""

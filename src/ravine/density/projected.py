@@ -138,6 +138,13 @@ class ProjectedDensity:
                 return minima
         return self._exact.minimise(lo, hi, penalty)
 
+    def points(self, beyond: float = 1.0) -> Array:
+        """Points that show the whole shape: at most h/4 apart near rows, up to ``beyond`` bandwidths outside them."""
+        p, h = self._exact.projections, self.bandwidth
+        inside = self._exact.nodes(p[0] - h, p[-1] + h)
+        tail = np.arange(1.0, beyond, 0.25) * h + h if beyond > 1.0 else np.empty(0)
+        return np.concatenate([p[0] - tail[::-1], inside, p[-1] + tail])
+
     def relative_depth(self, b: float) -> float:
         """How far b lies below the lower of its two adjacent modes (eq. relDep); 0 if it does not separate two."""
         if not math.isfinite(b):

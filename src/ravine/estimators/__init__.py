@@ -1,15 +1,22 @@
 """Thin scikit-learn classes: validate, call one function, store."""
 
 from ravine.estimators.classifier import MinimumDensityClassifier
-from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
+from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.frame import PathStep
+from ravine.estimators.functions import minimum_density_hyperplane, valley_test
 from ravine.estimators.settings import paper_settings
+from ravine.estimators.significance import HalfTest, ValleyTest
+from ravine.estimators.tree_clusterer import MinimumDensityTree
 
 __all__ = [
+    "HalfTest",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
+    "MinimumDensityTree",
     "NoSplitWarning",
     "PathStep",
+    "ValleyTest",
     "minimum_density_hyperplane",
     "paper_settings",
+    "valley_test",
 ]

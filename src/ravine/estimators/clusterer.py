@@ -33,11 +33,11 @@ from ravine.estimators._validation import (
 )
 from ravine.estimators.fit import Fit, find_hyperplane
 from ravine.estimators.frame import PathStep
-from ravine.hyperplane import Hyperplane
+from ravine.estimators.significance import split_test
 from ravine.pursuit import BandwidthRule, PursuitSettings
 from ravine.sample import project
 
-__all__ = ["MinimumDensityHyperplane", "NoSplitWarning", "minimum_density_hyperplane"]
+__all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
 INITS = ("auto", "pca", "random")
 
@@ -90,10 +90,14 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         With at least four times as many rows as this, paths are followed on a random subsample of this many rows, and
         the best one or two hyperplanes are then optimised on all rows (from a hundred times as many rows on, also on
         ten times the subsample and so on in between). ``"auto"`` is 10,000; None switches this off.
+    test : bool, default=False
+        Whether to test, on halves of the rows, if the split is real (see :func:`valley_test`). Not with weights.
+    n_splits : int, default=1
+        Random halvings of that test.
     n_jobs : int or None, default=None
         Threads. None is 1; -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For the subsample and random starts; nothing is random with fewer rows unless ``init="random"``.
+        For the subsample, random starts and the test; nothing else is random, nor is anything with fewer rows.
     callback : callable, optional
         Called with a :class:`PathStep` after every stage of every start.
 
@@ -112,9 +116,13 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     relative_depth_ : float
         How much denser, relative to the hyperplane, the lower of the two adjacent modes is (at most 8.2e307); 0 if no
         split was found.
-        Not evidence for clusters by itself: the direction was chosen to make it large.
+        Not evidence for clusters by itself: the direction was chosen to make it large. See ``test``.
     bandwidth_ : float
         The bandwidth used.
+    valley_test_ : ValleyTest
+        Only if ``test=True``.
+    pvalue_ : float
+        Its P-value.
     path_ : tuple of PathStep
         Every hyperplane that the pursuit passed, of every start.
     n_iter_ : int
@@ -171,6 +179,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         eta: float = 0.01,
         epsilon: float = 1.0 - 1e-6,
         subsample: int | str | None = "auto",
+        test: bool = False,
+        n_splits: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callable[[PathStep], object] | None = None,
@@ -188,6 +198,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.eta = eta
         self.epsilon = epsilon
         self.subsample = subsample
+        self.test = test
+        self.n_splits = n_splits
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
@@ -210,16 +222,25 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         """
         before = self.__dict__.copy()
         try:
+            test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
             rows = check_rows(self, X, reset=True)
             weights = check_weights(sample_weight, len(rows))
-            fit = find_hyperplane(rows, weights, **options, init=self._directions(rows.shape[1]))
+            if test and weights is not None:
+                raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
+            options["init"] = self._directions(rows.shape[1])
+            fit = find_hyperplane(rows, weights, **options)
+            tested = split_test(rows, np.arange(len(rows)), n_splits, options) if test else None
         except BaseException:
             # What an earlier fit left, names of columns included, stays as it was.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         self._store(fit)
+        for name in ("valley_test_", "pvalue_"):
+            self.__dict__.pop(name, None)
+        if tested is not None:
+            self.valley_test_, self.pvalue_ = tested, tested.pvalue
         return self
 
     def _options(self) -> dict[str, Any]:
@@ -317,31 +338,3 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
         return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
-
-
-def minimum_density_hyperplane(
-    X: ArrayLike, *, sample_weight: ArrayLike | None = None, **parameters: Any
-) -> Hyperplane:
-    """Find the minimum density hyperplane of X.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-    sample_weight : array-like of shape (n_samples,), optional
-    **parameters
-        As for :class:`MinimumDensityHyperplane`.
-
-    Returns
-    -------
-    Hyperplane
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_blobs
-    >>> from ravine import minimum_density_hyperplane
-    >>> X, y = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
-    >>> plane = minimum_density_hyperplane(X)
-    >>> plane.side([[0, 0], [6, 6]])
-    array([1, 0])
-    """
-    return MinimumDensityHyperplane(**parameters).fit(X, sample_weight=sample_weight).hyperplane_

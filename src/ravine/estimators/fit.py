@@ -44,8 +44,9 @@ class Fit:
 
 def find_hyperplane(
     X: NDArray[np.floating[Any]],
-    weights: Array | None,
+    weights: Array | None = None,
     *,
+    rows: NDArray[np.intp] | None = None,
     bandwidth: BandwidthRule,
     init: str | Array,
     n_init: int,
@@ -55,15 +56,16 @@ def find_hyperplane(
     rng: np.random.Generator,
     callback: Callable[[PathStep], object] | None,
 ) -> Fit:
-    """Find the minimum density hyperplane of the rows of X; the arguments have been validated."""
+    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated."""
+    n_rows = len(X) if rows is None else len(rows)
     counted, their_weights = X, weights
     if weights is not None and not weights.all():
         counted, their_weights = X[weights > 0], weights[weights > 0]
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        frame = Frame.of(counted, their_weights, pool)
+        frame = Frame.of(counted, their_weights, pool, rows)
         if frame.all_rows_equal():
-            why = "all rows are equal" if len(counted) > 1 else "there is only one row"
-            return _no_split(X, why, (), math.nan)
+            why = "all rows are equal" if n_rows > 1 else "there is only one row"
+            return _no_split(X.shape[1], n_rows, why, (), math.nan)
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
@@ -93,21 +95,21 @@ def find_hyperplane(
     if pursuit.best is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
-        return _no_split(X, why, steps, full_bandwidth)
-    return _oriented(X, weights, frame.step(pursuit.best), steps)
+        return _no_split(X.shape[1], n_rows, why, steps, full_bandwidth)
+    best = frame.step(pursuit.best)
+    return _oriented(best.hyperplane.distance(X, rows), weights, best, steps)
 
 
-def _no_split(X: NDArray[np.floating[Any]], why: str, steps: Sequence[PathStep], bandwidth: float) -> Fit:
+def _no_split(n_features: int, n_rows: int, why: str, steps: Sequence[PathStep], bandwidth: float) -> Fit:
     lowest = min(steps, key=lambda s: s.hyperplane.density, default=None)
-    normal = lowest.hyperplane.normal if lowest else np.eye(1, X.shape[1])[0]
+    normal = lowest.hyperplane.normal if lowest else np.eye(1, n_features)[0]
     plane = Hyperplane.at_infinity(normal, bandwidth)
-    return Fit(plane, np.zeros(len(X), dtype=np.intp), tuple(steps), None, why)
+    return Fit(plane, np.zeros(n_rows, dtype=np.intp), tuple(steps), None, why)
 
 
-def _oriented(X: NDArray[np.floating[Any]], weights: Array | None, best: PathStep, steps: Sequence[PathStep]) -> Fit:
+def _oriented(distance: Array, weights: Array | None, best: PathStep, steps: Sequence[PathStep]) -> Fit:
     """Let the normal point to the smaller side; between equal sides, to the longer tail."""
-    distance = best.hyperplane.distance(X)
-    w = np.ones(len(X)) if weights is None else weights
+    w = np.ones(len(distance)) if weights is None else weights
     balance = float(w[distance > 0].sum() - w[distance <= 0].sum())
     if balance > 0 or (balance == 0 and float(w @ (distance / np.max(np.abs(distance))) ** 3) < 0):
         best = replace(best, hyperplane=best.hyperplane.reversed())

@@ -83,12 +83,18 @@ class Frame:
     basis: Array | None
 
     @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], weights: Array | None, pool: ThreadPoolExecutor | None) -> Frame:
-        """The rows themselves, or their coordinates in the row space if they are fewer than the columns."""
-        if len(X) >= X.shape[1]:
-            sample = DenseSample(X, weights, pool=pool)
+    def of(
+        cls,
+        X: NDArray[np.floating[Any]],
+        weights: Array | None,
+        pool: ThreadPoolExecutor | None,
+        rows: NDArray[np.intp] | None = None,
+    ) -> Frame:
+        """All or some rows, or their coordinates in the row space if they are fewer than the columns."""
+        if (len(X) if rows is None else len(rows)) >= X.shape[1]:
+            sample = DenseSample(X, weights, pool=pool, rows=rows)
             return cls(sample, sample.origin, sample.unit, None)
-        space = RowSpace(X, weights, pool=pool)
+        space = RowSpace(X if rows is None else X[rows], weights, pool=pool)
         return cls(space.sample, space.origin, space.unit, space.basis)
 
     def all_rows_equal(self) -> bool:

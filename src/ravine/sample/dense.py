@@ -59,6 +59,8 @@ class DenseSample:
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
         Threads that answer a round of questions; the answers do not depend on it.
+    rows : ndarray of shape (m,), int, optional
+        The sample is these rows of X; they are gathered in small blocks when they are needed, never all at once.
     origin, unit : optional
         Working units to use instead of the sample's own.
     """
@@ -69,12 +71,14 @@ class DenseSample:
         weights: Array | None = None,
         *,
         pool: ThreadPoolExecutor | None = None,
+        rows: NDArray[np.intp] | None = None,
         origin: Array | None = None,
         unit: float | None = None,
     ) -> None:
         self.X = X if X.itemsize in X.strides else np.ascontiguousarray(X)
+        self.rows = rows
         self.weights = weights
-        self.n_rows, self.n_features = X.shape
+        self.n_rows, self.n_features = len(X) if rows is None else len(rows), X.shape[1]
         self.total = float(self.n_rows) if weights is None else float(weights.sum())
         self.lightest = 1.0 if weights is None else float(weights[weights > 0].min())
         self._given_pool = pool
@@ -113,7 +117,7 @@ class DenseSample:
         self._moments = Moments(self.total, covariance / rescale**2)
 
     def _provisional_units(self) -> tuple[Array, float]:
-        rows = self.X[:: max(1, self.n_rows // 1024)].astype(np.float64)
+        rows = self._at(slice(None, None, max(1, self.n_rows // 1024))).astype(np.float64)
         center = rows[0] + np.mean(rows - rows[0], axis=0)
         return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
@@ -147,11 +151,24 @@ class DenseSample:
         step = max(64, MOMENT_BYTES // (8 * self.n_features))
         buffer = np.empty((min(step, self.n_rows), self.n_features))
         for start in range(0, self.n_rows, step):
-            rows = self.X[start : start + step]
+            rows = self._at(slice(start, start + step))
             z = buffer[: len(rows)]
             np.subtract(rows, center, out=z)
             z *= 1.0 / unit
             yield z, self._weights_of(slice(start, start + step))
+
+    def _at(self, which: slice | NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+        """Rows of the sample by their places in it."""
+        return self.X[which] if self.rows is None else np.ascontiguousarray(self.X[self.rows[which]])
+
+    def _pieces(self, block: slice) -> Iterator[slice]:
+        """A block in pieces small enough to be gathered; all of it where nothing has to be."""
+        if self.rows is None:
+            yield block
+            return
+        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+        for start in range(block.start, block.stop, step):
+            yield slice(start, min(start + step, block.stop))
 
     # ------------------------------------------------------------------------------------------- protocol
 
@@ -162,12 +179,12 @@ class DenseSample:
     def take(self, rows: NDArray[np.intp]) -> DenseSample:
         """The sample of some rows, in the same working units."""
         weights = None if self.weights is None else self.weights[rows]
-        few = np.ascontiguousarray(self.X[rows])
+        few = np.ascontiguousarray(self._at(rows))
         return DenseSample(few, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
 
     def fetch(self, rows: NDArray[np.intp]) -> Array:
         """Some rows, in working units."""
-        return np.asarray((self.X[rows] - self.origin) / self.unit)
+        return np.asarray((self._at(rows) - self.origin) / self.unit)
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round; projections of all questions share one pass over X."""
@@ -186,7 +203,8 @@ class DenseSample:
         targets = [r.track.p if isinstance(r, Aim) else r.track.q for r in requests]
 
         def block(rows: slice) -> None:
-            _kernels.project(self.X[rows], self.origin, directions, [t[rows] for t in targets])
+            for piece in self._pieces(rows):
+                _kernels.project(self._at(piece), self.origin, directions, [t[piece] for t in targets])
 
         self._map(block, self._blocks)
 
@@ -241,10 +259,11 @@ class DenseSample:
     def _pull_back(self, r: PullBack, mapper: Callable[..., Iterable[Array]]) -> Array:
         def block(rows: slice) -> Array:
             out = np.zeros(self.n_features)
-            _kernels.pull_back(
-                self.X[rows], self.origin, r.track.p[rows], self._weights_of(rows),
-                r.bandwidth, r.b, r.log_sum, r.reach, out,
-            )  # fmt: skip
+            for piece in self._pieces(rows):
+                _kernels.pull_back(
+                    self._at(piece), self.origin, r.track.p[piece], self._weights_of(piece),
+                    r.bandwidth, r.b, r.log_sum, r.reach, out,
+                )  # fmt: skip
             return out
 
         return _total(mapper(block, self._blocks)) / self.unit
@@ -260,12 +279,20 @@ _REPLIES: dict[type, Callable[..., Any]] = {
 }
 
 
-def project(X: NDArray[np.floating[Any]], center: Array, direction: Array) -> Array:
-    """``(X - center) @ direction`` in double precision, without a copy of X."""
-    if X.itemsize not in X.strides:
-        X = np.ascontiguousarray(X)
-    out = np.empty(len(X))
-    _kernels.project(X, center, np.ascontiguousarray(direction)[None], [out])
+def project(
+    X: NDArray[np.floating[Any]], center: Array, direction: Array, rows: NDArray[np.intp] | None = None
+) -> Array:
+    """``(X - center) @ direction`` in double precision, of all or some rows, without a copy of X."""
+    directions = np.ascontiguousarray(direction)[None]
+    if rows is None:
+        out = np.empty(len(X))
+        _kernels.project(X if X.itemsize in X.strides else np.ascontiguousarray(X), center, directions, [out])
+        return out
+    out = np.empty(len(rows))
+    step = max(64, MOMENT_BYTES // (8 * X.shape[1]))
+    for start in range(0, len(rows), step):
+        piece = slice(start, start + step)
+        _kernels.project(np.ascontiguousarray(X[rows[piece]]), center, directions, [out[piece]])
     return out
 
 

@@ -1,0 +1,135 @@
+"""A valley of a projected density as three intervals, and an exact test of independent projections against it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ravine._typing import Array
+from ravine.density.projected import ProjectedDensity
+
+__all__ = ["Judgement", "Valley", "find_valley", "judge"]
+
+# Levels that are tried, as fractions of the way up from the valley to the lower of its two modes.
+LEVELS = np.linspace(0.08, 0.95, 24)
+# How far beyond the data, in bandwidths, the density is looked at.
+BEYOND = 4.0
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Valley:
+    """Below some level around b, and the stretches above it on both sides.
+
+    Attributes
+    ----------
+    middle, left, right : tuple of two float
+        The intervals M, L and R: M is where the density is below the level, L and R are where it is above, next to it.
+    """
+
+    middle: Interval
+    left: Interval
+    right: Interval
+
+    def widths(self) -> tuple[float, float, float]:
+        """Lengths of M, L and R."""
+        return tuple(end - start for start, end in (self.middle, self.left, self.right))  # type: ignore[return-value]
+
+    def counts(self, projections: Array) -> tuple[int, int, int]:
+        """Projections in M, L and R; an end that two share belongs to M."""
+        p = np.asarray(projections)
+        (m0, m1), (l0, _), (_, r1) = self.middle, self.left, self.right
+        middle = int(np.count_nonzero((p >= m0) & (p <= m1)))
+        left = int(np.count_nonzero((p >= l0) & (p < m0)))
+        return middle, left, int(np.count_nonzero((p > m1) & (p <= r1)))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What independent projections say about a valley.
+
+    Attributes
+    ----------
+    counts : tuple of three int
+        In M, L and R.
+    pvalue_left, pvalue_right : float
+        Probability of so few in M, beside L or R, if the density were as high in M as there.
+    """
+
+    counts: tuple[int, int, int]
+    pvalue_left: float
+    pvalue_right: float
+
+    @property
+    def pvalue(self) -> float:
+        """The larger of the two: a unimodal density is at least as high in M as on one of its sides."""
+        return max(self.pvalue_left, self.pvalue_right)
+
+
+def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None:
+    """The valley at b that these projections themselves speak for most clearly; None if b separates no two modes.
+
+    Of 24 levels the one with the largest of the smaller binomial z-scores is kept.
+    """
+    density = ProjectedDensity(projections, bandwidth)
+    modes = density.modes()
+    below, above = modes[modes < b], modes[modes > b]
+    if not len(below) or not len(above):
+        return None
+    bottom, top = float(density(b)), float(density([below[-1], above[0]]).min())
+    if not top > bottom:
+        return None
+    points = np.unique(np.concatenate([density.points(BEYOND), modes, [b]]))
+    values = density(points)
+    best, best_score = None, -math.inf
+    for level in (bottom + LEVELS * (top - bottom)).tolist():
+        valley = _stretches(points, values, int(np.searchsorted(points, b)), level)
+        score = _score(valley, projections)
+        if score > best_score:
+            best, best_score = valley, score
+    return best
+
+
+def judge(valley: Valley, projections: Array) -> Judgement:
+    """Test a valley with projections that had no part in finding it: two exact one-sided binomial tests."""
+    from scipy.special import bdtr  # here, so that the domain objects load without SciPy
+
+    counts = valley.counts(projections)
+    middle, left, right = valley.widths()
+    return Judgement(
+        counts,
+        float(bdtr(counts[0], counts[0] + counts[1], middle / (middle + left))),
+        float(bdtr(counts[0], counts[0] + counts[2], middle / (middle + right))),
+    )
+
+
+def _stretches(points: Array, values: Array, at: int, level: float) -> Valley:
+    """M, L and R for a level; ends are interpolated between the points."""
+    low = values < level
+    before = np.flatnonzero(~low[:at])
+    m0 = before[-1]  # last high point on the left
+    l0 = np.flatnonzero(low[:m0])[-1]  # last low point left of L: the density ends in a tail
+    after = at + np.flatnonzero(~low[at:])
+    m1 = after[0]
+    r1 = m1 + np.flatnonzero(low[m1:])[0]
+
+    def crossing(i: int, j: int) -> float:
+        share = (level - values[i]) / (values[j] - values[i])
+        return float(points[i] + share * (points[j] - points[i]))
+
+    left, right = crossing(m0, m0 + 1), crossing(m1 - 1, m1)
+    return Valley((left, right), (crossing(l0, l0 + 1), left), (right, crossing(r1 - 1, r1)))
+
+
+def _score(valley: Valley, projections: Array) -> float:
+    """The smaller of the binomial z-scores of the projections that found the valley."""
+    in_middle, *beside = valley.counts(projections)
+    middle, *widths = valley.widths()
+    scores = []
+    for count, width in zip(beside, widths, strict=True):
+        share, n = middle / (middle + width), in_middle + count
+        scores.append((n * share - in_middle) / math.sqrt(max(n * share * (1.0 - share), 1e-300)))
+    return min(scores)

@@ -1,0 +1,50 @@
+"""Ways to split the rows of a node, for `MinimumDensityTree`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.estimators.fit import find_hyperplane
+from ravine.estimators.significance import split_test
+from ravine.tree import Split
+
+__all__ = ["DensitySplitter"]
+
+# Smaller parts of X than this are copied, larger ones are gathered block by block.
+SMALL_PART = 0.25
+
+
+class DensitySplitter:
+    """Splits by the minimum density hyperplane.
+
+    Parameters
+    ----------
+    options : dict
+        Of `find_hyperplane`, validated.
+    n_splits : int or None
+        Random halvings of the valley test; None for no test.
+    level : float or None
+        Only splits that are shown at this level are made; None to make them all.
+    """
+
+    def __init__(self, options: dict[str, Any], n_splits: int | None, level: float | None) -> None:
+        self.options = options
+        self.n_splits = n_splits
+        self.level = level
+
+    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+        """Find the hyperplane of some rows, and test it if asked to."""
+        if len(rows) <= SMALL_PART * len(X):
+            X, rows = X[rows], np.arange(len(rows))
+        options = {**self.options, "rng": rng}
+        pvalue = np.nan
+        if self.n_splits is not None:
+            pvalue = split_test(X, rows, self.n_splits, options).pvalue
+            if self.level is not None and pvalue > self.level:
+                return Split(None, pvalue)
+        everything = None if len(rows) == len(X) else rows
+        plane = find_hyperplane(X, rows=everything, **options).hyperplane
+        return Split(plane if plane.splits else None, pvalue)

@@ -1,0 +1,142 @@
+"""New trees from old ones: every function returns a consistent tree and leaves the old one as it was."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.hyperplane import Hyperplane
+
+if TYPE_CHECKING:
+    from ravine.tree.nodes import Tree
+
+__all__ = ["first_splits", "merge", "prune", "significant_splits", "split"]
+
+NONE = -1
+OF_HYPERPLANES = ("offset", "bandwidth", "alpha", "density", "relative_depth")
+
+
+def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
+    """Make leaves of some nodes. Rows that were in one cluster stay in one."""
+    dropped = np.zeros(len(tree), dtype=bool)
+    cluster = tree.cluster.copy()
+    for node in sorted(nodes, reverse=True):  # deepest first
+        below = [k for k in _subtree(tree, node) if k != node]
+        if not below:
+            continue
+        together = np.unique(cluster[[k for k in _subtree(tree, node) if cluster[k] != NONE]])
+        cluster[np.isin(cluster, together)] = together[0]
+        cluster[below] = NONE
+        cluster[node] = together[0]
+        dropped[below] = True
+    if not dropped.any():
+        return tree
+    leaf = ~dropped & (cluster != NONE)
+    arrays = {name: np.where(leaf, np.nan, getattr(tree, name))[~dropped] for name in OF_HYPERPLANES}
+    for name in ("normal", "point"):
+        arrays[name] = np.where(leaf[:, None], np.nan, getattr(tree, name))[~dropped]
+    number = np.cumsum(~dropped) - 1  # of the nodes that stay
+
+    def renumbered(links: NDArray[np.intp]) -> NDArray[np.intp]:
+        return np.where(links == NONE, NONE, number[links])[~dropped]
+
+    order = np.where(leaf, NONE, tree.order)[~dropped]
+    order[order != NONE] = np.argsort(np.argsort(order[order != NONE]))
+    pruned = tree.with_arrays(
+        parent=renumbered(tree.parent),
+        left=renumbered(np.where(leaf, NONE, tree.left)),
+        right=renumbered(np.where(leaf, NONE, tree.right)),
+        pvalue=tree.pvalue[~dropped],
+        size=tree.size[~dropped],
+        order=order,
+        **arrays,
+    )
+    return _with_clusters(pruned, cluster[~dropped])
+
+
+def merge(tree: Tree, leaf: int, other: int) -> Tree:
+    """Put two leaves, and what was merged with them before, in one cluster."""
+    for node in (leaf, other):
+        if not tree.is_leaf(node):
+            raise ValueError(f"node {node} is not a leaf: only leaves can be merged; prune({node}) makes it one.")
+    if leaf == other:
+        raise ValueError(f"leaf {leaf} cannot be merged with itself.")
+    return _with_clusters(tree, np.where(tree.cluster == tree.cluster[other], tree.cluster[leaf], tree.cluster))
+
+
+def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pvalue: float) -> Tree:
+    """Split a leaf; the left part stays in its cluster, the right part is a new one."""
+    if not tree.is_leaf(leaf):
+        raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
+    if sum(sizes) != tree.size[leaf]:
+        raise ValueError(f"the two sides have {sizes[0]} and {sizes[1]} rows, but leaf {leaf} has {tree.size[leaf]}.")
+    m = len(tree)
+
+    def extended(name: str, at_leaf: object, new: object) -> NDArray[np.generic]:
+        values = np.concatenate([getattr(tree, name), np.full((2, *getattr(tree, name).shape[1:]), new)])
+        values[leaf] = at_leaf
+        return np.asarray(values)
+
+    arrays = {name: extended(name, getattr(plane, name), np.nan) for name in (*OF_HYPERPLANES, "normal", "point")}
+    cluster = np.concatenate([tree.cluster, [tree.cluster[leaf], tree.n_clusters]])
+    cluster[leaf] = NONE
+    grown = tree.with_arrays(
+        parent=np.concatenate([tree.parent, [leaf, leaf]]),
+        left=extended("left", m, NONE),
+        right=extended("right", m + 1, NONE),
+        pvalue=extended("pvalue", pvalue, np.nan),
+        size=np.concatenate([tree.size, sizes]),
+        order=extended("order", tree.order.max(initial=-1) + 1, NONE),
+        **arrays,
+    )
+    return _with_clusters(grown, cluster)
+
+
+def first_splits(tree: Tree, n_clusters: int) -> Tree:
+    """Keep as many of the first splits as give a number of clusters."""
+    if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral) or n_clusters < 1:
+        raise ValueError(f"n_clusters must be an integer >= 1, got {n_clusters!r}.")
+    if n_clusters > tree.n_clusters:
+        raise ValueError(f"n_clusters={n_clusters}, but the tree has only {tree.n_clusters} clusters.")
+    # Without merged leaves, k - 1 splits give k clusters; with them, more may be needed.
+    for n_splits in range(int(n_clusters) - 1, int(tree.order.max(initial=-1)) + 2):
+        cut = prune(tree, np.flatnonzero(tree.order >= n_splits).tolist())
+        if cut.n_clusters == n_clusters:
+            return cut
+    raise ValueError(f"no first splits of the tree give {n_clusters} clusters, because leaves were merged.")
+
+
+def significant_splits(tree: Tree, significance: float) -> Tree:
+    """Keep the splits whose P-value, and those of all above them, are at most a level."""
+    is_number = isinstance(significance, numbers.Real) and not isinstance(significance, bool)
+    if not is_number or not 0.0 <= significance <= 1.0:
+        raise ValueError(f"significance must be a number in [0, 1], got {significance!r}.")
+    inner = tree.left != NONE
+    if np.isnan(tree.pvalue[inner]).any():
+        raise ValueError("the splits of this tree were not tested: fit it with test=True or n_clusters='auto'.")
+    return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
+
+
+def _subtree(tree: Tree, node: int) -> list[int]:
+    """A node and all below it."""
+    found, waiting = [], [node]
+    while waiting:
+        k = waiting.pop()
+        found.append(k)
+        if tree.left[k] != NONE:
+            waiting += [int(tree.left[k]), int(tree.right[k])]
+    return found
+
+
+def _with_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
+    """The tree with clusters numbered in the order of their first leaves."""
+    leaves = tree.leaves()
+    number: dict[int, int] = {}
+    renumbered = np.full(len(tree), NONE, dtype=np.intp)
+    for leaf in leaves:
+        renumbered[leaf] = number.setdefault(int(cluster[leaf]), len(number))
+    return tree.with_arrays(cluster=renumbered)

@@ -1,0 +1,313 @@
+"""A tree of hyperplanes as plain arrays, and ways to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.hyperplane import Hyperplane
+from ravine.tree import editing, words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Node", "Tree"]
+
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Node:
+    """A view of one node.
+
+    Attributes
+    ----------
+    number : int
+        Its place in the arrays of the tree; the root is 0.
+    depth : int
+        Splits above it.
+    size : int
+        Rows of the training data that reach it.
+    hyperplane : Hyperplane or None
+        None for a leaf.
+    pvalue : float
+        Of the test of its split, also of one that was not made for that reason; NaN if not tested.
+    cluster : int
+        Number of the cluster for a leaf, else -1.
+    """
+
+    number: int
+    depth: int
+    size: int
+    hyperplane: Hyperplane | None
+    pvalue: float
+    cluster: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tree:
+    """A binary tree whose inner nodes are hyperplanes and whose leaves are (parts of) clusters.
+
+    Every array has one element (or row) for each node; the root is node 0, and parents come before their children. Rows
+    with a positive distance to the hyperplane of a node go to its right child.
+
+    Parameters
+    ----------
+    parent, left, right : ndarray of shape (m,), int
+        Numbers of the parent and the children; -1 if there is none.
+    normal : ndarray of shape (m, d)
+        Unit normals of the hyperplanes; NaN for leaves.
+    point : ndarray of shape (m, d)
+        A point on each hyperplane near the data.
+    offset, bandwidth, alpha, density, relative_depth : ndarray of shape (m,)
+        What is known of the hyperplanes; NaN for leaves.
+    pvalue : ndarray of shape (m,)
+        Of the test of the split, also of one that was not made; NaN if not tested.
+    size : ndarray of shape (m,), int
+        Rows of the training data that reach the node.
+    order : ndarray of shape (m,), int
+        The how-manieth split it is, from 0; -1 for leaves.
+    cluster : ndarray of shape (m,), int
+        Number of the cluster of a leaf, from 0 in the order of the leaves; leaves that were merged share theirs. -1 for
+        inner nodes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityTree
+    >>> X, y = make_blobs([60, 50, 40], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> tree = MinimumDensityTree(n_clusters=3, random_state=0).fit(X).tree_
+    >>> tree.n_leaves
+    3
+    >>> sorted(int(tree.size[leaf]) for leaf in tree.leaves())
+    [40, 50, 60]
+    """
+
+    parent: NDArray[np.intp]
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+    normal: Array
+    point: Array
+    offset: Array
+    bandwidth: Array
+    alpha: Array
+    density: Array
+    relative_depth: Array
+    pvalue: Array
+    size: NDArray[np.intp]
+    order: NDArray[np.intp]
+    cluster: NDArray[np.intp]
+
+    # ------------------------------------------------------------------------------------------- shape
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def __iter__(self) -> Iterator[Node]:
+        """Views of the nodes, parents before children."""
+        return (self.node(k) for k in range(len(self)))
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int((self.left == NONE).sum())
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters: of leaves, unless some were merged."""
+        return int(self.cluster.max()) + 1
+
+    @property
+    def depth(self) -> NDArray[np.intp]:
+        """Splits above each node."""
+        depth = np.zeros(len(self), dtype=np.intp)
+        for k in range(1, len(self)):
+            depth[k] = depth[self.parent[k]] + 1
+        return depth
+
+    def is_leaf(self, node: int) -> bool:
+        """Whether a node is a leaf."""
+        return bool(self.left[self.check_node(node)] == NONE)
+
+    def leaves(self, node: int = 0) -> list[int]:
+        """Numbers of the leaves below a node, from left to right."""
+        found, waiting = [], [self.check_node(node)]
+        while waiting:
+            k = waiting.pop()
+            if self.left[k] == NONE:
+                found.append(k)
+            else:
+                waiting += [int(self.right[k]), int(self.left[k])]
+        return found
+
+    def hyperplane(self, node: int) -> Hyperplane | None:
+        """The hyperplane of an inner node; None for a leaf."""
+        k = self.check_node(node)
+        if self.left[k] == NONE:
+            return None
+        return Hyperplane(
+            normal=self.normal[k],
+            offset=float(self.offset[k]),
+            density=float(self.density[k]),
+            relative_depth=float(self.relative_depth[k]),
+            bandwidth=float(self.bandwidth[k]),
+            alpha=float(self.alpha[k]),
+            point=self.point[k],
+        )
+
+    def node(self, node: int) -> Node:
+        """A view of one node."""
+        k = self.check_node(node)
+        return Node(
+            k, int(self.depth[k]), int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k])
+        )
+
+    def check_node(self, node: Any) -> int:
+        """The number of a node, if there is one with that number."""
+        if isinstance(node, bool) or not isinstance(node, int | np.integer):
+            raise TypeError(f"node must be an integer, got {node!r}.")
+        if not 0 <= node < len(self):
+            raise ValueError(f"there is no node {node}: the tree has the nodes 0 to {len(self) - 1}.")
+        return int(node)
+
+    # ------------------------------------------------------------------------------------------- rows
+
+    def apply(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        """The leaf that each row reaches."""
+        reached = np.zeros(len(X), dtype=np.intp)
+        waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
+        while waiting:
+            k, rows = waiting.pop()
+            plane = self.hyperplane(k)
+            if plane is None:
+                reached[slice(None) if rows is None else rows] = k
+                continue
+            beyond = plane.distance(X, rows) > 0.0
+            rows = np.arange(len(X)) if rows is None else rows
+            waiting += [(int(self.left[k]), rows[~beyond]), (int(self.right[k]), rows[beyond])]
+        return reached
+
+    def predict(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        """The cluster of each row."""
+        return np.asarray(self.cluster[self.apply(X)])
+
+    def decision_path(self, X: NDArray[np.floating[Any]]) -> Any:
+        """Which nodes each row passes, as a sparse matrix of shape (n, m)."""
+        from scipy.sparse import csr_array
+
+        paths = {leaf: self.ancestry(leaf) for leaf in self.leaves()}
+        reached = self.apply(X).tolist()
+        columns = [k for leaf in reached for k in paths[leaf]]
+        starts = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in reached])]).astype(np.intp)
+        return csr_array((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(len(reached), len(self)))
+
+    def ancestry(self, node: int) -> list[int]:
+        """A node and all above it, the root first."""
+        path = [node]
+        while self.parent[path[-1]] != NONE:
+            path.append(int(self.parent[path[-1]]))
+        return path[::-1]
+
+    # ------------------------------------------------------------------------------------------- views
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One line for each node."""
+        import pandas as pd
+
+        names = ("parent", "left", "right", "depth", "size", "cluster", "order")
+        numbers = ("offset", "density", "relative_depth", "bandwidth", "alpha", "pvalue")
+        columns = {name: getattr(self, name) for name in (*names, *numbers)}
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="node"))
+
+    def to_networkx(self) -> Any:
+        """A directed graph from parents to children, with what is known of the nodes."""
+        try:
+            import networkx
+        except ImportError as error:
+            raise ImportError("to_networkx needs the package networkx: install it, or use to_pandas.") from error
+        graph = networkx.DiGraph()
+        for node in self:
+            plane = node.hyperplane
+            depth = None if plane is None else plane.relative_depth
+            graph.add_node(node.number, size=node.size, cluster=node.cluster, relative_depth=depth, pvalue=node.pvalue)
+        graph.add_edges_from((int(p), k) for k, p in enumerate(self.parent) if p != NONE)
+        return graph
+
+    def to_linkage(self) -> Array:
+        """The tree as a linkage matrix of its leaves, from left to right, for SciPy's dendrogram.
+
+        A split is drawn the higher the earlier it was made: its height is the number of splits that are not above it.
+        """
+        leaves = self.leaves()
+        number = {leaf: k for k, leaf in enumerate(leaves)}
+        inner = [k for k in range(len(self)) if self.left[k] != NONE]
+        rows = []
+        for merged, k in enumerate(sorted(inner, key=lambda k: -self.order[k])):
+            height = float(len(inner) - self.order[k])
+            rows.append([number[int(self.left[k])], number[int(self.right[k])], height, len(self.leaves(k))])
+            number[k] = len(leaves) + merged
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
+
+    def __repr__(self) -> str:
+        return words.draw(self)
+
+    def rules(self, leaf: int, feature_names: Any = None, n_features: int = 3) -> str:
+        """In words, how a row comes to a leaf.
+
+        Parameters
+        ----------
+        leaf : int
+        feature_names : sequence of str, optional
+        n_features : int
+            The features of largest weight that are named at each split.
+        """
+        return words.rules(self, self.check_node(leaf), feature_names, n_features)
+
+    # ------------------------------------------------------------------------------------------- other trees
+
+    def prune(self, node: int) -> Tree:
+        """The tree in which a node is a leaf; leaves that were merged with one below it stay with it."""
+        return editing.prune(self, [self.check_node(node)])
+
+    def merge(self, leaf: int, other: int) -> Tree:
+        """The tree in which two leaves, and all merged with them before, are one cluster."""
+        return editing.merge(self, self.check_node(leaf), self.check_node(other))
+
+    def split(self, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pvalue: float = np.nan) -> Tree:
+        """The tree in which a leaf is split by a hyperplane.
+
+        Parameters
+        ----------
+        leaf : int
+        plane : Hyperplane
+        sizes : tuple of two int
+            Rows of the training data on its two sides.
+        pvalue : float, optional
+        """
+        return editing.split(self, self.check_node(leaf), plane, sizes, pvalue)
+
+    def cut(self, n_clusters: int | None = None, significance: float | None = None) -> Tree:
+        """The tree of the first splits only, or of those with a P-value of at most ``significance``.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            Number of clusters that are left.
+        significance : float, optional
+            A split is kept if its P-value, and those of all above it, are at most this.
+        """
+        if (n_clusters is None) == (significance is None):
+            raise ValueError("give either n_clusters or significance.")
+        if n_clusters is not None:
+            return editing.first_splits(self, n_clusters)
+        assert significance is not None
+        return editing.significant_splits(self, significance)
+
+    def with_arrays(self, **arrays: Any) -> Tree:
+        """The same tree with some arrays replaced."""
+        return replace(self, **arrays)

@@ -1,0 +1,54 @@
+"""A tree in words."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ravine.tree.nodes import Tree
+
+__all__ = ["draw", "rules"]
+
+# Nodes that are drawn.
+MOST_NODES = 60
+
+
+def draw(tree: Tree) -> str:
+    """The tree as an indented text."""
+    lines = [f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows)"]
+    waiting = [(0, "", "")]
+    while waiting and len(lines) <= MOST_NODES:
+        k, above, branch = waiting.pop()
+        lines.append(f"{above}{branch}{_describe(tree, k)}")
+        if tree.left[k] >= 0:
+            below = above + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
+            waiting += [(int(tree.right[k]), below, "└─ "), (int(tree.left[k]), below, "├─ ")]
+    if waiting:
+        lines.append(f"... and {len(tree) - MOST_NODES} more nodes")
+    return "\n".join(lines)
+
+
+def _describe(tree: Tree, k: int) -> str:
+    tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
+    if tree.left[k] < 0:
+        return f"[{k}] cluster {tree.cluster[k]}: {tree.size[k]} rows" + (f" (no split{tested})" if tested else "")
+    return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
+
+
+def rules(tree: Tree, leaf: int, feature_names: Any, n_features: int) -> str:
+    """How a row comes to a node, split by split."""
+    names = [f"x{j}" for j in range(tree.normal.shape[1])] if feature_names is None else list(map(str, feature_names))
+    path = tree.ancestry(leaf)
+    what = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
+    lines = [f"A row belongs to {what} ({tree.size[leaf]} of {tree.size[0]} rows) if"]
+    for k, child in pairwise(path):
+        normal = tree.normal[k]
+        order = np.argsort(-np.abs(normal), kind="stable")[:n_features]
+        terms = " ".join(f"{normal[j]:+.2f}·{names[j]}" for j in order)
+        rest = f" (and {len(normal) - len(order)} smaller terms)" if len(normal) > len(order) else ""
+        sign = ">" if child == tree.right[k] else "<="
+        lines.append(f"  {terms}{rest} {sign} {tree.offset[k]:.4g}")
+    return "\n".join(lines) if len(path) > 1 else f"All {tree.size[0]} rows belong to {what}."
