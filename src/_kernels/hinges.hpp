@@ -103,7 +103,7 @@ class Hinges {
             if (!(middle > lo && middle < hi)) break;
             ((*this)(middle).slope < 0.0 ? lo : hi) = middle;
         }
-        // The minimum is at least the value at any point: a level from there is not too low.
+        // The minimum is at most the value at any point: a level above that is not too low.
         const double limit = std::min((*this)(lo).value, (*this)(hi).value) + level, from = 0.5 * (lo + hi);
         lo = edge(from, -1.0, limit);
         hi = edge(from, +1.0, limit);

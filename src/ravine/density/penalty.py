@@ -26,7 +26,7 @@ class BalancePenalty:
         limit = math.exp(-0.5) * self.epsilon * (1.0 + self.epsilon)
         if not 0.0 < self.epsilon <= 1.0:
             raise ValueError(f"epsilon must lie in (0, 1], got {self.epsilon!r}.")
-        if not 0.0 < self.eta <= limit:
+        if not 1e-150 < self.eta <= limit:
             raise ValueError(
                 f"eta must lie in (0, {limit:.3g}] (in bandwidths, for epsilon={self.epsilon:g}), got {self.eta!r}."
             )

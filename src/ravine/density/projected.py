@@ -142,7 +142,7 @@ class ProjectedDensity:
         """Points that show the whole shape: at most h/4 apart near rows, up to ``beyond`` bandwidths outside them."""
         p, h = self._exact.projections, self.bandwidth
         inside = self._exact.nodes(p[0] - h, p[-1] + h)
-        tail = np.arange(1.0, beyond, 0.25) * h + h if beyond > 1.0 else np.empty(0)
+        tail = np.arange(1.25, beyond + 0.125, 0.25) * h
         return np.concatenate([p[0] - tail[::-1], inside, p[-1] + tail])
 
     def relative_depth(self, b: float) -> float:

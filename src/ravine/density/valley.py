@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.density.projected import ProjectedDensity
@@ -14,8 +15,8 @@ __all__ = ["Judgement", "Valley", "find_valley", "judge"]
 
 # Levels that are tried, as fractions of the way up from the valley to the lower of its two modes.
 LEVELS = np.linspace(0.08, 0.95, 24)
-# How far beyond the data, in bandwidths, the density is looked at.
-BEYOND = 4.0
+# How far beyond the data, in bandwidths, the density is looked at: there a kernel is below 1e-31 of its peak.
+BEYOND = 12.0
 
 Interval = tuple[float, float]
 
@@ -82,15 +83,12 @@ def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None
     bottom, top = float(density(b)), float(density([below[-1], above[0]]).min())
     if not top > bottom:
         return None
-    points = np.unique(np.concatenate([density.points(BEYOND), modes, [b]]))
-    values = density(points)
-    best, best_score = None, -math.inf
-    for level in (bottom + LEVELS * (top - bottom)).tolist():
-        valley = _stretches(points, values, int(np.searchsorted(points, b)), level)
-        score = _score(valley, projections)
-        if score > best_score:
-            best, best_score = valley, score
-    return best
+    points = np.unique(np.concatenate([density.points(BEYOND), modes, density.minima(), [b]]))
+    values, levels = density(points), bottom + LEVELS * (top - bottom)
+    at = int(np.searchsorted(points, b))
+    ends = _crossings(density, points, np.array([_cells(values, at, level) for level in levels.tolist()]), levels)
+    valleys = [Valley((left, right), (start, left), (right, end)) for start, left, right, end in ends.tolist()]
+    return max(valleys, key=lambda valley: _score(valley, projections))
 
 
 def judge(valley: Valley, projections: Array) -> Judgement:
@@ -106,22 +104,25 @@ def judge(valley: Valley, projections: Array) -> Judgement:
     )
 
 
-def _stretches(points: Array, values: Array, at: int, level: float) -> Valley:
-    """M, L and R for a level; ends are interpolated between the points."""
+def _cells(values: Array, at: int, level: float) -> list[int]:
+    """The four places, each before the end of L, M, M and R, after which the density crosses a level."""
     low = values < level
-    before = np.flatnonzero(~low[:at])
-    m0 = before[-1]  # last high point on the left
-    l0 = np.flatnonzero(low[:m0])[-1]  # last low point left of L: the density ends in a tail
-    after = at + np.flatnonzero(~low[at:])
-    m1 = after[0]
-    r1 = m1 + np.flatnonzero(low[m1:])[0]
+    m0 = int(np.flatnonzero(~low[:at])[-1])  # last high point on the left
+    l0 = int(np.flatnonzero(low[:m0])[-1])  # last low point left of L: the density ends in a tail
+    m1 = at + int(np.flatnonzero(~low[at:])[0])
+    r1 = m1 + int(np.flatnonzero(low[m1:])[0])
+    return [l0, m0, m1 - 1, r1 - 1]
 
-    def crossing(i: int, j: int) -> float:
-        share = (level - values[i]) / (values[j] - values[i])
-        return float(points[i] + share * (points[j] - points[i]))
 
-    left, right = crossing(m0, m0 + 1), crossing(m1 - 1, m1)
-    return Valley((left, right), (crossing(l0, l0 + 1), left), (right, crossing(r1 - 1, r1)))
+def _crossings(density: ProjectedDensity, points: Array, cells: NDArray[np.intp], levels: Array) -> Array:
+    """Where the density crosses each level (row) between neighbouring points, by bisection of all cells together."""
+    a, c, level = points[cells], points[cells + 1], levels[:, None]
+    falling = density(a) >= level
+    for _ in range(50):
+        middle = 0.5 * (a + c)
+        beyond = (density(middle) >= level) != falling
+        a, c = np.where(beyond, a, middle), np.where(beyond, middle, c)
+    return np.asarray(0.5 * (a + c))
 
 
 def _score(valley: Valley, projections: Array) -> float:

@@ -13,8 +13,10 @@ __all__ = ["coupled_log_probabilities", "probability_slope", "vote_scores"]
 
 # The hyperplane decides the class, so the curve must rise.
 SMALLEST_SLOPE = 1e-3
-# Rows whose linear systems are solved at a time.
-BLOCK_ROWS = 4096
+# Nor be steeper than anybody can be sure of.
+LARGEST_SLOPE = 1e3
+# Numbers in the linear systems that are solved at a time.
+BLOCK_SIZE = 1 << 20
 
 
 def probability_slope(distances: Array, signs: Array, weights: Array, C: float) -> float:
@@ -37,10 +39,12 @@ def probability_slope(distances: Array, signs: Array, weights: Array, C: float) 
     def slope(a: float) -> float:
         return a - C * float(weights @ (margins * expit(-a * margins)))
 
-    highest = C * float(weights @ np.maximum(margins, 0.0))
-    if not slope(0.0) < 0.0:
+    highest = min(C * float(weights @ np.maximum(margins, 0.0)), LARGEST_SLOPE)
+    if not slope(SMALLEST_SLOPE) < 0.0:
         return SMALLEST_SLOPE
-    return max(float(brentq(slope, 0.0, highest, xtol=1e-12, rtol=1e-14)), SMALLEST_SLOPE)
+    if not slope(highest) > 0.0:
+        return highest
+    return float(brentq(slope, SMALLEST_SLOPE, highest, xtol=1e-12, rtol=1e-14, maxiter=1000))
 
 
 def vote_scores(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
@@ -82,8 +86,9 @@ def coupled_log_probabilities(pairs: NDArray[np.intp], scores: Array, n_classes:
     out = np.empty((len(scores), n_classes))
     first, second = pairs[:, 0], pairs[:, 1]
     diagonal = np.arange(n_classes)
-    for start in range(0, len(scores), BLOCK_ROWS):
-        part = scores[start : start + BLOCK_ROWS]
+    step = max(1, BLOCK_SIZE // n_classes**2)
+    for start in range(0, len(scores), step):
+        part = scores[start : start + step]
         r = np.zeros((len(part), n_classes, n_classes))
         r[:, second, first], r[:, first, second] = expit(part), expit(-part)
         system = -r * r.transpose(0, 2, 1)
@@ -93,7 +98,7 @@ def coupled_log_probabilities(pairs: NDArray[np.intp], scores: Array, n_classes:
         system[:, diagonal, diagonal] += 1e-12
         p = np.linalg.solve(system, np.ones((len(part), n_classes, 1)))[..., 0]
         p = np.maximum(p, 0.0)
-        out[start : start + BLOCK_ROWS] = p / p.sum(axis=1, keepdims=True)
+        out[start : start + step] = p / p.sum(axis=1, keepdims=True)
     # Certain pairs leave ties between impossible classes: break them, and rounding, by the sum of the log-odds.
     support = np.zeros_like(out)
     for (i, j), score in zip(pairs.tolist(), scores.T, strict=True):

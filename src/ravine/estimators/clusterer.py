@@ -43,7 +43,7 @@ INITS = ("auto", "pca", "random")
 
 
 class NoSplitWarning(UserWarning):
-    """No hyperplane separates two modes of the projected density: the data are returned as one cluster."""
+    """Some rows could not be split: there are fewer clusters than there might be, or one class for all."""
 
 
 class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):

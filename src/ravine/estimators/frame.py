@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
+from ravine.index import Separation
 from ravine.pursuit import Stage
 from ravine.sample import DenseSample, RowSpace
 
@@ -31,7 +32,8 @@ class PathStep:
     start : int
         Which start it came from.
     valid : bool
-        Whether it separates two modes of the projected density.
+        Whether it is known to separate two modes of the projected density; in a classification only the ends of paths
+        are looked at, and the relative depth of the others is NaN.
     interior : bool
         Whether its offset lies inside F(v), not at its end.
     polished : bool
@@ -46,6 +48,8 @@ class PathStep:
         Weight of the labels at this stage; 0 in clustering.
     pair : tuple of two int, optional
         In a problem of several classes, the numbers of the two that it separates.
+    certified : bool
+        Whether every minimum over the offset, up to here, is known to be global.
     """
 
     hyperplane: Hyperplane
@@ -60,6 +64,14 @@ class PathStep:
     n_rows: int
     gamma: float = 0.0
     pair: tuple[int, int] | None = None
+    certified: bool = True
+
+
+def _relative_depth(at: Separation) -> float:
+    """Eq. relDep; 0 if no two modes are separated, NaN if nobody looked."""
+    if math.isnan(at.log_depth):
+        return math.nan
+    return math.expm1(min(at.log_depth, 709.0)) if at.valid else 0.0
 
 
 @dataclass(frozen=True)
@@ -120,12 +132,12 @@ class Frame:
             normal=normal,
             offset=float(normal @ point),
             density=math.exp(at.log_density) / (h * math.sqrt(2.0 * math.pi)),
-            relative_depth=math.expm1(min(at.log_depth, 709.0)) if at.valid else 0.0,  # eq. relDep
+            relative_depth=_relative_depth(at),
             bandwidth=h,
             alpha=stage.alpha,
             point=point,
         )
         return PathStep(
             plane, stage.start, stage.valid, stage.interior, stage.polished, stage.converged,
-            stage.n_iter, stage.n_evaluations, stage.n_tied, stage.n_rows, stage.gamma,
+            stage.n_iter, stage.n_evaluations, stage.n_tied, stage.n_rows, stage.gamma, None, stage.certified,
         )  # fmt: skip

@@ -70,8 +70,8 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
 
     Notes
     -----
-    A large P is not evidence for one cluster: small, overlapping or very small clusters are not shown. If X itself was
-    chosen because it looked split (a node of a tree, say) P is too small.
+    A large P is not evidence for one cluster: overlapping or very small clusters are not shown. If X itself was chosen
+    because it looked split (a node of a tree, say) P tends to be too small.
 
     Examples
     --------

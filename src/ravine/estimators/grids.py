@@ -38,16 +38,18 @@ class Grids:
     values: tuple[Array, ...]
 
     @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], rows: NDArray[np.intp]) -> Grids:
-        """Look at (at most 1000, evenly spaced) rows: on a grid is a column where at least half share their value."""
-        few = X[rows[:: -(-len(rows) // LOOKED_AT)]]
-        more = rows[:: -(-len(rows) // READ_OFF)]
+    def of(cls, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Grids:
+        """Look at (at most 1000 random) rows: on a grid is a column where at least half share their value."""
+        more = rng.permutation(rows)[:READ_OFF]
+        few = X[more[:LOOKED_AT]]
         columns, values = [], []
         for j in range(X.shape[1]):
             _, counts = np.unique(few[:, j], return_counts=True)
-            if len(counts) > 1 and counts[counts > 1].sum() >= SHARED * len(few):
-                columns.append(j)
-                values.append(np.unique(X[more, j]).astype(np.float64))
+            if counts[counts > 1].sum() >= SHARED * len(few):
+                distinct = np.unique(X[more, j]).astype(np.float64)
+                if len(distinct) > 1:
+                    columns.append(j)
+                    values.append(distinct)
         return cls(np.array(columns, dtype=np.intp), tuple(values))
 
     def spread(

@@ -111,8 +111,9 @@ def _linear_svm(
         some = np.sort(rng.choice(len(rows), MOST_LABELS, replace=False))
         if len(np.unique(targets[some])) == len(np.unique(targets)):
             rows, targets, weights = rows[some], targets[some], None if weights is None else weights[some]
-    if weights is not None and C * weights.sum() > MOST_WEIGHT:
-        weights = weights * (MOST_WEIGHT / (C * weights.sum()))
+    if weights is not None:
+        total = C * float(weights.sum())
+        weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
         return LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(rows, targets, sample_weight=weights)

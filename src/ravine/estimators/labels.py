@@ -87,7 +87,13 @@ def correct_labels(y: Any, predicted: NDArray[Any], classes: NDArray[Any]) -> tu
     """Which rows are labelled, and which of these are predicted correctly."""
     values = _vector(y, len(predicted), "score")
     missing, minus_one = _marks(values)
-    labelled = ~missing if -1 in classes.tolist() else ~(missing | minus_one)
+    two_signs = -1 in classes.tolist()
+    if two_signs and set(values[~missing & ~minus_one].tolist()) - {1}:
+        raise ValueError(
+            "y holds other labels than -1 and +1, but the classifier was fitted to a y of nothing else, read as two "
+            "classes: probably -1 marked unlabelled rows there, and only one class had labels."
+        )
+    labelled = ~missing if two_signs else ~(missing | minus_one)
     if not labelled.any():
         raise ValueError(f"y marks all {len(predicted)} rows as unlabelled: there is nothing to score. {MARKS}.")
     known = _plain(values[labelled])
@@ -147,7 +153,7 @@ def _marks(values: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 def _refuse_text_mark(texts: set[str]) -> None:
-    for mark in ("-1", "nan"):
+    for mark in ("-1", "nan", "None", ""):
         if mark in texts and len(texts) > 2:
             raise ValueError(
                 f"y holds the text {mark!r}, perhaps because NumPy turned a mark for unlabelled rows into text. Use an "

@@ -28,7 +28,7 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import Sample
+from ravine.sample import Moments, Sample
 
 __all__ = ["Separator", "SeparatorOptions", "separate"]
 
@@ -157,10 +157,10 @@ def separate(
         )
 
     best: Stage | None = None
-    for pursuit in pursue(sample, new_index, starts, options.settings, levels=levels, notify=notify):
+    for k, pursuit in enumerate(pursue(sample, new_index, starts, options.settings, levels=levels, notify=notify)):
         stage = pursuit.best
         assert stage is not None
-        if best is None or _clearly_better(stage, best, labelled, options):
+        if best is None or _clearly_better(stage, best, k, labelled, moments, options):
             best = stage
     assert best is not None
     few = sample.take(levels[0]) if levels else sample
@@ -183,11 +183,12 @@ def held_out_distances(
     inside = (labelled.rows @ best.normal - best.separation.b) / best.bandwidth
     folds = _folds(labelled, inside)
     distances = inside.copy()
-    kept = [labelled.without(folds == k) for k in range(FOLDS) if (folds == k).any()]
+    left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
     short = replace(settings, polish_iter=settings.max_iter, tolerance=max(settings.tolerance, ROUGH))
-    askers = [polish(new_index(sample, rest), Path((best,), best), short, depth=False) for rest in kept]
-    for k, stage in zip(np.unique(folds[folds >= 0]).tolist(), drive(sample, askers), strict=True):
-        out = folds == k
+    askers = [
+        polish(new_index(sample, labelled.without(out)), Path((best,), best), short, depth=False) for out in left_out
+    ]
+    for out, stage in zip(left_out, drive(sample, askers), strict=True):
         distances[out] = (labelled.rows[out] @ stage.normal - stage.separation.b) / stage.bandwidth
     return np.asarray(distances)
 
@@ -198,14 +199,25 @@ def _folds(labelled: LabelledRows, distances: Array) -> NDArray[np.intp]:
     for side in (labelled.signs > 0.0, labelled.signs < 0.0):
         _, first, same = np.unique(labelled.rows[side], axis=0, return_index=True, return_inverse=True)
         if len(first) > 1:
-            rank = np.argsort(np.argsort(distances[side][first], kind="stable"), kind="stable")
+            outward = (labelled.signs * distances)[side][first]
+            rank = np.argsort(np.argsort(outward, kind="stable"), kind="stable")
             folds[side] = rank[same.ravel()] % min(FOLDS, len(first))
     return folds
 
 
-def _clearly_better(stage: Stage, than: Stage, labelled: LabelledRows, options: SeparatorOptions) -> bool:
-    """Whether the index is many times lower, or labels cost less by some standard errors of the paired difference."""
-    if stage.log_index <= than.log_index - math.log(options.index_factor):
+def _clearly_better(
+    stage: Stage, than: Stage, widening: int, labelled: LabelledRows, moments: Moments, options: SeparatorOptions
+) -> bool:
+    """Whether the index is many times lower, or labels cost less by some standard errors of the paired difference.
+
+    Far from the mean the index is low anyway: it is compared with what a normal curve would have there. The k-th
+    widening needs k times the standard errors and the k²-th power of the factor.
+    """
+
+    def log_index_over_normal(s: Stage) -> float:
+        return s.log_index + 0.5 * s.separation.b**2 / float(s.normal @ moments.covariance @ s.normal)
+
+    if log_index_over_normal(stage) <= log_index_over_normal(than) - widening**2 * math.log(options.index_factor):
         return True
     margin, power = options.label_penalty.margin, 1.0 + options.settings.penalty.epsilon
 
@@ -217,7 +229,7 @@ def _clearly_better(stage: Stage, than: Stage, labelled: LabelledRows, options: 
     mean = float(share @ gain)
     variance = float(share @ (gain - mean) ** 2) / max(float(labelled.weights.sum()) - 1.0, 1.0)
     # A single label that gains is worth exactly one standard error: that counts, whatever the rounding.
-    return mean > 0.0 and mean >= (1.0 - 1e-9) * options.standard_errors * math.sqrt(variance)
+    return mean > 0.0 and mean >= (1.0 - 1e-9) * widening * options.standard_errors * math.sqrt(variance)
 
 
 def _one_sided(n_features: int, balance: float, n_labels: int) -> Separator:

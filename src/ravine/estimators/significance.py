@@ -68,7 +68,8 @@ class ValleyTest:
 
     def __str__(self) -> str:
         """Describe the result in a few lines of plain words."""
-        lines = [f"Valley test: P = {self.pvalue:.3g} ({len(self.halves) // 2} random halving(s))"]
+        n = len(self.halves) // 2
+        lines = [f"Valley test: P = {self.pvalue:.3g} ({n} random halving{'' if n == 1 else 's'})"]
         for k, half in enumerate(self.halves):
             if half.valley is None or half.judgement is None:
                 lines.append(f"  half {k + 1}: no split")
@@ -79,7 +80,8 @@ class ValleyTest:
                 f"p = {half.pvalue:.3g}"
             )
         if self.grid_columns:
-            lines.append(f"  {len(self.grid_columns)} column(s) of repeated values were spread over their cells")
+            n = len(self.grid_columns)
+            lines.append(f"  {n} column{'' if n == 1 else 's'} of repeated values spread over the cells")
         return "\n".join(lines)
 
 
@@ -105,7 +107,7 @@ def cross_fitted_test(
     """
     if len(rows) < FEWEST_ROWS:
         return ValleyTest(1.0, (), ())
-    grids = Grids.of(X, rows)
+    grids = Grids.of(X, rows, rng)
     halves: list[HalfTest] = []
     pvalues = []
     for _ in range(n_splits):

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.estimators._parameters import check_callback, random_generator
 from ravine.estimators._validation import (
-    check_choice,
     check_flag,
     check_integer,
     check_number,
@@ -52,7 +51,8 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
     split_next : {"size", "density", "depth", "significance"} or callable, default="depth"
         Which node is split next if ``n_clusters`` is a number: the largest, that with the lowest density on its
         hyperplane, the largest relative depth or the smallest P-value. A callable gets a candidate with the attributes
-        ``size``, ``hyperplane`` and ``pvalue``; the largest value is next.
+        ``size``, ``hyperplane`` and ``pvalue``; the largest value is next. With ``"auto"`` nodes are split level by
+        level.
     min_cluster_size : int, default=5
         A split with fewer rows on a side is not made.
     test : bool, default=False
@@ -63,8 +63,8 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         Random halvings of each test.
     splitter : object, optional
         Anything with a method ``split(X, rows, rng)`` that returns an object with the attributes ``hyperplane`` (a
-        :class:`Hyperplane` or None) and ``pvalue``. By default the minimum density hyperplane with the parameters
-        below.
+        :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. By default the minimum density
+        hyperplane with the parameters below. With ``n_jobs`` it is called from several threads.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     n_jobs : int or None, default=None
@@ -210,9 +210,10 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         return self
 
     def _wanted(self, n_rows: int) -> int | None:
-        if isinstance(self.n_clusters, str):
-            check_choice("n_clusters", self.n_clusters, ("auto",))
+        if isinstance(self.n_clusters, str) and self.n_clusters == "auto":
             return None
+        if isinstance(self.n_clusters, str) or self.n_clusters is None:
+            raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
         n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
         if n_clusters > n_rows:
             raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X.")
@@ -221,7 +222,10 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
     def _priority(self) -> Priority | None:
         if callable(self.split_next):
             return self.split_next
-        return PRIORITIES[check_choice("split_next", self.split_next, tuple(PRIORITIES))]
+        if not isinstance(self.split_next, str) or self.split_next not in PRIORITIES:
+            allowed = ", ".join(map(repr, PRIORITIES))
+            raise ValueError(f"split_next must be one of {allowed} or a callable, got {self.split_next!r}.")
+        return PRIORITIES[self.split_next]
 
     def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
@@ -233,7 +237,7 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
             finder = MinimumDensityHyperplane(**{name: getattr(self, name) for name in names})
             options = {**finder._options(), "init": finder._directions(n_features)}
             return DensitySplitter(options, n_splits if test else None, level if n_clusters is None else None)
-        if not callable(getattr(self.splitter, "split", None)):
+        if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, rows, rng), got {self.splitter!r}.")
         if n_clusters is None:
             raise ValueError("n_clusters='auto' needs the default splitter, which tests its splits: give a number.")
@@ -353,7 +357,14 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         if found.hyperplane is None:
             raise ValueError(f"leaf {leaf} cannot be split: no hyperplane separates two modes of its density.")
         beyond = found.hyperplane.distance(rows, inside) > 0.0
-        tree = self.tree_.split(leaf, found.hyperplane, (int((~beyond).sum()), int(beyond.sum())), found.pvalue)
+        sizes = int((~beyond).sum()), int(beyond.sum())
+        fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)
+        if min(sizes) < fewest:
+            raise ValueError(
+                f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split "
+                "a smaller min_cluster_size."
+            )
+        tree = self.tree_.split(leaf, found.hyperplane, sizes, found.pvalue)
         leaves = self.leaves_.copy()
         leaves[inside] = np.where(beyond, tree.right[leaf], tree.left[leaf])
         return self._edited(tree, leaves)

@@ -87,6 +87,8 @@ class ClusteringIndex:
         Weight of the labels: none here.
     n_evaluations, n_tied : int
         Evaluations of the index so far, and how many of them had more than one minimiser (B(v) not a singleton).
+    certified : bool
+        Whether the minimum over b was certified in all of them.
     """
 
     gamma = 0.0
@@ -104,6 +106,7 @@ class ClusteringIndex:
         self._pending: list[Request] = []
         self.n_evaluations = 0
         self.n_tied = 0
+        self.certified = True
 
     # ------------------------------------------------------------------------------------------- objective
 
@@ -230,6 +233,7 @@ class ClusteringIndex:
                 a, c = max(lo, low[0] - step), min(hi, low[-1] + step)
                 minima = yield from self._minimise_exactly(t, a, c, solve)
         self.n_tied += len(minima.ties) > 1
+        self.certified &= minima.certified
         return minima
 
     def _problem(self, _: float, half: float) -> tuple[float, float, Solve]:

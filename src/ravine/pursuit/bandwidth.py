@@ -10,6 +10,8 @@ __all__ = ["BandwidthRule", "resolve_bandwidth"]
 
 # In standard deviations of the data: below it, the rounding of projections is no longer small.
 SMALLEST_BANDWIDTH = 1e-11
+# Above it, there is nothing left to see.
+LARGEST_BANDWIDTH = 1e8
 
 BandwidthRule = str | float | Callable[[float, float], float]
 
@@ -40,5 +42,10 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
         raise ValueError(
             f"{name} is {bandwidth:g}, less than {SMALLEST_BANDWIDTH:g} of the data's standard deviation "
             f"({pc1_std:g}): too small to tell rows apart."
+        )
+    if bandwidth > LARGEST_BANDWIDTH * pc1_std > 0.0:
+        raise ValueError(
+            f"{name} is {bandwidth:g}, more than {LARGEST_BANDWIDTH:g} standard deviations of the data ({pc1_std:g}): "
+            "it would smooth everything away."
         )
     return bandwidth

@@ -36,6 +36,8 @@ class Stage:
     n_iter, n_evaluations, n_tied : int
         Optimiser iterations, evaluations of the index, and how many of those had tied minimisers.
     converged : bool
+    certified : bool
+        Whether every minimum over b up to here is known to be global.
     polished : bool
         Whether this is the result of the final optimisation to convergence.
     """
@@ -53,6 +55,7 @@ class Stage:
     n_evaluations: int
     n_tied: int
     converged: bool
+    certified: bool = True
     polished: bool = False
 
     @property
@@ -111,8 +114,8 @@ class _Walk:
         other.stages, other.memories = self.stages.copy(), self.memories.copy()
         return other
 
-    def step(self, alpha: float, gamma: float) -> Asking[None]:
-        """Optimise for alpha and gamma."""
+    def step(self, alpha: float, gamma: float, depth: bool = True) -> Asking[None]:
+        """Optimise for alpha and gamma; the depth of the hyperplane is measured if asked for."""
         index, settings = self.index, self.settings
         before = index.n_evaluations, index.n_tied
         last = self.stages[-1] if self.stages else None
@@ -124,7 +127,7 @@ class _Walk:
                 index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
             )
             self.v = result.v
-            stage = yield from _describe(index, result, self.start, before, depth=settings.select != "final")
+            stage = yield from _describe(index, result, self.start, before, depth)
         self._append(stage)
 
     def jump(self, to: Stage, alpha: float) -> Asking[bool]:
@@ -164,12 +167,13 @@ def follow(
     for alphas in settings.segments():
         branched_at = walk.v
         for alpha in alphas:
-            yield from walk.step(alpha, settings.gammas[0])
+            # Of the path that labels give only the end is used.
+            yield from walk.step(alpha, settings.gammas[0], depth=settings.select != "final" or not settings.gammas[1:])
         end = walk.fork() if settings.gammas[1:] else walk
         unmoved = earlier is not None and earlier.converged and np.array_equal(walk.v, branched_at)
         if not (unmoved and earlier is not None and (yield from end.jump(earlier, alphas[-1]))):
             for gamma in settings.gammas[1:]:
-                yield from end.step(alphas[-1], gamma)
+                yield from end.step(alphas[-1], gamma, depth=gamma == settings.gammas[-1])
         path = end.path()
         if settings.polish and settings.select != "final" and path.kept is not None:
             polished = yield from polish(index, path, settings)
@@ -216,6 +220,7 @@ def _describe(
         n_evaluations=index.n_evaluations - before[0],
         n_tied=index.n_tied - before[1],
         converged=result.converged or result.stalled,
+        certified=index.certified,
     )
 
 

@@ -72,8 +72,16 @@ def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pval
     """Split a leaf; the left part stays in its cluster, the right part is a new one."""
     if not tree.is_leaf(leaf):
         raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
-    if sum(sizes) != tree.size[leaf]:
-        raise ValueError(f"the two sides have {sizes[0]} and {sizes[1]} rows, but leaf {leaf} has {tree.size[leaf]}.")
+    whole = all(isinstance(size, numbers.Integral) and not isinstance(size, bool) for size in sizes)
+    if not whole or min(sizes) < 1 or sum(sizes) != tree.size[leaf]:
+        raise ValueError(
+            f"sizes must be the (positive) numbers of rows on the two sides of leaf {leaf}, which has "
+            f"{tree.size[leaf]} rows, got {sizes!r}."
+        )
+    if not plane.splits or len(plane.normal) != tree.normal.shape[1]:
+        raise ValueError(f"plane must be a finite hyperplane in {tree.normal.shape[1]} dimensions, got {plane!r}.")
+    if not (np.isnan(pvalue) or 0.0 <= pvalue <= 1.0):
+        raise ValueError(f"pvalue must be NaN or lie in [0, 1], got {pvalue!r}.")
     m = len(tree)
 
     def extended(name: str, at_leaf: object, new: object) -> NDArray[np.generic]:
@@ -106,8 +114,8 @@ def first_splits(tree: Tree, n_clusters: int) -> Tree:
     for n_splits in range(int(n_clusters) - 1, int(tree.order.max(initial=-1)) + 2):
         cut = prune(tree, np.flatnonzero(tree.order >= n_splits).tolist())
         if cut.n_clusters == n_clusters:
-            return cut
-    raise ValueError(f"no first splits of the tree give {n_clusters} clusters, because leaves were merged.")
+            break
+    return cut
 
 
 def significant_splits(tree: Tree, significance: float) -> Tree:
@@ -116,8 +124,13 @@ def significant_splits(tree: Tree, significance: float) -> Tree:
     if not is_number or not 0.0 <= significance <= 1.0:
         raise ValueError(f"significance must be a number in [0, 1], got {significance!r}.")
     inner = tree.left != NONE
-    if np.isnan(tree.pvalue[inner]).any():
-        raise ValueError("the splits of this tree were not tested: fit it with test=True or n_clusters='auto'.")
+    untested = np.flatnonzero(inner & np.isnan(tree.pvalue))
+    if len(untested):
+        raise ValueError(
+            f"the split of node {untested[0]} was not tested"
+            + (f" (nor were {len(untested) - 1} more)" if len(untested) > 1 else "")
+            + ": fit with test=True or n_clusters='auto', and split with test=True."
+        )
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
 
 

@@ -35,7 +35,7 @@ class Split:
 
 
 class Splitter(Protocol):
-    """Anything that can split rows by a hyperplane."""
+    """Anything that can split rows by a hyperplane; with several threads, for several nodes at once."""
 
     def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Split some rows of X."""
@@ -101,7 +101,7 @@ def grow(
     seed : int
         Every node has a generator of its own, so that the result depends neither on threads nor on order.
     n_threads : int
-        Leaves that are looked at together.
+        Leaves that are looked at together; where the largest is next, they are looked at one by one.
     notify : callable, optional
         Told of the tree after every split.
 
@@ -119,6 +119,8 @@ def grow(
         if len(leaf.rows) < 2 * min_cluster_size:
             return
         found = splitter.split(X, leaf.rows, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
+        if not hasattr(found, "hyperplane") or not hasattr(found, "pvalue"):
+            raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")
         leaf.split = found
         if found.hyperplane is None:
             return
@@ -133,8 +135,7 @@ def grow(
             unknown = [k for k, leaf in leaves.items() if not leaf.evaluated]
             if n_clusters is not None and priority is None:  # only the largest leaves can be next
                 unknown.sort(key=lambda k: -len(leaves[k].rows))
-                unknown = [k for k in unknown if len(leaves[k].rows) >= _largest(leaves)][: n_clusters - len(leaves)]
-                unknown = unknown[:n_threads]
+                unknown = [k for k in unknown if len(leaves[k].rows) >= _largest(leaves)][:1]
             list((pool.map if pool else map)(look_at, unknown))
             splittable = [k for k, leaf in leaves.items() if leaf.beyond is not None]
             largest = _largest(leaves) if priority is None and n_clusters is not None else math.inf
@@ -169,7 +170,13 @@ def _next(leaves: dict[int, _Leaf], splittable: list[int], priority: Priority | 
     def value(k: int) -> float:
         split = leaves[k].split
         assert split.hyperplane is not None
-        return priority(Candidate(len(leaves[k].rows), split.hyperplane, split.pvalue))
+        at = priority(Candidate(len(leaves[k].rows), split.hyperplane, split.pvalue))
+        if math.isnan(at):
+            raise ValueError(
+                "split_next gives NaN for a split: the splitter does not tell what it goes by. Use split_next='size', "
+                "or a callable."
+            )
+        return at
 
     return max(splittable, key=value)
 
@@ -188,10 +195,9 @@ def _split(tree: Tree, k: int, leaves: dict[int, _Leaf]) -> Tree:
 
 def _stump(X: NDArray[np.floating[Any]]) -> Tree:
     """The tree of one leaf."""
-    none, nan = np.full(1, NONE, dtype=np.intp), np.full(1, np.nan)
-    nowhere = np.full((1, X.shape[1]), np.nan)
-    return Tree(
-        parent=none, left=none, right=none, normal=nowhere, point=nowhere, offset=nan, bandwidth=nan, alpha=nan,
-        density=nan, relative_depth=nan, pvalue=nan, size=np.array([len(X)], dtype=np.intp), order=none,
-        cluster=np.zeros(1, dtype=np.intp),
-    )  # fmt: skip
+    arrays: dict[str, Any] = {name: np.full(1, NONE, dtype=np.intp) for name in ("parent", "left", "right", "order")}
+    for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue"):
+        arrays[name] = np.full(1, np.nan)
+    for name in ("normal", "point"):
+        arrays[name] = np.full((1, X.shape[1]), np.nan)
+    return Tree(size=np.array([len(X)], dtype=np.intp), cluster=np.zeros(1, dtype=np.intp), **arrays)

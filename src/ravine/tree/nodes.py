@@ -36,7 +36,7 @@ class Node:
     hyperplane : Hyperplane or None
         None for a leaf.
     pvalue : float
-        Of the test of its split, also of one that was not made for that reason; NaN if not tested.
+        Of the test of its split, also of a leaf that was tested but not split; NaN if not tested.
     cluster : int
         Number of the cluster for a leaf, else -1.
     """
@@ -67,11 +67,11 @@ class Tree:
     offset, bandwidth, alpha, density, relative_depth : ndarray of shape (m,)
         What is known of the hyperplanes; NaN for leaves.
     pvalue : ndarray of shape (m,)
-        Of the test of the split, also of one that was not made; NaN if not tested.
+        Of the test of the split, also of leaves that were tested but not split; NaN if not tested.
     size : ndarray of shape (m,), int
         Rows of the training data that reach the node.
     order : ndarray of shape (m,), int
-        The how-manieth split it is, from 0; -1 for leaves.
+        When it was split: 0 for the first split, 1 for the second, and so on; -1 for leaves.
     cluster : ndarray of shape (m,), int
         Number of the cluster of a leaf, from 0 in the order of the leaves; leaves that were merged share theirs. -1 for
         inner nodes.
@@ -110,7 +110,8 @@ class Tree:
 
     def __iter__(self) -> Iterator[Node]:
         """Views of the nodes, parents before children."""
-        return (self.node(k) for k in range(len(self)))
+        depth = self.depth
+        return (self._view(k, int(depth[k])) for k in range(len(self)))
 
     @property
     def n_leaves(self) -> int:
@@ -163,9 +164,10 @@ class Tree:
     def node(self, node: int) -> Node:
         """A view of one node."""
         k = self.check_node(node)
-        return Node(
-            k, int(self.depth[k]), int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k])
-        )
+        return self._view(k, int(self.depth[k]))
+
+    def _view(self, k: int, depth: int) -> Node:
+        return Node(k, depth, int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k]))
 
     def check_node(self, node: Any) -> int:
         """The number of a node, if there is one with that number."""
@@ -179,6 +181,8 @@ class Tree:
 
     def apply(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """The leaf that each row reaches."""
+        if X.ndim != 2 or X.shape[1] != self.normal.shape[1]:
+            raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
         reached = np.zeros(len(X), dtype=np.intp)
         waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
         while waiting:
@@ -208,7 +212,7 @@ class Tree:
 
     def ancestry(self, node: int) -> list[int]:
         """A node and all above it, the root first."""
-        path = [node]
+        path = [self.check_node(node)]
         while self.parent[path[-1]] != NONE:
             path.append(int(self.parent[path[-1]]))
         return path[::-1]
@@ -241,7 +245,8 @@ class Tree:
     def to_linkage(self) -> Array:
         """The tree as a linkage matrix of its leaves, from left to right, for SciPy's dendrogram.
 
-        A split is drawn the higher the earlier it was made: its height is the number of splits that are not above it.
+        A split is drawn the higher the earlier it was made: its height is one more than the number of later splits. A
+        tree of one leaf gives an empty matrix, which SciPy cannot draw.
         """
         leaves = self.leaves()
         number = {leaf: k for k, leaf in enumerate(leaves)}

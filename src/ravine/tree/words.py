@@ -41,6 +41,10 @@ def _describe(tree: Tree, k: int) -> str:
 def rules(tree: Tree, leaf: int, feature_names: Any, n_features: int) -> str:
     """How a row comes to a node, split by split."""
     names = [f"x{j}" for j in range(tree.normal.shape[1])] if feature_names is None else list(map(str, feature_names))
+    if len(names) != tree.normal.shape[1]:
+        raise ValueError(f"feature_names must be {tree.normal.shape[1]} names, got {len(names)}.")
+    if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
+        raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}.")
     path = tree.ancestry(leaf)
     what = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
     lines = [f"A row belongs to {what} ({tree.size[leaf]} of {tree.size[0]} rows) if"]
