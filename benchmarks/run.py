@@ -20,7 +20,14 @@ from sklearn.cluster import KMeans
 
 from mixtures import gaussian_mixture
 from paper_table import load
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, _kernels, paper_settings
+from ravine import (
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    MinimumDensityTree,
+    _kernels,
+    paper_settings,
+    valley_test,
+)
 
 HIPART = """
 import sys, time, warnings
@@ -45,7 +52,7 @@ MEMORY = """
 import sys
 sys.path.insert(0, {folder!r})
 import numpy as np
-from ravine import MinimumDensityHyperplane
+from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from mixtures import gaussian_mixture
 MinimumDensityHyperplane().fit(gaussian_mixture(500, 4)[0])
 rng = np.random.default_rng(0)
@@ -58,7 +65,7 @@ def peak():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) * 1024
 open("/proc/self/clear_refs", "w").write("5")
 before = peak()
-MinimumDensityHyperplane(random_state=0).fit(X)
+{model}.fit(X)
 print(peak() - before, X.nbytes)
 """
 
@@ -209,13 +216,41 @@ def classifier(report: Report) -> None:
     report("classifier, pendigits, 45 pairs, 300 labels, 2 threads, s", seconds, 20, note=f"error {100 * error:.1f} %")
 
 
+def trees(report: Report) -> None:
+    root = MinimumDensityHyperplane(random_state=0)
+    if "RAVINE_DATA" in os.environ:
+        for name, k, bar, repeats in (("pendigits", 10, 15, 3), ("smartphone", 6, 12, 1)):
+            X, _ = load(Path(os.environ["RAVINE_DATA"]), name)
+            tree = MinimumDensityTree(k, random_state=0)
+            t_root, t_tree, t_test = timed(
+                lambda: root.fit(X),  # noqa: B023
+                lambda: tree.fit(X),  # noqa: B023
+                lambda: valley_test(X, random_state=0),  # noqa: B023
+                repeats=repeats,
+            )
+            report(f"tree, {name}, {k} clusters / root fit", t_tree / t_root, bar, note=f"{t_tree:.1f} s")
+            report(f"valley test, {name}, one halving / root fit", t_test / t_root, 2.5)
+    else:
+        print("skip  trees of real sets: set RAVINE_DATA to the folder of the paper's data sets")
+    rng = np.random.default_rng(0)
+    centres, which = 4.0 * rng.standard_normal((64, 16)), rng.integers(0, 64, 1_000_000)
+    X = centres[which] + rng.standard_normal((1_000_000, 16))
+    tree = MinimumDensityTree(64, split_next="size", random_state=0)
+    t_root, t_tree = timed(lambda: root.fit(X), lambda: tree.fit(X), repeats=1)
+    note = f"{t_tree:.0f} s; {tree.n_clusters_} leaves"
+    report("tree, n=1e6, d=16, 64 leaves / root fit", t_tree / t_root, 40, note=note)
+
+
 def memory(report: Report) -> None:
-    n, d = 1_000_000, 64
+    n, d, folder = 1_000_000, 64, os.path.dirname(os.path.abspath(__file__))
     for order in "CF":
-        script = MEMORY.format(folder=os.path.dirname(os.path.abspath(__file__)), n=n, d=d, order=order)
+        script = MEMORY.format(folder=folder, n=n, d=d, order=order, model="MinimumDensityHyperplane(random_state=0)")
         beyond, size = map(int, _run(script).split())
         allowed = size / 10 + 64 * n
         report(f"peak memory beyond X, n=1e6, d=64, {order} order, MB", beyond / 1e6, allowed / 1e6)
+    tree = "MinimumDensityTree(8, random_state=0)"
+    beyond, size = map(int, _run(MEMORY.format(folder=folder, n=n, d=16, order="C", model=tree)).split())
+    report("peak memory beyond X, n=1e6, d=16, tree of 8, MB", beyond / 1e6, (size / 2 + 100 * n) / 1e6)
 
 
 def _run(script: str) -> str:
@@ -237,6 +272,7 @@ def main() -> None:
     against_kmeans(report)
     growth_and_small_data(report)
     classifier(report)
+    trees(report)
     against_hipart(report, arguments.hipart)
     memory(report)
     print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")
