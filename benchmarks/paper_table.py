@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ravine import MinimumDensityHyperplane, paper_settings
-from scoring import success_ratio, v_measure
+from ravine.metrics import binary_v_measure, success_ratio
 
 # Success ratio and binary V-measure of MDP² in Table 2 of the paper.
 PAPER = {
@@ -63,7 +63,7 @@ def main() -> None:
             start = time.perf_counter()
             labels = MinimumDensityHyperplane(**settings, random_state=0).fit_predict(X)
             seconds = time.perf_counter() - start
-            row.append((success_ratio(y, labels), v_measure(y, labels)))
+            row.append((success_ratio(y, labels), binary_v_measure(y, labels)))
             line += f"{row[-1][0]:>12.3f}{row[-1][1]:>7.3f}{seconds:>7.2f}"
         rows.append(row)
         print(line, flush=True)

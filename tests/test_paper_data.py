@@ -9,7 +9,7 @@ import pytest
 
 from paper_table import PAPER, load
 from ravine import MinimumDensityHyperplane, paper_settings
-from scoring import success_ratio, v_measure
+from ravine.metrics import binary_v_measure, success_ratio
 
 SETTINGS = {"paper": paper_settings("clustering"), "defaults": {}}
 
@@ -30,7 +30,7 @@ def folder():
 def score(folder, name, settings):
     X, truth = load(folder, name)
     labels = MinimumDensityHyperplane(**SETTINGS[settings], random_state=0).fit(X).labels_
-    return success_ratio(truth, labels), v_measure(truth, labels)
+    return success_ratio(truth, labels), binary_v_measure(truth, labels)
 
 
 def means(folder, settings):

@@ -1,0 +1,174 @@
+"""Scores of a partition in two against any number of true clusters, as the paper defines them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine._typing import Array
+
+__all__ = ["binary_v_measure", "merge_clusters", "regret", "success_ratio"]
+
+
+def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
+    """Merge true clusters into two: each goes to the side of the partition that holds most of its members.
+
+    A cluster whose members are shared equally goes to the smaller side, and, between sides of equal size, to that of
+    the smaller label.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True clusters, of any type.
+    labels : array-like of shape (n,)
+        The partition: at most two different values, of any type.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        For each row the label of the side to which its cluster goes.
+
+    Examples
+    --------
+    >>> from ravine.metrics import merge_clusters
+    >>> merge_clusters(["a", "a", "a", "b", "b", "c"], [0, 0, 1, 1, 1, 1])
+    array([0, 0, 0, 1, 1, 1])
+    """
+    sides, counts, cluster = _table(y_true, labels)
+    return np.asarray(sides[_assignment(counts)[cluster]])
+
+
+def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
+    """How well the majority of at least one cluster is told from the rest (eq. SR).
+
+    With the true clusters merged into two (`merge_clusters`), the error E is the number of rows that are not on the
+    side of their cluster (eq. error), the success S the smaller of the two sides' majorities (eq. success), and the
+    ratio is S / (S + E). It is 0 if all clusters go to one side.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True clusters, of any type.
+    labels : array-like of shape (n,)
+        The partition: at most two different values, of any type.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from ravine.metrics import success_ratio
+    >>> success_ratio(["a", "a", "a", "a", "b", "b", "c", "c"], [0, 0, 0, 0, 0, 1, 1, 1])
+    0.75
+    """
+    overlap = _overlap(y_true, labels)
+    if overlap is None:
+        return 0.0
+    error = min(overlap[0, 0] + overlap[1, 1], overlap[0, 1] + overlap[1, 0])  # eq. error
+    success = overlap.max(axis=1).min()  # eq. success
+    return float(success / (success + error))  # eq. SR
+
+
+def binary_v_measure(y_true: ArrayLike, labels: ArrayLike) -> float:
+    """V-measure of the partition against the true clusters merged into two (`merge_clusters`).
+
+    It is 0 if all clusters go to one side, so also if each side has the clusters in the proportions of the whole.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True clusters, of any type.
+    labels : array-like of shape (n,)
+        The partition: at most two different values, of any type.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
+
+    Examples
+    --------
+    >>> from ravine.metrics import binary_v_measure
+    >>> binary_v_measure(["a", "a", "b", "b", "c"], [1, 1, 0, 0, 0])
+    1.0
+    """
+    overlap = _overlap(y_true, labels)
+    if overlap is None:
+        return 0.0
+    sides, clusters, joint = (_entropy(n) for n in (overlap.sum(axis=1), overlap.sum(axis=0), overlap.ravel()))
+    mutual = max(0.0, sides + clusters - joint)
+    return float(min(1.0, 2.0 * mutual / (sides + clusters)))  # the harmonic mean of the two shares of information
+
+
+def regret(scores: ArrayLike, axis: int = -1) -> Array:
+    """How much worse each method is than the best one on the same data.
+
+    Parameters
+    ----------
+    scores : array-like
+        Larger is better; NaN where a method has no result.
+    axis : int, default=-1
+        The axis along which methods are compared.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape; 0 for the best.
+
+    Examples
+    --------
+    >>> from ravine.metrics import regret
+    >>> regret([[0.5, 0.75, 1.0]])
+    array([[0.5 , 0.25, 0.  ]])
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if values.ndim == 0:
+        raise ValueError("scores must be an array with one score for each method.")
+    best = np.max(np.where(np.isnan(values), -np.inf, values), axis=axis, keepdims=True)
+    return np.asarray(np.where(np.isnan(values), np.nan, best - values))
+
+
+def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """Labels of the sides, numbers of rows as [side, cluster], and the cluster of each row."""
+    truth, partition = np.asarray(y_true), np.asarray(labels)
+    for name, values in (("y_true", truth), ("labels", partition)):
+        if values.ndim != 1:
+            raise ValueError(f"{name} must be one-dimensional, got an array of shape {values.shape}.")
+        if values.dtype.kind == "f" and np.isnan(values).any():
+            raise ValueError(f"{name} contains NaN.")
+    if len(truth) != len(partition):
+        raise ValueError(f"y_true and labels must have the same length, got {len(truth)} and {len(partition)}.")
+    if not len(truth):
+        raise ValueError("y_true and labels are empty.")
+    sides, side = np.unique(partition, return_inverse=True)
+    if len(sides) > 2:
+        raise ValueError(f"labels must have at most two different values, got {len(sides)}.")
+    clusters, cluster = np.unique(truth, return_inverse=True)
+    counts = np.zeros((len(sides), len(clusters)), dtype=np.intp)
+    np.add.at(counts, (side, cluster), 1)
+    return sides, counts, cluster.astype(np.intp)
+
+
+def _assignment(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The side of each cluster."""
+    smaller = int(np.argmin(counts.sum(axis=1)))
+    tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
+    return np.where(tied, smaller, counts.argmax(axis=0))
+
+
+def _overlap(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp] | None:
+    """Numbers of rows as [side, merged cluster]; None if all rows, or all clusters, are on one side."""
+    _, counts, _ = _table(y_true, labels)
+    assignment = _assignment(counts)
+    if len(counts) < 2 or len(np.unique(assignment)) < 2:
+        return None
+    return np.stack([counts[:, assignment == side].sum(axis=1) for side in (0, 1)], axis=1)
+
+
+def _entropy(counts: NDArray[np.intp]) -> float:
+    share = counts[counts > 0] / counts.sum()
+    return float(-(share * np.log(share)).sum())
