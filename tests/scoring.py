@@ -6,7 +6,7 @@ import numpy as np
 
 
 def aggregate(truth, labels):
-    """Side to which each true cluster is assigned: that of most of its members; for a tie the smaller side, then side 0."""
+    """Side to which each true cluster is assigned: that of most members; for a tie the smaller side, then side 0."""
     truth, labels = np.asarray(truth), np.asarray(labels)
     smaller = 1 if np.sum(labels == 1) < np.sum(labels == 0) else 0
     merged = np.empty(len(labels), dtype=int)
