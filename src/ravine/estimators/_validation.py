@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,31 @@ from sklearn.utils.validation import validate_data
 
 from ravine._typing import Array
 
-__all__ = ["check_choice", "check_flag", "check_integer", "check_number", "check_rows", "check_weights", "thread_count"]
+__all__ = [
+    "all_or_nothing",
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_number",
+    "check_rows",
+    "check_weights",
+    "thread_count",
+]
 
 # Sums of a block of larger values may overflow.
 LARGEST = 1e300
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """If a fit fails, what an earlier fit left, names of columns included, stays as it was."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
 
 
 def check_number(

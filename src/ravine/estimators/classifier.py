@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._validation import check_rows, check_weights
+from ravine.estimators._validation import all_or_nothing, check_rows, check_weights
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.clusterer import NoSplitWarning
 from ravine.estimators.frame import PathStep
@@ -256,8 +256,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
+        with all_or_nothing(self):
             rows = check_rows(self, X, reset=True)
             options = pair_options(self, rows.shape[1])
             weights = check_weights(sample_weight, len(rows))
@@ -270,11 +269,6 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
             self.transduction_ = classes[np.where(codes == UNLABELLED, model.codes(rows), codes)]
             self._store(model, separators, classes)
-        except BaseException:
-            # What an earlier fit left, names of columns included, stays as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _store(self, model: PairModel, separators: Sequence[Separator], classes: NDArray[Any]) -> None:

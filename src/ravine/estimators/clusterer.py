@@ -23,6 +23,7 @@ from ravine.estimators._parameters import (
     random_generator,
 )
 from ravine.estimators._validation import (
+    all_or_nothing,
     check_choice,
     check_flag,
     check_integer,
@@ -220,8 +221,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
+        with all_or_nothing(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
             rows = check_rows(self, X, reset=True)
@@ -230,17 +230,12 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
             options["init"] = self._directions(rows.shape[1])
             fit = find_hyperplane(rows, weights, **options)
-            tested = split_test(rows, np.arange(len(rows)), n_splits, options) if test else None
-        except BaseException:
-            # What an earlier fit left, names of columns included, stays as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        self._store(fit)
-        for name in ("valley_test_", "pvalue_"):
-            self.__dict__.pop(name, None)
-        if tested is not None:
-            self.valley_test_, self.pvalue_ = tested, tested.pvalue
+            for name in ("valley_test_", "pvalue_"):
+                self.__dict__.pop(name, None)
+            if test:
+                self.valley_test_ = split_test(rows, np.arange(len(rows)), n_splits, options)
+                self.pvalue_ = self.valley_test_.pvalue
+            self._store(fit)
         return self
 
     def _options(self) -> dict[str, Any]:

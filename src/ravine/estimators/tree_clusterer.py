@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.estimators._parameters import check_callback, random_generator
 from ravine.estimators._validation import (
+    all_or_nothing,
     check_flag,
     check_integer,
     check_number,
@@ -179,8 +180,7 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
+        with all_or_nothing(self):
             rows = check_rows(self, X, reset=True)
             n_clusters = self._wanted(len(rows))
             tree, leaves = grow(
@@ -202,11 +202,6 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
                     NoSplitWarning,
                     stacklevel=2,
                 )
-        except BaseException:
-            # What an earlier fit left stays as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _wanted(self, n_rows: int) -> int | None:
