@@ -35,6 +35,7 @@ NULLS = {
     "Bernoulli": lambda rng, n, d: (rng.random((n, d)) < rng.uniform(0.1, 0.9, d)).astype(float),
     "Poisson": lambda rng, n, d: rng.poisson(rng.uniform(0.5, 5.0, d), (n, d)).astype(float),
     "rounded": lambda rng, n, d: np.round(rng.standard_normal((n, d)), 1),
+    "twin answers": lambda rng, n, d: np.round(rng.standard_normal((n, 1)) + 0.3 * rng.standard_normal((n, d))),
 }
 SIZES, DIMENSIONS, LEVEL = (100, 300, 1000), (2, 10, 50), 0.05
 

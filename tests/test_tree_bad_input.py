@@ -147,4 +147,29 @@ def test_split_is_tested_when_asked(fitted):
     edited = fitted.split(1, X, bandwidth=0.15, test=True)
     assert 0.0 <= edited.tree_.pvalue[1] <= 1.0
     assert edited.get_params() == fitted.get_params()
-    assert set(edited.cut(significance=1.0)) == {0, 1, 2}
+    largest = max(0.05, *edited.tree_.pvalue[edited.tree_.left >= 0])
+    assert set(edited.cut(significance=largest)) == {0, 1, 2}
+    if largest < 1.0:
+        with pytest.raises(ValueError, match=r"above alpha_test=0.05.*larger alpha_test"):
+            edited.cut(significance=1.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (None, TypeError, "splitter must return an object with hyperplane and pvalue, got None"),
+        ((1, 2), TypeError, "splitter must return an object"),
+        (Split(None, None), TypeError, "splitter must return an object"),
+        (Split(None, 7.0), ValueError, "pvalue that is NaN or in .0, 1., got 7.0"),
+    ],
+    ids=["None", "tuple", "no P", "P = 7"],
+)
+def test_splitters_that_answer_nonsense_are_refused_in_fit_and_split(answer, error, message, fitted):
+    class Nonsense:
+        def split(self, X, rows, rng):
+            return answer
+
+    with pytest.raises(error, match=message):
+        MinimumDensityTree(2, splitter=Nonsense(), split_next="size").fit(X)
+    with pytest.raises(error, match=message):
+        fitted.split(1, X, splitter=Nonsense())

@@ -99,9 +99,9 @@ def test_column_is_on_a_grid_if_half_of_its_rows_share_their_value():
     pairs = np.repeat(np.arange(10.0), 2)
     X = np.column_stack([alone, at_the_border, below, pairs, np.ones(20)])
     grids = Grids.of(X, np.arange(20), np.random.default_rng(0))
-    assert grids.columns.tolist() == [1, 3]
-    assert_array_equal(grids.values[1], np.arange(10.0))
-    assert Grids.of(X, np.arange(0, 20, 2), np.random.default_rng(0)).columns.tolist() == [
+    assert grids.columns == [1, 3]
+    assert_array_equal(grids.grids[1].values, np.arange(10.0))
+    assert Grids.of(X, np.arange(0, 20, 2), np.random.default_rng(0)).columns == [
         1,
         2,
     ]  # of every pair one row is left
@@ -110,16 +110,38 @@ def test_column_is_on_a_grid_if_half_of_its_rows_share_their_value():
 def test_grid_is_recognised_from_a_thousand_rows():
     X = np.random.default_rng(0).normal(size=(100_000, 2))
     X[:, 1] = X[:, 1].round(3)  # most share their value with some row, few with one of a thousand
-    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns.tolist() == []
+    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns == []
     X[:, 1] = X[:, 1].round(1)
-    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns.tolist() == [1]
-    assert Grids.of(X, np.arange(5), np.random.default_rng(0)).columns.tolist() == []
+    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns == [1]
+    assert Grids.of(X, np.arange(5), np.random.default_rng(0)).columns == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_yes_and_no_as_two_columns_are_one_grid(seed):
+    rng = np.random.default_rng(seed)
+    X = np.c_[np.eye(2)[rng.integers(2, size=1000)] * [1.0, 3.0], rng.standard_normal(1000)]
+    (grid,) = Grids.of(X, np.arange(1000), rng).grids
+    assert grid.columns.tolist() == [0, 1]
+    assert_allclose(grid.factors, [1.0, -3.0])
+    assert valley_test(X[:, :2], random_state=0, **QUICK).pvalue > LEVEL
+    assert valley_test(X, random_state=0, **QUICK).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("twin", [1.0, 0.95], ids=["copied", "nearly copied"])
+def test_answers_that_nearly_agree_are_not_called_a_split(twin):
+    shown = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = np.clip(np.round(rng.normal(3.0, 1.0, 600)), 1, 5)
+        y = np.where(rng.random(600) < twin, x, rng.integers(1, 6, 600))
+        shown += valley_test(np.c_[x, 6.0 - y], random_state=0, **QUICK).pvalue <= LEVEL
+    assert shown <= 1
 
 
 def test_order_of_the_rows_does_not_hide_a_grid():
     """Yes and no by turns: evenly spaced rows could all be yes."""
     X = np.column_stack([np.arange(4000.0) % 2, np.random.default_rng(0).normal(size=4000)])
-    assert Grids.of(X, np.arange(4000), np.random.default_rng(0)).columns.tolist() == [0]
+    assert Grids.of(X, np.arange(4000), np.random.default_rng(0)).columns == [0]
     assert valley_test(X, random_state=0, **QUICK).pvalue > LEVEL
 
 
@@ -129,7 +151,7 @@ def test_rows_are_spread_over_cells_that_reach_half_way_to_the_neighbours(dtype)
     X = np.column_stack([np.repeat(values, 2000), np.linspace(0.0, 1.0, 6000), np.ones(6000)]).astype(dtype)
     rows = np.arange(6000)
     grids = Grids.of(X, rows, np.random.default_rng(0))
-    assert grids.columns.tolist() == [0]
+    assert grids.columns == [0]
     added = grids.spread(X, rows, np.array([-2.0, 5.0, 7.0]), np.random.default_rng(0))
     for value, cell in zip(values, [(-0.5, 0.5), (0.5, 2.5), (2.5, 5.5)], strict=True):
         spread = value + added[X[:, 0] == value] / -2.0

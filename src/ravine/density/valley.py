@@ -40,12 +40,11 @@ class Valley:
         return tuple(end - start for start, end in (self.middle, self.left, self.right))  # type: ignore[return-value]
 
     def counts(self, projections: Array) -> tuple[int, int, int]:
-        """Projections in M, L and R; an end that two share belongs to M."""
-        p = np.asarray(projections)
+        """Sorted projections in M, L and R; an end that two share belongs to M."""
         (m0, m1), (l0, _), (_, r1) = self.middle, self.left, self.right
-        middle = int(np.count_nonzero((p >= m0) & (p <= m1)))
-        left = int(np.count_nonzero((p >= l0) & (p < m0)))
-        return middle, left, int(np.count_nonzero((p > m1) & (p <= r1)))
+        left, start = np.searchsorted(projections, [l0, m0], side="left").tolist()
+        end, right = np.searchsorted(projections, [m1, r1], side="right").tolist()
+        return end - start, start - left, right - end
 
 
 @dataclass(frozen=True)
@@ -75,6 +74,7 @@ def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None
 
     Of 24 levels the one with the largest of the smaller binomial z-scores is kept.
     """
+    projections = np.sort(projections)
     density = ProjectedDensity(projections, bandwidth)
     modes = density.modes()
     below, above = modes[modes < b], modes[modes > b]
@@ -95,7 +95,7 @@ def judge(valley: Valley, projections: Array) -> Judgement:
     """Test a valley with projections that had no part in finding it: two exact one-sided binomial tests."""
     from scipy.special import bdtr  # here, so that the domain objects load without SciPy
 
-    counts = valley.counts(projections)
+    counts = valley.counts(np.sort(projections))
     middle, left, right = valley.widths()
     return Judgement(
         counts,

@@ -54,7 +54,8 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
 
     Columns of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
     value with another row. Before judging, rows are spread uniformly over their cells in such columns; else the gaps
-    between the values would look like valleys.
+    between the values would look like valleys. Where such columns are strongly correlated (above 0.6), the valley must
+    show both if they are spread independently and if they are spread together.
 
     Parameters
     ----------
@@ -72,6 +73,12 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
     -----
     A large P is not evidence for one cluster: overlapping or very small clusters are not shown. If X itself was chosen
     because it looked split (a node of a tree, say) P tends to be too small.
+
+    The recognition of repeated values sees the columns as they are given. Gaps between such values are called valleys
+    if a transformation has hidden the values (principal components or a rotation of yes-and-no columns, rows divided by
+    their sums), if fewer than half of the rows have them, if values heap on a coarser grid than the column has, or if a
+    category is coded by three or more columns of yes and no. Many repeated rows make P too small, too: they are not
+    independent.
 
     Examples
     --------

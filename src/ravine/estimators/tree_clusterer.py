@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ravine.estimators._parameters import check_callback, random_generator
@@ -25,7 +26,7 @@ from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.splitters import DensitySplitter
 from ravine.pursuit import BandwidthRule
 from ravine.tree import Splitter, Tree, grow
-from ravine.tree.grow import Candidate, Priority
+from ravine.tree.grow import Candidate, Priority, split_rows
 
 __all__ = ["MinimumDensityTree"]
 
@@ -97,8 +98,10 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
 
     Notes
     -----
-    The P-value of the root is exact; below it the rows were used before, to cut off what lies beyond the cut, so those
-    P-values are a guide. "Not shown" is not "no clusters": small or overlapping clusters are not found.
+    The P-value of the root is exact if the rows are independent and, without a split, unimodal along every direction
+    (see :func:`valley_test` for what that excludes); below it the rows were used before, to cut off what lies beyond
+    the cut, so those P-values are a guide. "Not shown" is not "no clusters": small or overlapping clusters are not
+    found.
 
     There are no weights: repeated rows are not independent evidence.
 
@@ -290,6 +293,13 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        if self.n_clusters == "auto" and isinstance(significance, numbers.Real):
+            made = self.tree_.pvalue[self.tree_.left >= 0]
+            if significance > max(self.alpha_test, np.nanmax(made, initial=0.0)):
+                raise ValueError(
+                    f"significance={significance} is above alpha_test={self.alpha_test}, at which the tree was grown: "
+                    "splits with a larger P-value were not made. Fit with a larger alpha_test."
+                )
         tree = self.tree_.cut(n_clusters, significance)
         return np.asarray(tree.cluster[_moved(self.tree_, tree)[self.leaves_]])
 
@@ -322,7 +332,7 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         MinimumDensityTree
         """
         check_is_fitted(self)
-        return self._edited(self.tree_.merge(leaf, other), self.leaves_)
+        return self._edited(self.tree_.merge(leaf, other), self.leaves_.copy())
 
     def split(self, leaf: int, X: ArrayLike, **parameters: Any) -> MinimumDensityTree:
         """Return a copy in which a leaf is split, whatever a test says.
@@ -346,11 +356,11 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         if not self.tree_.is_leaf(leaf):
             raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
         inside = np.flatnonzero(self.leaves_ == leaf)
-        worker = copy.copy(self).set_params(**{"test": False, **parameters})
-        generator = random_generator(worker.random_state)
-        found = worker._make_splitter(rows.shape[1], 2).split(rows, inside, generator)
+        worker = clone(self).set_params(**{"test": False, **parameters})
+        splitter = worker._make_splitter(rows.shape[1], 2)
+        found = split_rows(splitter, rows, inside, random_generator(worker.random_state))
         if found.hyperplane is None:
-            raise ValueError(f"leaf {leaf} cannot be split: no hyperplane separates two modes of its density.")
+            raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
         beyond = found.hyperplane.distance(rows, inside) > 0.0
         sizes = int((~beyond).sum()), int(beyond.sum())
         fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)

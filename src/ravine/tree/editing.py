@@ -50,7 +50,8 @@ def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
         parent=renumbered(tree.parent),
         left=renumbered(np.where(leaf, NONE, tree.left)),
         right=renumbered(np.where(leaf, NONE, tree.right)),
-        pvalue=tree.pvalue[~dropped],
+        # A node that was split and is a leaf now was not kept whole by a test.
+        pvalue=np.where(leaf & (tree.left != NONE), np.nan, tree.pvalue)[~dropped],
         size=tree.size[~dropped],
         order=order,
         **arrays,

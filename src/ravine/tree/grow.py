@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from ravine.hyperplane import Hyperplane
 from ravine.tree.nodes import NONE, Tree
 
-__all__ = ["Candidate", "Priority", "Split", "Splitter", "grow"]
+__all__ = ["Candidate", "Priority", "Split", "Splitter", "grow", "split_rows"]
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,7 @@ def grow(
         leaf.evaluated = True
         if len(leaf.rows) < 2 * min_cluster_size:
             return
-        found = splitter.split(X, leaf.rows, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
-        if not hasattr(found, "hyperplane") or not hasattr(found, "pvalue"):
-            raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")
+        found = split_rows(splitter, X, leaf.rows, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
         leaf.split = found
         if found.hyperplane is None:
             return
@@ -134,8 +133,8 @@ def grow(
         while n_clusters is None or len(leaves) < n_clusters:
             unknown = [k for k, leaf in leaves.items() if not leaf.evaluated]
             if n_clusters is not None and priority is None:  # only the largest leaves can be next
-                unknown.sort(key=lambda k: -len(leaves[k].rows))
-                unknown = [k for k in unknown if len(leaves[k].rows) >= _largest(leaves)][:1]
+                ready, k = _largest(leaves), max(unknown, key=lambda k: len(leaves[k].rows), default=None)
+                unknown = [k] if k is not None and len(leaves[k].rows) >= ready else []
             list((pool.map if pool else map)(look_at, unknown))
             splittable = [k for k, leaf in leaves.items() if leaf.beyond is not None]
             largest = _largest(leaves) if priority is None and n_clusters is not None else math.inf
@@ -155,6 +154,20 @@ def grow(
     for k, leaf in leaves.items():
         leaf_of_row[leaf.rows] = k
     return tree.with_arrays(pvalue=pvalue), leaf_of_row
+
+
+def split_rows(
+    splitter: Splitter, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator
+) -> Split:
+    """What a splitter says about some rows, if it makes sense."""
+    found = splitter.split(X, rows, rng)
+    plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
+    if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
+        raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")
+    p = float(pvalue)
+    if not (math.isnan(p) or 0.0 <= p <= 1.0):
+        raise ValueError(f"the splitter must return a pvalue that is NaN or in [0, 1], got {pvalue!r}.")
+    return Split(plane, p)
 
 
 def _largest(leaves: dict[int, _Leaf]) -> int:

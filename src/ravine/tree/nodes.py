@@ -181,6 +181,7 @@ class Tree:
 
     def apply(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """The leaf that each row reaches."""
+        X = np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.normal.shape[1]:
             raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
         reached = np.zeros(len(X), dtype=np.intp)
