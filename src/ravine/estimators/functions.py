@@ -54,7 +54,7 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
 
     Columns of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
     value with another row. Before judging, rows are spread uniformly over their cells in such columns; else the gaps
-    between the values would look like valleys. Where such columns are strongly correlated (above 0.6), the valley must
+    between the values would look like valleys. Where such columns are correlated (above 0.5), the valley must
     show both if they are spread independently and if they are spread together.
 
     Parameters

@@ -25,7 +25,7 @@ READ_OFF = 50_000
 # Two columns whose correlation differs from 1 or -1 by less than this are one.
 SAME = 1e-6
 # From this correlation on they are spread together, too.
-RELATED = 0.6
+RELATED = 0.5
 
 
 @dataclass(frozen=True)
