@@ -289,3 +289,11 @@ def test_a_class_of_two_percent_behind_a_wide_gap_is_found(seed, labels):
     model = MinimumDensityClassifier().fit(rows, y)
     assert_array_equal(model.predict(rows[truth == 1]), 1)
     assert np.mean(model.predict(rows) != truth) <= 0.05
+
+
+def test_subsample_does_not_change_the_scale_of_the_probabilities():
+    truth = np.arange(4000) % 2
+    rows = np.random.default_rng(0).standard_normal((4000, 3)) + 3.0 * truth[:, None]
+    y = np.where(np.arange(4000) < 60, truth, -1)
+    few, all_rows = (MinimumDensityClassifier(subsample=size, random_state=0).fit(rows, y) for size in (100, None))
+    assert few._model.slopes[0] == pytest.approx(all_rows._model.slopes[0], rel=0.2)

@@ -336,7 +336,6 @@ def workload():
     return results
 
 
-@pytest.mark.skipif(_kernels.instruction_set() == "baseline", reason="only one instruction set here")
 def test_portable_kernels_give_the_same_results(tmp_path):
     script = (
         "import sys, numpy as np; from test_kernels import _kernels, workload\n"

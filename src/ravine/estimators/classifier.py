@@ -54,7 +54,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
     init : str, sequence of str or array-like of shape (k, n_features), default=("svm", "lda", "means", "pc1", "pc2")
         Directions to start from: ``"svm"``, the weights of a linear SVM on the labels; ``"lda"``, the inverse
         covariance of all rows times the difference of the labels' means; ``"means"``, that difference; ``"pc1"``,
-        ``"pc2"``, ..., principal components, signed to agree with the labels. An array: its rows.
+        ``"pc2"``, ..., principal components, signed to agree with the labels. An array: its rows as they are, each
+        pointing to ``classes_[1]``.
     select_start : {"final", "initial"}, default="final"
         Whether a path is followed from every start and the one with the lowest index at its end is kept, or only the
         start where the index is lowest is followed, as in the paper.

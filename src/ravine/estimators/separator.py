@@ -128,7 +128,7 @@ def separate(
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
     axes = PrincipalAxes.of(moments)
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
-    resolve_bandwidth(options.bandwidth, sample.total, pc1_std)
+    resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
     levels = subsample_levels(sample.n_rows, options.subsample, rng)
     starts = (
         frame.inward(options.init)
@@ -175,7 +175,7 @@ def held_out_distances(
     best: Stage,
     settings: PursuitSettings,
 ) -> Array:
-    """Signed distances of the labelled rows, in bandwidths, from hyperplanes fitted without their labels.
+    """Signed distances of the labelled rows, in bandwidths of ``best``, from hyperplanes fitted without their labels.
 
     The labels of each class are dealt out to a few folds in the order of their distances, equal rows together; the
     hyperplane is optimised again without each fold, from where it is. The only label of a class cannot be left out.
@@ -189,7 +189,7 @@ def held_out_distances(
         polish(new_index(sample, labelled.without(out)), Path((best,), best), short, depth=False) for out in left_out
     ]
     for out, stage in zip(left_out, drive(sample, askers), strict=True):
-        distances[out] = (labelled.rows[out] @ stage.normal - stage.separation.b) / stage.bandwidth
+        distances[out] = (labelled.rows[out] @ stage.normal - stage.separation.b) / best.bandwidth
     return np.asarray(distances)
 
 
