@@ -23,7 +23,8 @@ LAYERS = [
     {"index"},
     {"pursuit", "tree"},
     {"estimators"},
-    {"plotting", "report", "experiments"},
+    {"baselines", "datasets", "plotting", "report"},
+    {"experiments"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

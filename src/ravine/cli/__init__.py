@@ -1,0 +1,18 @@
+"""The command `ravine`: what it needs is the extra ``app``."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command, or say in one line what to install."""
+    try:
+        from ravine.cli.app import app
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in {"click", "rich"}:
+            raise
+        sys.exit(f"The ravine command needs the package {error.name!r}: run  pip install 'ravine[app]'")
+    app()
