@@ -179,7 +179,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     store = store_in(tmp_path / "out")
     monkeypatch.setattr(_files.os, "fsync", full_disk)
-    with pytest.raises(StudyError, match="disk is full.*kept in"):
+    with pytest.raises(StudyError, match=r"disk is full.*kept in"):
         store.put("a", {"status": "ok"})
     assert os.listdir(tmp_path / "out" / "results") == []
 
@@ -221,7 +221,8 @@ from ravine.experiments.store import ResultStore
 if __name__ == "__main__":
     quick = [Task("", ("square.1",), study_toys.square)]
     slow = [Task("", (f"s.{{i}}",), study_toys.sleep, {{"seconds": 600.0}}, weight=0.5) for i in range(4)]
-    run([*quick, *slow], ResultStore({str(tmp_path)!r}, "toys", {{}}), n_jobs=2, notify=lambda *w: print(*w, flush=True))
+    store = ResultStore({str(tmp_path)!r}, "toys", {{}})
+    run([*quick, *slow], store, n_jobs=2, notify=lambda *w: print(*w, flush=True))
 """
     script = tmp_path / "script.py"
     script.write_text(code)

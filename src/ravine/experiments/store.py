@@ -74,8 +74,8 @@ class ResultStore:
         for key, wanted in json.loads(json.dumps(identity)).items():
             if found[key] != wanted:
                 raise StudyError(
-                    f"{self.folder} holds results with {key} {found[key]!r}, but this run has {wanted!r}: they must not "
-                    "be mixed. Choose another --out, or delete the folder."
+                    f"{self.folder} holds results with {key} {found[key]!r}, but this run has {wanted!r}: they must "
+                    "not be mixed. Choose another --out, or delete the folder."
                 )
         return manifest
 
