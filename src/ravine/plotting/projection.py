@@ -1,0 +1,209 @@
+"""What there is to see along one direction, as plain arrays; nothing is drawn here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
+from sklearn.base import BaseEstimator
+
+from ravine._typing import Array
+from ravine.density import BalancePenalty, ProjectedDensity
+from ravine.estimators._validation import check_rows
+from ravine.estimators.frame import Frame
+from ravine.sample import project
+
+__all__ = ["Curve", "Line", "density_curve", "groups", "plain_rows", "sample_rows", "unit_vector"]
+
+FEWEST_POINTS, MOST_POINTS = 256, 4096
+UNLABELLED = "unlabelled"
+
+
+def plain_rows(X: ArrayLike) -> NDArray[np.floating[Any]]:
+    """X as an array of numbers, where no estimator says how many columns it should have."""
+    return check_rows(BaseEstimator(), X, reset=True)
+
+
+def unit_vector(direction: ArrayLike, n_features: int, name: str = "normal") -> Array:
+    """A direction of length 1, one number for each column."""
+    try:
+        vector = np.array(direction, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be {n_features} numbers, one for each column of X: {error}") from error
+    if vector.shape != (n_features,):
+        raise ValueError(f"{name} must be {n_features} numbers, one for each column of X, got shape {vector.shape}.")
+    length = float(np.max(np.abs(vector), initial=0.0))
+    if not (math.isfinite(length) and length > 0.0):
+        raise ValueError(f"{name} must be finite and not all zeros.")
+    vector /= length
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+# ------------------------------------------------------------------------------------------------- the line
+
+
+@dataclass(frozen=True)
+class Line:
+    """The rows of X seen along a direction, and across it.
+
+    Attributes
+    ----------
+    along : ndarray of shape (n,)
+        Projections v·x of all rows.
+    mean, std : float
+        Of them, by weight: what F(v) is made of.
+    across_direction : ndarray of shape (d,) or None
+        The direction of largest variance orthogonal to v; None if nothing varies across v.
+    pc1_std : float
+        Standard deviation along the first principal component.
+    origin : ndarray of shape (d,)
+        The mean of the rows: projections are taken about it, so that a far origin costs no digits.
+    """
+
+    along: Array
+    mean: float
+    std: float
+    across_direction: Array | None
+    pc1_std: float
+    origin: Array
+
+    @classmethod
+    def of(cls, X: NDArray[np.floating[Any]], normal: Array, weights: Array | None = None) -> Line:
+        """Project all rows; one pass for the covariance, one for the projections."""
+        frame = Frame.of(X, weights, None)
+        covariance, basis, inner = frame.sample.moments().covariance, frame.basis, normal
+        if basis is not None:
+            # Fewer rows than columns: the row space and, if the direction leaves it, one more axis.
+            inner = basis.T @ normal
+            rest = normal - basis @ inner
+            beyond = float(np.linalg.norm(rest))
+            if beyond > 1e-9:
+                basis, inner = np.column_stack([basis, rest / beyond]), np.append(inner, beyond)
+                covariance = np.pad(covariance, (0, 1))
+        variance = max(float(inner @ covariance @ inner), 0.0)
+        largest, _ = _first_axis(covariance)
+        off = np.eye(len(inner)) - np.outer(inner, inner)
+        value, axis = _first_axis(off @ covariance @ off)
+        across = None
+        if value > 1e-20 * largest and value > len(inner) * np.finfo(float).eps * largest:
+            across = axis - (axis @ inner) * inner if basis is None else basis @ axis
+            across = across - (across @ normal) * normal
+            across /= np.linalg.norm(across)
+            across *= np.sign(across[np.argmax(np.abs(across))])
+        mean = float(normal @ frame.origin)
+        along = project(X, frame.origin, normal) + mean
+        std, pc1_std = math.sqrt(variance) * frame.unit, math.sqrt(largest) * frame.unit
+        return cls(along, mean, std, across, pc1_std, frame.origin)
+
+    def across(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp]) -> Array | None:
+        """Projections of some rows on the direction of largest variance across; None if there is none."""
+        if self.across_direction is None:
+            return None
+        return project(X, self.origin, self.across_direction, rows) + float(self.across_direction @ self.origin)
+
+
+def _first_axis(symmetric: Array) -> tuple[float, Array]:
+    """Largest eigenvalue and its vector."""
+    last = len(symmetric) - 1
+    values, vectors = eigh(symmetric, subset_by_index=[last, last])
+    return max(float(values[0]), 0.0), vectors[:, 0]
+
+
+# ------------------------------------------------------------------------------------------------- curves
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A projected density and its penalised index at some points.
+
+    Attributes
+    ----------
+    points, density : ndarray of shape (k,)
+    index : ndarray of shape (k,) or None
+        f_CL(v, ·) of eq. PenalisedUL; None without an interval F(v).
+    """
+
+    points: Array
+    density: Array
+    index: Array | None
+
+
+def density_curve(
+    density: ProjectedDensity,
+    low: float,
+    high: float,
+    interval: tuple[float, float] | None = None,
+    penalty: BalancePenalty | None = None,
+    extra: Sequence[float] = (),
+) -> Curve:
+    """The curves from ``low`` to ``high``, three bandwidths beyond, at most h/8 apart unless that is too many points.
+
+    ``extra`` points are among them: the hyperplane is drawn where the density is evaluated.
+    """
+    h = density.bandwidth
+    low, high = low - 3.0 * h, high + 3.0 * h
+    n_points = int(min(max(math.ceil(8.0 * (high - low) / h), FEWEST_POINTS), MOST_POINTS))
+    points = [np.linspace(low, high, n_points), np.asarray([x for x in extra if math.isfinite(x)])]
+    if interval is not None:
+        # The penalty rises within a few tenths of h: the line would start too late without points there.
+        strip = np.linspace(0.0, 1.0, 33) ** 2 * h
+        points += [interval[0] - strip, interval[1] + strip]
+    at = np.unique(np.concatenate(points))
+    values = density(at)
+    if interval is None:
+        return Curve(at, values, None)
+    penalty = BalancePenalty() if penalty is None else penalty
+    excess = np.maximum(0.0, np.maximum(interval[0] - at, at - interval[1])) / h
+    index = values + density.peak * penalty.factor * excess ** (1.0 + penalty.epsilon)  # eq. PenalisedUL
+    return Curve(at, values, index)
+
+
+# ------------------------------------------------------------------------------------------------- rows and labels
+
+
+def sample_rows(n_rows: int, most: int, first: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    """At most ``most`` rows by their numbers, always the same; ``first`` are among them if half of it holds them.
+
+    A few labels in a million rows would otherwise not be seen.
+    """
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = np.random.default_rng(0)
+    if first is None or not len(first) or len(first) > most // 2:
+        return np.sort(rng.choice(n_rows, most, replace=False))
+    others = np.setdiff1d(np.arange(n_rows), first, assume_unique=True)
+    return np.sort(np.concatenate([first, rng.choice(others, most - len(first), replace=False)]))
+
+
+def groups(y: ArrayLike, n_rows: int, name: str = "y") -> tuple[NDArray[np.intp], list[Any]]:
+    """Labels of any type as codes and the values they stand for; -1, None and NaN are unlabelled, with the code -1.
+
+    As for the classifier, labels that are nothing but -1 and +1 are two classes.
+    """
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.shape != (n_rows,):
+        raise ValueError(f"{name} must be one label for each of the {n_rows} rows of X, got shape {labels.shape}.")
+    if labels.dtype.kind in "iub":
+        values, codes = np.unique(labels, return_inverse=True)
+        missing = (values == -1) & bool(values.tolist() != [-1, 1])
+    else:
+        listed = [None if _is_missing(label) else label for label in labels.tolist()]
+        kinds = sorted({v for v in listed if v is not None}, key=lambda v: (str(type(v)), v))
+        place = {value: k for k, value in enumerate(kinds)}
+        values = np.empty(len(kinds) + 1, dtype=object)
+        values[:-1], values[-1] = kinds, None
+        codes = np.array([len(kinds) if v is None else place[v] for v in listed], dtype=np.intp)
+        missing = np.array([v is None or (v == -1 and kinds != [-1, 1]) for v in values], dtype=bool)
+    renumbered = np.where(missing, -1, np.cumsum(~missing) - 1)
+    return renumbered[codes].astype(np.intp), [v for v, gone in zip(values.tolist(), missing, strict=True) if not gone]
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label

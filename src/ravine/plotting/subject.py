@@ -1,0 +1,167 @@
+"""From a fitted estimator to the hyperplane, the rows and the labels that a display is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ravine.density import BalancePenalty
+from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.estimators._parameters import check_penalty
+from ravine.estimators._validation import check_rows
+from ravine.hyperplane import Hyperplane
+from ravine.plotting.projection import groups
+from ravine.tree import Tree
+
+__all__ = ["Subject", "check_estimator_kind", "hyperplane_of", "names_of", "node_plane", "subject_of"]
+
+KINDS = "MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is shown.
+
+    Attributes
+    ----------
+    X : ndarray of shape (m, d)
+        The rows that belong to the hyperplane.
+    rows : ndarray of shape (m,), int, or None
+        Their numbers in the X of the user; None for all.
+    labels : tuple
+        Their labels: codes, -1 for unlabelled rows, and the names that the others stand for.
+    hyperplane : Hyperplane
+    penalty : BalancePenalty
+    n_rows_given : int
+        Rows in the X of the user.
+    """
+
+    X: NDArray[np.floating[Any]]
+    rows: NDArray[np.intp] | None
+    labels: tuple[NDArray[np.intp], list[Any]]
+    hyperplane: Hyperplane
+    penalty: BalancePenalty
+    n_rows_given: int
+
+
+def check_estimator_kind(estimator: Any) -> None:
+    """Only fitted estimators of this library have what is drawn."""
+    if not isinstance(estimator, MinimumDensityHyperplane | MinimumDensityClassifier | MinimumDensityTree):
+        raise TypeError(
+            f"estimator must be a fitted {KINDS}, got {type(estimator).__name__}. Of a pipeline take the last step, "
+            "and X as the other steps transform it."
+        )
+    check_is_fitted(estimator)
+
+
+def checked_rows(estimator: Any, X: Any) -> NDArray[np.floating[Any]]:
+    """The rows to be drawn; estimators do not keep those of the fit."""
+    if X is None:
+        raise TypeError(
+            f"X is needed to draw this: {type(estimator).__name__} does not keep the rows of its fit. Pass the same X, "
+            "scaled in the same way."
+        )
+    return check_rows(estimator, X, reset=False)
+
+
+def names_of(feature_names: Any, n_features: int, estimator: Any = None) -> list[str]:
+    """Names of the columns: those given, those seen in the fit, or x0, x1, ..."""
+    names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
+    if names is None:
+        return [f"x{j}" for j in range(n_features)]
+    listed = [str(name) for name in names]
+    if isinstance(feature_names, str) or len(listed) != n_features:
+        raise ValueError(f"feature_names must be {n_features} names, one for each column, got {feature_names!r}.")
+    return listed
+
+
+def node_plane(tree: Tree, node: int | None) -> tuple[int, Hyperplane]:
+    """An inner node (by default the root) and its hyperplane."""
+    inner = np.flatnonzero(tree.left >= 0).tolist()
+    if not inner:
+        raise ValueError("the tree has only one cluster: there is no split to draw.")
+    k = tree.check_node(0 if node is None else node)
+    plane = tree.hyperplane(k)
+    if plane is None:
+        some = ", ".join(map(str, inner[:8])) + (", ..." if len(inner) > 8 else "")
+        raise ValueError(f"node {k} is a leaf: it has no hyperplane. The nodes with a split are {some}.")
+    return k, plane
+
+
+def hyperplane_of(estimator: Any, node: int | None, pair: tuple[Any, Any] | None) -> Hyperplane:
+    """The hyperplane of an estimator, of one of its nodes or of two of its classes."""
+    is_tree = isinstance(estimator, MinimumDensityTree)
+    several = isinstance(estimator, MinimumDensityClassifier) and len(estimator.hyperplanes_) > 1
+    if node is not None and not is_tree:
+        raise ValueError(f"node={node!r} is for trees, but the estimator is a {type(estimator).__name__}.")
+    if pair is not None and not isinstance(estimator, MinimumDensityClassifier):
+        raise ValueError(f"pair={pair!r} is for classifiers, but the estimator is a {type(estimator).__name__}.")
+    if is_tree:
+        return node_plane(estimator.tree_, node)[1]
+    if pair is None:
+        if several:
+            first = next(iter(estimator.hyperplanes_))
+            raise ValueError(
+                f"the classifier has {len(estimator.classes_)} classes and a hyperplane for each pair of them: choose "
+                f"one, for example pair={first!r}."
+            )
+        plane: Hyperplane = (
+            next(iter(estimator.hyperplanes_.values()))
+            if isinstance(estimator, MinimumDensityClassifier)
+            else estimator.hyperplane_
+        )
+        return plane
+    key = tuple(pair) if isinstance(pair, tuple | list) else pair
+    if key in estimator.hyperplanes_:
+        return estimator.hyperplanes_[key]  # type: ignore[no-any-return]
+    if isinstance(key, tuple) and key[::-1] in estimator.hyperplanes_:
+        return estimator.hyperplanes_[key[::-1]].reversed()  # type: ignore[no-any-return]
+    pairs = ", ".join(map(repr, list(estimator.hyperplanes_)[:4]))
+    raise ValueError(f"pair must be two of the classes, for example one of {pairs}; got {pair!r}.")
+
+
+def subject_of(
+    estimator: Any, X: Any, y: ArrayLike | None, *, node: int | None = None, pair: tuple[Any, Any] | None = None
+) -> Subject:
+    """The rows, labels and hyperplane that a display of this estimator shows."""
+    check_estimator_kind(estimator)
+    plane = hyperplane_of(estimator, node, pair)
+    given = checked_rows(estimator, X)
+    n_given = len(given)
+    if y is not None:
+        codes, names = groups(y, len(given))
+    elif isinstance(estimator, MinimumDensityTree):
+        k, _ = node_plane(estimator.tree_, node)
+        codes = (plane.distance(given) > 0.0).astype(np.intp)
+        names = [_side_name(estimator.tree_, int(side[k])) for side in (estimator.tree_.left, estimator.tree_.right)]
+    elif isinstance(estimator, MinimumDensityClassifier):
+        names = estimator.classes_.tolist()
+        codes = np.searchsorted(estimator.classes_, estimator.predict(given)).astype(np.intp)
+    else:
+        codes, names = estimator.predict(given), ["cluster 0", "cluster 1"]
+    rows = _belonging(estimator, given, node, pair)
+    if rows is not None:
+        if not len(rows):
+            raise ValueError("no row of X belongs to this split: there is nothing to draw.")
+        given, codes = given[rows], codes[rows]
+    return Subject(given, rows, (codes, names), plane, check_penalty(estimator.eta, estimator.epsilon), n_given)
+
+
+def _belonging(
+    estimator: Any, X: NDArray[np.floating[Any]], node: int | None, pair: tuple[Any, Any] | None
+) -> NDArray[np.intp] | None:
+    """Rows that a node or a pair of classes is about; None for all."""
+    if isinstance(estimator, MinimumDensityTree):
+        k, _ = node_plane(estimator.tree_, node)
+        return np.flatnonzero(np.isin(estimator.tree_.apply(X), estimator.tree_.leaves(k))) if k else None
+    if pair is not None and len(estimator.classes_) > 2:
+        return np.flatnonzero(np.isin(estimator.predict(X), pair))
+    return None
+
+
+def _side_name(tree: Tree, child: int) -> str:
+    return f"cluster {tree.cluster[child]}" if tree.left[child] < 0 else f"node {child}"
