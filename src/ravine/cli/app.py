@@ -6,6 +6,8 @@ from importlib.metadata import version
 
 import click
 
+from ravine.cli.data import data
+
 __all__ = ["app"]
 
 
@@ -13,3 +15,6 @@ __all__ = ["app"]
 @click.version_option(version("ravine"), prog_name="ravine")
 def app() -> None:
     """Minimum density hyperplanes: find the low-density ravines between clusters."""
+
+
+app.add_command(data)

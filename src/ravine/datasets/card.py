@@ -1,0 +1,141 @@
+"""What is known about a data set, and where its archive keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["PAPER", "Card", "Member", "Source"]
+
+PAPER = "N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. JMLR 17 (156), 2016."
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file inside a zip archive: the end of its path there, and the SHA-256 it may have (any, if empty)."""
+
+    path: str
+    sha256: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The file's name without folders."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the original archive: its address, its SHA-256 if one is published, what to take out of a zip."""
+
+    url: str
+    sha256: str | None = None
+    members: tuple[Member, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name under which the file is kept."""
+        return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1]).replace("+", "_").replace(" ", "_")
+
+
+@dataclass(frozen=True)
+class Card:
+    """The description of a data set.
+
+    Attributes
+    ----------
+    name : str
+        As in `list_datasets`.
+    title : str
+        The archive's title.
+    n, d : int
+        Rows and columns.
+    classes : mapping of str to int
+        Each class with the number of its rows.
+    source : str
+        Where the data are published.
+    licence : str
+        Terms of use that the archive states, as far as known.
+    citation : str
+        What to cite.
+    preprocessing : str
+        What was done to the archive's values.
+    paper : str
+        How the set differs from the one in the paper, if it does.
+    missing : int
+        Missing cells.
+    sources : tuple of Source
+        The archive's files.
+    fingerprint : str
+        SHA-256 of the content, see `ravine.datasets.fingerprint`.
+    sketch : tuple of float
+        Weighted sums of the values, for sets whose archive has more digits than the local file.
+    labels : str
+        SHA-256 of the classes alone, used with ``sketch``.
+
+    Examples
+    --------
+    >>> from ravine.datasets import describe
+    >>> card = describe("wine")
+    >>> card.n, card.d, dict(card.classes)
+    (178, 13, {'1': 59, '2': 71, '3': 48})
+    """
+
+    name: str
+    title: str
+    n: int
+    d: int
+    classes: Mapping[str, int]
+    source: str
+    licence: str
+    citation: str
+    preprocessing: str
+    paper: str
+    fingerprint: str = field(repr=False)
+    sources: tuple[Source, ...] = field(repr=False)
+    missing: int = 0
+    sketch: tuple[float, ...] = field(default=(), repr=False)
+    labels: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", MappingProxyType(dict(self.classes)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return _card, ({**values, "classes": dict(self.classes)},)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.fingerprint))
+
+    def __str__(self) -> str:
+        return "\n".join(f"{key:<14}{value}" for key, value in self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as plain values, for JSON."""
+        words = ("name", "title", "n", "d", "missing", "source", "licence", "citation", "preprocessing", "paper")
+        values: dict[str, Any] = {word: getattr(self, word) for word in words}
+        files = [source.url for source in self.sources]
+        return {**values, "classes": dict(self.classes), "files": files, "fingerprint": self.fingerprint}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The card as pairs of a heading and a text."""
+        counts = ", ".join(f"{name}: {count}" for name, count in self.classes.items())
+        size = f"{self.n} rows, {self.d} columns, {len(self.classes)} classes"
+        return [
+            ("name", self.name),
+            ("title", self.title),
+            ("size", size + (f", {self.missing} missing cells" if self.missing else "")),
+            ("classes", counts),
+            ("source", self.source),
+            ("licence", self.licence),
+            ("citation", self.citation),
+            ("preprocessing", self.preprocessing),
+            ("paper", self.paper),
+            ("files", ", ".join(source.url for source in self.sources)),
+        ]
+
+
+def _card(values: dict[str, Any]) -> Card:
+    return Card(**values)

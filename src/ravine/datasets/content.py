@@ -1,0 +1,103 @@
+"""Is this content that of the card? One fingerprint for local files, the cache and downloads alike.
+
+A file's own checksum changes with its compression and line ends; the values do not. So what is pinned is the SHA-256 of
+the parsed values and classes. Where the archive keeps more digits than the pinned content (its values agree to about
+1e-8), weighted sums of all values are compared instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.datasets.card import Card
+from ravine.datasets.errors import CorruptDatasetError
+
+__all__ = ["check_content", "fingerprint", "label_digest", "sketch"]
+
+# Digits that the archive has beyond the pinned content change a sum by less than 1e-7; a moved row or column, a column
+# in other units, or a wrong file changes it by far more.
+TOLERANCE = 1e-5
+N_SUMS = 6
+
+
+def fingerprint(data: Array, target: NDArray[np.str_]) -> str:
+    """SHA-256 of what a data set holds: shape, values and classes in the order of the rows.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, d)
+        Taken as little-endian float64; every NaN is the same, and -0 is 0.
+    target : ndarray of shape (n,)
+        Classes as strings.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine.datasets import fingerprint
+    >>> fingerprint(np.array([[0.0, np.nan]]), np.array(["a"]))[:8]
+    '683f561d'
+    """
+    values = np.ascontiguousarray(data, dtype="<f8") + 0.0  # -0.0 + 0.0 is 0.0
+    values[np.isnan(values)] = np.nan
+    digest = hashlib.sha256(f"{data.shape[0]} {data.shape[1]}\n".encode())
+    digest.update(values.tobytes())
+    digest.update(_joined(target))
+    return digest.hexdigest()
+
+
+def label_digest(target: NDArray[np.str_]) -> str:
+    """SHA-256 of the classes in the order of the rows."""
+    return hashlib.sha256(_joined(target)).hexdigest()
+
+
+def _joined(target: NDArray[np.str_]) -> bytes:
+    return "\n".join(target.tolist()).encode()
+
+
+def sketch(data: Array) -> tuple[float, ...]:
+    """Sums of all values with weights that differ from cell to cell, over √(n d)."""
+    n, d = data.shape
+    sums = []
+    for j in range(1, N_SUMS + 1):
+        rows, columns = np.cos(np.sqrt(2.0 + j) * np.arange(n)), np.cos(np.sqrt(11.0 + j) * np.arange(1, d + 1))
+        sums.append(float(rows @ data @ columns) / float(np.sqrt(n * d)))
+    return tuple(sums)
+
+
+def check_content(card: Card, data: Array, target: NDArray[np.str_], file: str) -> None:
+    """Refuse what is not the card's data set, and say in what it differs."""
+    hint = "get the original again, or pass check=False to use the file as it is"
+    if data.shape != (card.n, card.d):
+        raise CorruptDatasetError(
+            f"{file} has {data.shape[0]} rows and {data.shape[1]} feature columns, but {card.name} has {card.n} and "
+            f"{card.d}: {hint}."
+        )
+    names, counts = np.unique(target, return_counts=True)
+    found = dict(zip(names.tolist(), counts.tolist(), strict=True))
+    if found != dict(card.classes):
+        wrong = next(k for k in sorted({*found, *card.classes}) if found.get(k) != card.classes.get(k))
+        raise CorruptDatasetError(
+            f"{file} has {found.get(wrong, 0)} rows of class {wrong!r}, but {card.name} has "
+            f"{card.classes.get(wrong, 0)}: {hint}."
+        )
+    if fingerprint(data, target) == card.fingerprint or _close(card, data, target):
+        return
+    raise CorruptDatasetError(
+        f"{file} has the size of {card.name} but other values or another order of its rows (its content does not "
+        f"match the pinned SHA-256): {hint}."
+    )
+
+
+def _close(card: Card, data: Array, target: NDArray[np.str_]) -> bool:
+    if not card.sketch or label_digest(target) != card.labels or not np.isfinite(data).all():
+        return False
+    return bool(np.allclose(sketch(data), card.sketch, rtol=0.0, atol=TOLERANCE))
