@@ -1,0 +1,7 @@
+"""Clustering methods that the paper compares with, as estimators in their own right."""
+
+from ravine.baselines.iterative_svr import IterativeSVR
+from ravine.baselines.lda_kmeans import LDAKMeans
+from ravine.baselines.principal_trees import PDDP, DePDDP
+
+__all__ = ["PDDP", "DePDDP", "IterativeSVR", "LDAKMeans"]
