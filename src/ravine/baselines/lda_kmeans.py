@@ -64,7 +64,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         How clusters are found in the subspace. ``"exact"``, only for two clusters: the best cut of the line, by sorting
         it. Nothing is random then, and J never decreases (with ``weighted=True``). ``"k-means++"``: k-means from random
         seeds, one run each time, as in the paper. ``"auto"``: exact for two clusters.
-    max_iter : int, default=50
+    max_iter : int, default=300
         Iterations at most.
     tol : float, default=1e-5
         Stop when the sine of the largest angle between the old and the new subspace is at most this, or when the
@@ -130,7 +130,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         *,
         weighted: bool = True,
         kmeans: str = "auto",
-        max_iter: int = 50,
+        max_iter: int = 300,
         tol: float = 1e-5,
         n_init: int = 1,
         ridge: float = 1e-8,

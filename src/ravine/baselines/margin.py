@@ -12,12 +12,18 @@ from ravine._typing import Array
 
 __all__ = ["Machine", "Margin", "best_cut", "fewest_on_a_side", "maximise_margin"]
 
+# Labels are -1 and 1: values of a regression that differ by less than this do not tell rows apart.
+CONSTANT = 1e-3
+
 
 class Machine(Protocol):
     """A regression with the Laplacian loss on rows that it knows."""
 
     def regress(self, targets: Array) -> tuple[Array, float, Any]:
         """Values w·φ(xᵢ) without intercept, ‖w‖², and the solution in the machine's own terms."""
+
+    def contrast(self, targets: Array) -> Array:
+        """Projections of the rows on the difference between the means of the two classes."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +59,19 @@ def fewest_on_a_side(n_rows: int, balance: float) -> int:
 def maximise_margin(
     machine: Machine, targets: Array, *, C: float, fewest: int, max_iter: int, tol: float
 ) -> Margin | None:
-    """Take turns from some labels (-1 and 1) until they repeat; None if all values are equal."""
+    """Take turns from some labels (-1 and 1) until they repeat; None if all values are equal.
+
+    Where the first labels cut off a few rows only, the best regression may be constant and say nothing of the others.
+    Then the start is the same cut, moved along the line through the two means until the sides are balanced.
+    """
     best: Margin | None = None
     seen: set[bytes] = {_key(targets)}
     before = math.inf
     for n_iter in range(1, max_iter + 1):
         values, square, solution = machine.regress(targets)
+        if n_iter == 1 and np.ptp(values) < CONSTANT:
+            targets = _balanced(machine.contrast(targets), targets, fewest)
+            values, square, solution = machine.regress(targets)
         found = best_cut(values, fewest)
         if found is None:
             return best
@@ -73,6 +86,14 @@ def maximise_margin(
         seen.add(key)
         before = objective
     return None if best is None else Margin(best.solution, best.cut, best.objective, n_iter, still)
+
+
+def _balanced(values: Array, targets: Array, fewest: int) -> Array:
+    """Upper and lower labels by the order of some values, in numbers as near to those of the targets as allowed."""
+    n_upper = min(max(int((targets > 0.0).sum()), fewest), len(targets) - fewest)
+    balanced = np.full(len(targets), -1.0)
+    balanced[np.argsort(values, kind="stable")[len(targets) - n_upper :]] = 1.0
+    return balanced
 
 
 def _key(targets: Array) -> bytes:

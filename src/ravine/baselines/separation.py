@@ -138,6 +138,10 @@ class _FeatureMachine:
         w = self._last.weights
         return self.features @ w, float(w @ w) / self.unit**2, w / self.unit
 
+    def contrast(self, targets: Array) -> Array:
+        """Projections on the difference between the means of the two classes."""
+        return self.features @ (_per_class(targets) @ self.features)
+
 
 class _KernelMachine:
     """Regressions on a kernel matrix; their solver stops at its own tolerance and not before."""
@@ -155,3 +159,13 @@ class _KernelMachine:
         weights = np.array(self._solver.dual_coef_[0])
         values = self.kernel[:, support] @ weights
         return values, float(weights @ values[support]), (support, weights)
+
+    def contrast(self, targets: Array) -> Array:
+        """Projections on the difference between the means of the two classes."""
+        return self.kernel @ _per_class(targets)
+
+
+def _per_class(targets: Array) -> Array:
+    """Weights of the rows that give the difference between the means of the two classes."""
+    upper = targets > 0.0
+    return np.where(upper, 1.0 / max(int(upper.sum()), 1), -1.0 / max(int((~upper).sum()), 1))
