@@ -7,6 +7,7 @@ from importlib.metadata import version
 import click
 
 from ravine.cli.data import data
+from ravine.cli.reproduce import reproduce
 
 __all__ = ["app"]
 
@@ -18,3 +19,4 @@ def app() -> None:
 
 
 app.add_command(data)
+app.add_command(reproduce)

@@ -1,1 +1,7 @@
-"""The studies."""
+"""The paper's studies: every table and figure, from the data sets to files one can look at."""
+
+from ravine.experiments.errors import StudyError
+from ravine.experiments.pictures import draw_alpha, draw_evolution
+from ravine.experiments.study import Study, run_semisupervised, run_table2
+
+__all__ = ["Study", "StudyError", "draw_alpha", "draw_evolution", "run_semisupervised", "run_table2"]

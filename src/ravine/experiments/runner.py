@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -20,11 +20,9 @@ from ravine.experiments.store import Record, ResultStore
 __all__ = ["Task", "TaskFunction", "run"]
 
 
-class TaskFunction(Protocol):
-    """Computes results, one after the other; importable by name, so that another process can find it."""
-
-    def __call__(self, pending: Sequence[str], **arguments: Any) -> Iterator[tuple[str, Record]]:
-        """Yield a key and its record for each of the keys in ``pending``."""
+# Called with the keys to compute and the arguments of its task, in another process, which must be able to import it;
+# yields keys and records one after the other.
+TaskFunction = Callable[..., Iterator[tuple[str, Record]]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,8 @@ class Task:
         For people.
     keys : tuple of str
         Of its results.
-    function : TaskFunction
+    function : callable
+        From the keys to compute and the arguments to an iterator of keys and records; importable by name.
     arguments : dict
     time_limit : float
         Seconds; what is not finished then is recorded as such.

@@ -1,0 +1,192 @@
+"""`ravine reproduce`: the paper's studies."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+__all__ = ["reproduce"]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@click.group()
+def reproduce() -> None:
+    """Compute the paper's tables and figures again.
+
+    The data sets are taken from the folder named by --data or RAVINE_DATA, or else fetched from their archives.
+    """
+
+
+def _shared(command: Command) -> Command:
+    """Options of every study."""
+    for option in (
+        click.option(
+            "--out", type=click.Path(path_type=Path), default=None, help="Folder of the results.  [out/STUDY]"
+        ),
+        click.option("--data", envvar="RAVINE_DATA", default=None, metavar="DIR", help="Folder with the data sets."),
+    ):
+        command = option(command)
+    return command
+
+
+def _parallel(command: Command) -> Command:
+    """Options of studies with many independent computations."""
+    for option in (
+        click.option("--retry-failed", is_flag=True, help="Run again what failed or reached its time limit."),
+        click.option("--jobs", type=click.IntRange(1), default=None, help="Processes at a time.  [number of cores]"),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Errors of a study as one line."""
+    from ravine.experiments import StudyError
+
+    try:
+        yield
+    except StudyError as error:
+        raise click.ClickException(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo("Stopped. What was finished is kept: run the same command again to go on.", err=True)
+        sys.exit(130)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A bar on a terminal, else a line now and then."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+
+        def line(name: str, done: int, total: int) -> None:
+            _say(f"{done} of {total}" + (f": {name}" if name else f" results are there ({title})"))
+
+        yield line
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as bar:
+        shown = bar.add_task(title)
+
+        def move(name: str, done: int, total: int) -> None:
+            bar.update(shown, completed=done, total=total, description=f"{title}  {name}"[:60])
+
+        yield move
+
+
+@reproduce.command()
+@click.option("--sets", default=None, metavar="A,B,...", help="Only these data sets.")
+@click.option("--methods", default=None, metavar="A,B,...", help="Only these methods.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=10, show_default=True, help="Seeds of methods that use chance."
+)
+@_parallel
+@_shared
+def table2(
+    sets: str | None,
+    methods: str | None,
+    seeds: int,
+    jobs: int | None,
+    retry_failed: bool,
+    out: Path | None,
+    data: str | None,
+) -> None:
+    """Table 2: success ratio and V-measure of every method on every set, with its figures.
+
+    Can be stopped at any time; the same command goes on. The table is printed, and written with everything else to the
+    folder of the results.
+    """
+    with _explained():
+        from ravine.experiments import run_table2
+
+        with _progress("Table 2") as notify:
+            study = run_table2(
+                out or Path("out") / "table2", sets=sets, methods=methods, n_seeds=seeds, n_jobs=jobs, folder=data,
+                retry_failed=retry_failed, notify=notify,
+            )  # fmt: skip
+    click.echo(study.table)
+    for path in study.files:
+        _say(f"wrote {path}")
+
+
+@reproduce.command()
+@_shared
+def alpha(out: Path | None, data: str | None) -> None:
+    """The figure on the choice of alpha: three ways in which a single value goes wrong."""
+    with _explained():
+        from ravine.experiments import draw_alpha
+
+        path = draw_alpha(out or Path("out") / "alpha", folder=data)
+    _say(f"wrote {path}")
+
+
+@reproduce.command()
+@_shared
+def evolution(out: Path | None, data: str | None) -> None:
+    """The figure on the evolution of the projection: optidigits from the second principal component."""
+    with _explained():
+        from ravine.experiments import draw_evolution
+
+        path = draw_evolution(out or Path("out") / "evolution", folder=data)
+    _say(f"wrote {path}")
+
+
+@reproduce.command()
+@click.option("--quick", "size", flag_value="quick", help="3 splits, 2 pairs of classes a set: some minutes.")
+@click.option("--default", "size", flag_value="default", default=True, help="10 splits, 10 pairs a set: a few hours.")
+@click.option("--full", "size", flag_value="full", help="The paper's 30 splits, all pairs: a night.")
+@click.option("--sets", default=None, metavar="A,B,...", help="Only these data sets.")
+@click.option("--methods", default=None, metavar="A,B,...", help="Only these methods.")
+@_parallel
+@_shared
+def semisupervised(
+    size: str,
+    sets: str | None,
+    methods: str | None,
+    jobs: int | None,
+    retry_failed: bool,
+    out: Path | None,
+    data: str | None,
+) -> None:
+    """Figures 7 and 8 in numbers: errors of every method for few labels.
+
+    Can be stopped at any time; the same command goes on, and a larger size goes on from the default.
+    """
+    with _explained():
+        from ravine.experiments import run_semisupervised
+
+        name = "semisupervised-quick" if size == "quick" else "semisupervised"
+        with _progress("Semi-supervised study") as notify:
+            study = run_semisupervised(
+                out or Path("out") / name, size=size, sets=sets, methods=methods, n_jobs=jobs, folder=data,
+                retry_failed=retry_failed, notify=notify,
+            )  # fmt: skip
+    click.echo(study.table)
+    for path in study.files:
+        _say(f"wrote {path}")

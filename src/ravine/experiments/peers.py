@@ -1,0 +1,40 @@
+"""Packages of others, with the manners of a scikit-learn clusterer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+
+__all__ = ["HiPartClusterer"]
+
+
+class HiPartClusterer(ClusterMixin, BaseEstimator):
+    """A clusterer of the package HiPart with two clusters and its own defaults.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of a class of ``HiPart.clustering``.
+    random_state : int, optional
+        Passed on if given.
+    """
+
+    def __init__(self, algorithm: str, random_state: int | None = None) -> None:
+        self.algorithm = algorithm
+        self.random_state = random_state
+
+    def fit(self, X: NDArray[np.float64], y: object = None) -> HiPartClusterer:
+        """Fit it; if it refuses to split, all rows are one cluster."""
+        from HiPart import clustering
+
+        arguments: dict[str, Any] = {"max_clusters_number": 2}
+        if self.random_state is not None:
+            arguments["random_state"] = self.random_state
+        try:
+            self.labels_ = np.asarray(getattr(clustering, self.algorithm)(**arguments).fit_predict(X)).astype(np.intp)
+        except RuntimeError:  # what it raises when there is no split
+            self.labels_ = np.zeros(len(X), dtype=np.intp)
+        return self

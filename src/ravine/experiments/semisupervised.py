@@ -1,0 +1,209 @@
+"""The paper's semi-supervised study: every method on the same random labels of every problem."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.datasets import load
+from ravine.experiments.errors import StudyError
+from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod
+from ravine.experiments.runner import Task
+from ravine.experiments.store import Record, ResultStore
+
+__all__ = [
+    "BINARY",
+    "LABEL_SETS",
+    "MULTI_CLASS",
+    "SIZES",
+    "Problem",
+    "StudySize",
+    "choose_label_sets",
+    "collect_errors",
+    "label_counts",
+    "label_tasks",
+    "problems",
+]
+
+BINARY = ("voting", "banknote", "breast_cancer", "ionosphere")
+MULTI_CLASS = ("pendigits", "optidigits", "satellite", "image_seg")
+LABEL_SETS = (*BINARY, *MULTI_CLASS)
+# Splits are run and kept in blocks of this many.
+BLOCK = 10
+
+
+@dataclass(frozen=True)
+class StudySize:
+    """How much of the study is run.
+
+    Attributes
+    ----------
+    n_splits : int
+        Random choices of labelled rows for each problem and number of labels.
+    n_pairs : int or None
+        Random pairs of classes for each set of more than two; None for all.
+    """
+
+    n_splits: int
+    n_pairs: int | None
+
+
+SIZES = {"quick": StudySize(3, 2), "default": StudySize(10, 10), "full": StudySize(30, None)}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Two classes of a data set; ``pair`` is None if it has only two."""
+
+    dataset: str
+    pair: tuple[str, str] | None
+    number: int
+
+    @property
+    def key(self) -> str:
+        """For file names."""
+        return self.dataset if self.pair is None else f"{self.dataset}.pair{self.number:02d}"
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return self.dataset if self.pair is None else f"{self.dataset} {self.pair[0]}/{self.pair[1]}"
+
+    def rows(self, folder: str | None) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Standardised rows and classes 0 and 1."""
+        loaded = load(self.dataset, folder).standardised()
+        X, y = loaded.data, loaded.target
+        pair = tuple(np.unique(y)) if self.pair is None else self.pair
+        chosen = np.isin(y, pair)
+        X, y = X[chosen], y[chosen]
+        X = X[:, X.std(axis=0) > 1e-9]
+        return (X - X.mean(axis=0)) / X.std(axis=0), (y == pair[1]).astype(np.intp)
+
+    def labelled(self, y: NDArray[np.intp], n_labels: int, split: int) -> NDArray[np.intp]:
+        """Random labelled rows with both classes among them: the same for every method."""
+        rng = np.random.default_rng([zlib.crc32(self.key.encode()), n_labels, split])
+        while True:
+            rows = np.sort(rng.choice(len(y), n_labels, replace=False))
+            if 0 < y[rows].sum() < n_labels:
+                return rows
+
+
+def choose_label_sets(names: str | None) -> tuple[str, ...]:
+    """Sets by their names, separated by commas; None for all eight."""
+    if names is None:
+        return LABEL_SETS
+    chosen = tuple(dict.fromkeys(filter(None, (part.strip() for part in names.split(",")))))
+    unknown = [name for name in chosen if name not in LABEL_SETS]
+    if unknown or not chosen:
+        what = f"Unknown data set {unknown[0]!r}" if unknown else "No data set was named"
+        raise StudyError(f"{what}. The sets of this study are: {', '.join(LABEL_SETS)}.")
+    return chosen
+
+
+def label_counts(dataset: str) -> tuple[int, ...]:
+    """Numbers of labelled rows: up to 100 with two classes, up to 300 with more."""
+    return (5, 10, 20, 50, 100) if dataset in BINARY else (5, 10, 20, 50, 100, 200, 300)
+
+
+def problems(sets: Sequence[str], size: StudySize, folder: str | None) -> list[Problem]:
+    """The problems of two classes: those of a smaller study are the first of a larger one."""
+    found = []
+    for dataset in sets:
+        if dataset in BINARY:
+            found.append(Problem(dataset, None, 0))
+            continue
+        pairs = list(itertools.combinations(np.unique(load(dataset, folder).target).tolist(), 2))
+        order = np.random.default_rng(zlib.crc32(dataset.encode())).permutation(len(pairs))
+        found += [Problem(dataset, pairs[k], int(k)) for k in np.sort(order[: size.n_pairs])]
+    return found
+
+
+def _blocks(size: StudySize) -> list[range]:
+    return [range(at, min(at + BLOCK, size.n_splits)) for at in range(0, size.n_splits, BLOCK)]
+
+
+def _key(problem: Problem, method: LabelMethod, splits: range) -> str:
+    return f"{problem.key}.{method.name}.splits{splits.start}-{splits.stop}"
+
+
+def label_tasks(
+    chosen: Sequence[Problem], methods: Sequence[LabelMethod], size: StudySize, folder: str | None
+) -> list[Task]:
+    """One task for each method on a block of splits of each problem."""
+    return [
+        Task(
+            name=f"{problem.title}, {method.title}",
+            keys=(_key(problem, method, splits),),
+            function=run_splits,
+            arguments={"problem": problem, "method": method.name, "splits": splits, "folder": folder},
+        )
+        for problem in chosen
+        for splits in _blocks(size)
+        for method in methods
+    ]
+
+
+def run_splits(
+    pending: Sequence[str], *, problem: Problem, method: str, splits: range, folder: str | None
+) -> Iterator[tuple[str, Record]]:
+    """Errors of one method on some splits of a problem, for every number of labels."""
+    X, y = problem.rows(folder)
+    (key,) = pending
+    errors, seconds = {}, {}
+    warnings.simplefilter("ignore")
+    for n_labels in label_counts(problem.dataset):
+        pairs = [_error(X, y, problem.labelled(y, n_labels, s), LABEL_METHODS[method], s) for s in splits]
+        errors[str(n_labels)], seconds[str(n_labels)] = (list(column) for column in zip(*pairs, strict=True))
+    yield key, {"status": "ok", "errors": errors, "seconds": seconds}
+
+
+def _error(X: Any, y: Any, labelled: Any, method: LabelMethod, seed: int) -> tuple[float, float]:
+    """Share of wrong classes among the unlabelled rows, and the seconds of the fit."""
+    given = np.full(len(y), -1)
+    given[labelled] = y[labelled]
+    rest = given < 0
+    model = method.make(seed)
+    start = time.perf_counter()
+    if method.labels_only:
+        model.fit(X[labelled], y[labelled])
+    else:
+        model.fit(X, given)
+    seconds = time.perf_counter() - start
+    return float(np.mean(model.predict(X[rest]) != y[rest])), seconds
+
+
+def collect_errors(
+    store: ResultStore, chosen: Sequence[Problem], methods: Sequence[LabelMethod], size: StudySize
+) -> tuple[dict[tuple[str, int, str], NDArray[np.float64]], dict[str, NDArray[np.float64]], list[str]]:
+    """Errors (%) by set, number of labels and method, problems by splits; seconds by method; and what failed.
+
+    Errors of a problem that failed are NaN.
+    """
+    errors: dict[tuple[str, int, str], list[list[float]]] = {}
+    seconds: dict[str, list[float]] = {}
+    failures = []
+    for problem, method in itertools.product(chosen, methods):
+        records = {splits: store.get(_key(problem, method, splits)) for splits in _blocks(size)}
+        failures += [
+            f"{problem.title}, {method.title}: {r['error']}" for r in records.values() if r and r["status"] != "ok"
+        ]
+        for n_labels in label_counts(problem.dataset):
+            row: list[float] = []
+            for splits, record in records.items():
+                ok = record is not None and record["status"] == "ok"
+                row += record["errors"][str(n_labels)] if ok and record else [np.nan] * len(splits)
+                seconds.setdefault(method.name, []).extend(record["seconds"][str(n_labels)] if ok and record else [])
+            errors.setdefault((problem.dataset, n_labels, method.name), []).append(row)
+    return (
+        {key: 100.0 * np.array(rows) for key, rows in errors.items()},
+        {name: np.array(values) for name, values in seconds.items()},
+        failures,
+    )

@@ -1,0 +1,206 @@
+"""`ravine reproduce`: small studies from beginning to end, and what can go wrong."""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ravine.cli.app import app
+from ravine.experiments import StudyError, run_semisupervised
+
+DATA = os.environ.get("RAVINE_DATA", "")
+needs_data = pytest.mark.skipif(not DATA, reason="RAVINE_DATA is not set")
+
+
+def reproduce(*arguments, env=None):
+    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)], env=env)
+
+
+def rows_of(path):
+    with Path(path).open(newline="") as file:
+        return {(r["set"], r["method"]): r for r in csv.DictReader(file)}
+
+
+@needs_data
+def test_a_small_table(tmp_path):
+    out = tmp_path / "out"
+    arguments = ("table2", "--sets", "wine,seeds", "--methods", "mdp2,2-means++,pddp", "--seeds", 2, "--out", out)
+    done = reproduce(*arguments)
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in out.iterdir()} == {
+        "results", "study.json", "table.csv", "table.md", "summary.md", "performance.png", "regret.png"
+    }  # fmt: skip
+    assert done.stdout.strip() == (out / "table.md").read_text().strip()
+    table = rows_of(out / "table.csv")
+    assert len(table) == 6
+    for dataset, pair in (("wine", (0.65, 0.46)), ("seeds", (0.75, 0.59))):  # the paper's
+        assert (float(table[dataset, "pddp"]["sr"]), float(table[dataset, "pddp"]["v"])) == pytest.approx(
+            pair, abs=0.005
+        )
+    assert table["wine", "2-means++"]["seeds"] == "2"
+    assert float(table["wine", "mdp2"]["seconds"]) > 0
+    assert "environment" in json.loads((out / "study.json").read_text())["runs"][0]
+
+    before = {p: p.stat().st_mtime_ns for p in (out / "results").iterdir()}
+    assert len(before) == 2 * (1 + 2 + 1)
+    (out / "results" / "wine.pddp.json").unlink()
+    del before[out / "results" / "wine.pddp.json"]
+    again = reproduce(*arguments)
+    assert again.exit_code == 0
+    assert "7 of 8" in again.stderr
+    assert again.stdout.split("## Seconds")[0] == done.stdout.split("## Seconds")[0]
+    after = {p: p.stat().st_mtime_ns for p in (out / "results").iterdir()}
+    assert before.items() < after.items()
+
+
+@needs_data
+def test_as_a_command_of_its_own(tmp_path):
+    command = [
+        str(Path(sys.executable).parent / "ravine"),
+        "reproduce",
+        "table2",
+        "--sets",
+        "wine",
+        "--methods",
+        "pddp",
+    ]
+    done = subprocess.run(
+        [*command, "--out", "o", "--jobs", "1"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("## Success ratio")
+    assert "wrote o/table.csv" in done.stderr
+
+
+@needs_data
+def test_a_small_semisupervised_study(tmp_path):
+    done = reproduce(
+        "semisupervised", "--quick", "--sets", "breast_cancer", "--methods", "ravine,linear-svc",
+        "--out", tmp_path / "out",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "### breast_cancer" in done.stdout
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "results", "study.json", "errors.csv", "errors.md", "summary.md", "two-classes.png", "ranks.png"
+    }  # fmt: skip
+
+
+@needs_data
+@pytest.mark.parametrize("study", ["alpha", "evolution"])
+def test_pictures(tmp_path, study):
+    done = reproduce(study, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out" / f"{study}.png").read_bytes()[:4] == b"\x89PNG"
+    assert [p.name for p in (tmp_path / "out").iterdir()] == [f"{study}.png"]
+
+
+def one_line(done, *words):
+    """An error for people: one line, no traceback, exit code 1."""
+    assert done.exit_code == 1, done.output
+    lines = [line for line in done.stderr.strip().splitlines() if "results are there" not in line]
+    assert len(lines) == 1
+    for word in words:
+        assert word in lines[0]
+
+
+def test_unknown_names(tmp_path):
+    one_line(reproduce("table2", "--sets", "nothing", "--out", tmp_path), "Unknown data set 'nothing'", "banknote")
+    one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "Unknown method 'magic'", "isvr-l")
+    one_line(reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "Unknown data set 'wine'", "voting")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StudyError, match="size must be one of quick, default, full"):
+        run_semisupervised(tmp_path, size="huge")
+
+
+@pytest.mark.parametrize("study", ["table2", "alpha", "evolution", "semisupervised"])
+def test_a_missing_folder_of_data(tmp_path, study):
+    one_line(reproduce(study, "--data", tmp_path / "nowhere", "--out", tmp_path / "out"), str(tmp_path / "nowhere"))
+    assert not (tmp_path / "out").exists()
+
+
+@needs_data
+def test_a_truncated_file_is_named_before_the_work_begins(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    whole = (Path(DATA) / "wine.csv.gz").read_bytes()
+    (data / "wine.csv.gz").write_bytes(whole[: len(whole) // 2])
+    one_line(
+        reproduce("table2", "--sets", "wine", "--data", data, "--out", tmp_path / "out"), str(data / "wine.csv.gz")
+    )
+    assert not (tmp_path / "out").exists()
+
+
+@needs_data
+def test_a_changed_file_is_named(tmp_path):
+    import gzip
+
+    shutil.copy(Path(DATA) / "wine.csv.gz", tmp_path)
+    text = gzip.decompress((tmp_path / "wine.csv.gz").read_bytes()).decode()
+    (tmp_path / "wine.csv.gz").write_bytes(gzip.compress(text.replace("14.23", "14.24", 1).encode()))
+    one_line(reproduce("table2", "--sets", "wine", "--data", tmp_path, "--out", tmp_path / "out"), "wine.csv.gz")
+
+
+@needs_data
+def test_a_folder_of_another_study(tmp_path):
+    assert reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path).exit_code == 0
+    one_line(
+        reproduce("semisupervised", "--quick", "--sets", "voting", "--methods", "linear-svc", "--out", tmp_path),
+        "study 'table2'",
+        "another --out",
+    )
+
+
+@needs_data
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    one_line(
+        reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path / "file"), "file", "another --out"
+    )
+    one_line(reproduce("alpha", "--out", tmp_path / "file"), "file", "another --out")
+    assert (tmp_path / "file").read_text() == ""
+
+
+@needs_data
+def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
+    import errno
+
+    from ravine.experiments import study
+
+    arguments = ("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path)
+    assert reproduce(*arguments).exit_code == 0
+    before = {p.name: p.read_bytes() for p in tmp_path.glob("table.*")}
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "table.csv")
+
+    monkeypatch.setattr(study, "write_text", full)
+    one_line(reproduce(*arguments), "disk is full", "run the same command again")
+    assert {p.name: p.read_bytes() for p in tmp_path.glob("table.*")} == before
+
+
+def test_interrupted(tmp_path, monkeypatch):
+    import ravine.experiments
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ravine.experiments, "run_table2", interrupted)
+    done = reproduce("table2", "--out", tmp_path)
+    assert done.exit_code == 130
+    assert "run the same command again" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["", "table2", "alpha", "evolution", "semisupervised"])
+def test_help_is_quick_and_imports_nothing_heavy(command):
+    code = "import sys; from ravine.cli.app import app\n"
+    code += "try: app(sys.argv[1:])\nfinally: print(*sys.modules, file=sys.stderr)"
+    arguments = ["reproduce", *([command] if command else []), "--help"]
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("Usage")
+    assert not {"numpy", "scipy", "sklearn", "matplotlib", "pandas"} & set(done.stderr.split())

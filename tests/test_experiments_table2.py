@@ -1,0 +1,173 @@
+"""Table 2: the paper's own numbers must bear out the paper's statements; ours are shown beside them."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from ravine.experiments.claims import check_claims, differences, score_matrix
+from ravine.experiments.clustering import Cell, choose_sets
+from ravine.experiments.errors import StudyError
+from ravine.experiments.figures import draw_boxplots
+from ravine.experiments.methods import METHODS, choose_methods
+from ravine.experiments.paper import CLUSTERING_METHODS, IMPROVEMENT, SETS, TABLE_2
+from ravine.experiments.table2 import csv_text, markdown_text, summary_text
+
+TITLES = {name: method.title for name, method in METHODS.items()}
+PAPERS = tuple(METHODS[name] for name in CLUSTERING_METHODS)
+RUN = {"environment": {"python": "3", "numpy": "2"}}
+
+
+def cell(pairs, seconds=1.0, problem="", depths=(1.0, 0.0)):
+    success, v = np.array(pairs, dtype=float).reshape(-1, 2).T
+    records = tuple({"depths": list(depths)} for _ in success)
+    return Cell(success, v, np.full(len(success), seconds), 100.0, problem, records)
+
+
+def paper_cells():
+    return {key: cell([pair]) for key, pair in TABLE_2.items()}
+
+
+def test_every_set_has_every_method():
+    assert len(SETS) == 14
+    assert TABLE_2.keys() == {(s, m) for s in SETS for m in CLUSTERING_METHODS}
+    assert set(CLUSTERING_METHODS) <= METHODS.keys()
+
+
+@pytest.mark.parametrize("method", IMPROVEMENT)
+def test_average_improvements_follow_from_the_table(method):
+    """Guards the transcription: the paper prints the means of the differences, to two digits."""
+    gains = np.mean([np.subtract(TABLE_2[s, "mdp2"], TABLE_2[s, method]) for s in SETS], axis=0)
+    assert gains == pytest.approx(IMPROVEMENT[method], abs=0.01)
+
+
+def test_the_paper_means():
+    assert score_matrix(paper_cells(), SETS, ["mdp2"], 0).mean() == pytest.approx(0.832, abs=5e-4)
+    assert score_matrix(paper_cells(), SETS, ["mdp2"], 1).mean() == pytest.approx(0.664, abs=5e-4)
+
+
+def test_the_paper_statements_hold_in_the_paper_table_but_one():
+    """By its own table LDA-2m, not PDDP, has the second highest mean SR, and 2-means++ that of V."""
+    claims = check_claims(paper_cells(), TITLES)
+    assert len(claims) == 15
+    assert [c.text for c in claims if not c.holds] == [
+        "After MDP², PDDP has the second highest mean SR; an iSVR has that of V."
+    ]
+    assert [c.holds for c in claims] == [c.holds_in_paper for c in claims]
+
+
+def test_statements_can_fail():
+    cells = paper_cells()
+    for dataset in SETS:
+        cells[dataset, "pddp"] = cell([(1.0, 1.0)])
+        cells[dataset, "mdp2"] = cell([TABLE_2[dataset, "mdp2"]], depths=(0.0, 0.0))
+    assert {c.text: c.holds for c in check_claims(cells, TITLES)}.pop(
+        "SCn scores higher than MDP² on more sets (six) than any other method."
+    ) is False
+    assert any(c.holds_in_paper for c in check_claims(cells, TITLES))
+    assert not any(c.holds for c in check_claims(cells, TITLES) if c.text.startswith(("Never", "MDP²")))
+
+
+def test_statements_need_the_whole_table():
+    cells = paper_cells()
+    cells["wine", "scn"] = cell([], problem="out of memory")
+    assert check_claims(cells, TITLES) == []
+
+
+def test_no_differences_from_itself_but_all_from_zero():
+    assert differences(paper_cells()) == []
+    nothing = {key: cell([(0.0, 0.0)]) for key in TABLE_2}
+    found = differences(nothing)
+    assert {(d.dataset, d.method) for d in found} == {key for key, pair in TABLE_2.items() if max(pair) > 0.035}
+    assert all(d.reason for d in found)
+    sizes = [max(d.paper) for d in found]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_rounding_is_no_difference():
+    cells = paper_cells()
+    cells["wine", "mdp2"] = cell([(0.77 + 0.0345, 0.61)])
+    assert differences(cells) == []
+
+
+def test_csv_can_be_read_back():
+    cells = paper_cells()
+    cells["wine", "scn"] = cell([(0.1, 0.2), (0.3, 0.4), (0.9, 0.5)], problem="")
+    cells["seeds", "scn"] = cell([], problem='ValueError: "bad", very')
+    rows = list(csv.DictReader(io.StringIO(csv_text(cells, SETS, PAPERS))))
+    assert len(rows) == 14 * 8
+    by_cell = {(r["set"], r["method"]): r for r in rows}
+    wine = by_cell["wine", "scn"]
+    assert [wine[k] for k in ("sr", "sr_min", "sr_max", "v", "v_min", "v_max", "seeds")] == [
+        "0.3000", "0.1000", "0.9000", "0.4000", "0.2000", "0.5000", "3"
+    ]  # fmt: skip
+    assert (wine["paper_sr"], wine["paper_v"]) == ("0.67", "0.48")
+    assert by_cell["seeds", "scn"]["sr"] == ""
+    assert by_cell["seeds", "scn"]["problem"] == 'ValueError: "bad", very'
+
+
+def test_markdown_shows_the_paper_beside_ours_and_marks_the_best():
+    cells = paper_cells()
+    cells["seeds", "scn"] = cell([], problem="needs more memory")
+    cells |= {(s, "mdp2-defaults"): cell([(1.0, 1.0)]) for s in SETS}
+    text = markdown_text(cells, SETS, (*PAPERS, METHODS["mdp2-defaults"]))
+    lines = {line.split(" | ")[0].strip("| "): line for line in reversed(text.splitlines()) if line.startswith("| ")}
+    assert "**0.79** (0.79)" in lines["banknote"]
+    assert "cannot run" in lines["seeds"]
+    assert lines["banknote"].endswith("1.00 |")  # what is not in the paper is never bold
+    assert "0.833 (0.832)" not in lines["**mean**"]
+    assert "0.832 (0.832)" in lines["**mean**"]
+    assert "0.40 (0.40)" in lines["MDP² is better by"]
+    width = {line.count("|") for line in text.splitlines() if line.startswith("|")}
+    assert width == {11}
+
+
+def test_summary_says_what_matters():
+    cells = paper_cells()
+    cells["pendigits", "scn"] = cell([], problem="MemoryError: 900 MB needed")
+    cells["wine", "depddp"] = cell([(0.0, 0.0)])
+    text = summary_text(cells, SETS, PAPERS, [RUN, {"environment": {"python": "4"}}], 10)
+    assert "MemoryError: 900 MB needed" in text
+    assert "| wine, dePDDP | 0.68 / 0.49 | 0.00 / 0.00 |" in text
+    assert "found with the labels in view" in text
+    assert "more than one environment" in text
+    assert "more than one environment" not in summary_text(cells, SETS, PAPERS, [RUN, RUN], 10)
+    assert "## What the paper says" not in text  # a cell is missing
+    assert "| Never do both starts of MDP² end at relative depth 0. | – | holds |" in summary_text(
+        paper_cells(), SETS, PAPERS, [RUN], 10
+    )
+
+
+def test_figures_leave_out_methods_with_gaps(tmp_path):
+    cells = paper_cells()
+    cells["seeds", "scn"] = cell([], problem="x")
+    paths = draw_boxplots(cells, SETS, PAPERS, tmp_path)
+    assert [p.name for p in paths] == ["performance.png", "regret.png"]
+    assert all(p.read_bytes()[:4] == b"\x89PNG" for p in paths)
+    assert draw_boxplots({("seeds", "scn"): cell([], problem="x")}, ["seeds"], [METHODS["scn"]], tmp_path) == []
+
+
+@pytest.mark.parametrize("names", ["wine,nothing", "", " , "])
+def test_unknown_sets(names):
+    with pytest.raises(StudyError, match="The paper's sets are: banknote"):
+        choose_sets(names)
+
+
+@pytest.mark.parametrize("names", ["pddp,nothing", "", ","])
+def test_unknown_methods(names):
+    with pytest.raises(StudyError, match=r"The methods are: mdp2, isvr-l"):
+        choose_methods(names)
+
+
+def test_choices():
+    assert choose_sets("wine, seeds,wine") == ("wine", "seeds")
+    assert [m.name for m in choose_methods("PDDP, mdp2")] == ["pddp", "mdp2"]
+    assert set(CLUSTERING_METHODS) <= {m.name for m in choose_methods(None)}
+
+
+def test_methods_of_packages_that_are_missing(monkeypatch):
+    monkeypatch.setattr("ravine.experiments.methods.find_spec", lambda name: None)
+    assert not any(m.name.startswith("hipart") for m in choose_methods(None))
+    with pytest.raises(StudyError, match=r"needs the package HiPart: pip install 'ravine\[peers\]'"):
+        choose_methods("hipart-mdh")
