@@ -1,0 +1,130 @@
+"""Coordinates in which a method with a kernel becomes a linear one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import rbf_kernel
+
+from ravine._typing import Array
+from ravine.estimators._validation import check_choice, check_integer, check_number
+
+__all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "linear_map", "nystrom_map"]
+
+# Eigenvalues of a Gram matrix below this part of the largest are rounding.
+SMALLEST_EIGENVALUE = 1e-10
+
+
+@dataclass(frozen=True)
+class LinearMap:
+    """(x - center) / scale, and from there into the row space if that has fewer dimensions."""
+
+    center: Array
+    scale: float
+    basis: Array | None = None
+
+    def __call__(self, X: NDArray[np.floating[Any]]) -> Array:
+        """Coordinates of rows."""
+        rows = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
+        return rows if self.basis is None else rows @ self.basis
+
+    def hyperplane(self, coef: Array, intercept: float) -> tuple[Array, float]:
+        """The same linear function, of X itself."""
+        normal = (coef if self.basis is None else self.basis @ coef) / self.scale
+        return normal, intercept - float(normal @ self.center)
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """Coordinates whose inner products are the Gaussian kernel, exactly so between the landmarks."""
+
+    frame: LinearMap
+    landmarks: Array
+    gamma: float
+    projection: Array
+
+    def __call__(self, X: NDArray[np.floating[Any]]) -> Array:
+        """Coordinates of rows."""
+        return np.asarray(rbf_kernel(self.frame(X), self.landmarks, gamma=self.gamma) @ self.projection)
+
+
+Map = LinearMap | NystromMap
+
+
+def linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearMap:
+    """Scale to a mean variance of 1 for each column, so that penalties do not depend on units.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    centred : bool
+        Whether the mean is subtracted.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    unit = _power_of_two(float(np.abs(rows).max(initial=0.0)))
+    center = (rows / unit).mean(axis=0) * unit
+    deviations = rows - center
+    peak = _power_of_two(float(np.abs(deviations).max(initial=0.0)))
+    scale = peak * math.sqrt(float(np.mean((deviations / peak) ** 2))) or 1.0
+    if not centred:
+        center = np.zeros_like(center)
+    basis = None
+    if rows.shape[1] > rows.shape[0]:
+        _, s, vt = np.linalg.svd((rows - center) / scale, full_matrices=False)
+        kept = s > max(rows.shape) * np.finfo(float).eps * s[0]
+        basis = np.ascontiguousarray(vt[kept].T)
+    return LinearMap(center, scale, basis)
+
+
+def nystrom_map(
+    X: NDArray[np.floating[Any]],
+    gamma: float | None,
+    landmarks: NDArray[np.intp] | None,
+    frame: LinearMap | None = None,
+) -> NystromMap:
+    """Coordinates for exp(-gamma |x - x'|²) from some rows (None: all rows, which is kernel PCA without centring)."""
+    frame = linear_map(X) if frame is None else frame
+    rate = 1.0 / X.shape[1] if gamma is None else gamma * frame.scale**2
+    chosen = frame(X if landmarks is None else X[landmarks])
+    values, vectors = np.linalg.eigh(rbf_kernel(chosen, gamma=rate))
+    kept = values > SMALLEST_EIGENVALUE * values[-1]
+    return NystromMap(frame, chosen, rate, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1])
+
+
+@dataclass(frozen=True)
+class KernelOptions:
+    """The parameters ``kernel``, ``kernel_gamma`` and ``n_landmarks`` of an estimator."""
+
+    kernel: str
+    gamma: float | None
+    n_landmarks: int
+
+    @classmethod
+    def of(cls, estimator: Any) -> KernelOptions:
+        """Validated parameters."""
+        gamma = estimator.kernel_gamma
+        if isinstance(gamma, str):
+            check_choice("kernel_gamma", gamma, ("scale",))
+            gamma = None
+        else:
+            gamma = check_number("kernel_gamma", gamma, low=0.0, open_low=True)
+        return cls(
+            check_choice("kernel", estimator.kernel, ("linear", "rbf")),
+            gamma,
+            check_integer("n_landmarks", estimator.n_landmarks, low=1),
+        )
+
+    def map(self, X: NDArray[np.floating[Any]], rng: np.random.Generator, *, centred: bool = True) -> Map:
+        """The map for these rows; Nyström's with as many landmarks as allowed, kernel PCA if these are all rows."""
+        if self.kernel == "linear":
+            return linear_map(X, centred=centred)
+        few = None if len(X) <= self.n_landmarks else np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
+        return nystrom_map(X, self.gamma, few)
+
+
+def _power_of_two(value: float) -> float:
+    return math.ldexp(1.0, math.frexp(value)[1] - 1) if value > 0.0 else 1.0
