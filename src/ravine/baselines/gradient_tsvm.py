@@ -24,7 +24,7 @@ DEFAULT_C = 1.0
 # Where the unlabelled cost starts, as a part of where it ends.
 FIRST_FACTOR = 0.01
 # How exactly the solutions before the last, and those of the search for C, are found.
-PATH_TOL = 1e-4
+PATH_TOL = 1e-3
 
 
 class GradientTSVM(TransductiveClassifier):
@@ -77,6 +77,8 @@ class GradientTSVM(TransductiveClassifier):
     coef_ : ndarray of shape (n_pairs, n_features)
         Only with the linear kernel, as `intercept_`.
     intercept_ : ndarray of shape (n_pairs,)
+    n_iter_ : ndarray of shape (n_pairs,)
+        Iterations of the final fits, all values of C* together.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns of X have names that are all strings.
@@ -143,6 +145,7 @@ class GradientTSVM(TransductiveClassifier):
 
     def _store(self, rules: Sequence[Rule]) -> None:
         super()._store(rules)
+        self.n_iter_ = np.array([max(1, rule.details["n_iter"]) for rule in rules])
         if not all(rule.details["converged"] for rule in rules):
             warnings.warn(
                 "The gradient TSVM is not fully converged: increase max_iter or tol.", ConvergenceWarning, stacklevel=3
@@ -171,22 +174,25 @@ class _Learner:
         free = not len(unlabelled)  # nothing to constrain b
         center = (labelled if free else unlabelled).mean(axis=0)
         used = np.concatenate([labelled, unlabelled])
-        scale = float(np.sqrt(((used - used.mean(axis=0)) ** 2).sum() / len(used))) or 1.0
-        labelled, unlabelled = (labelled - center) / scale, (unlabelled - center) / scale
+        covariance = np.cov(used, rowvar=False, bias=True).reshape(used.shape[1], -1)
+        scale = float(np.sqrt(np.trace(covariance))) or 1.0
+        # Along principal axes the curvature is nearly diagonal.
+        axes = np.linalg.eigh(covariance)[1] / scale
+        labelled, unlabelled = (labelled - center) @ axes, (unlabelled - center) @ axes
         ridge = np.ones(rows.shape[1])
         if free:
             labelled = np.column_stack([labelled, np.ones(len(y))])
             unlabelled, ridge = np.zeros((0, labelled.shape[1])), np.append(ridge, 0.0)
 
-        def solve(costs: Array, C: Array, tol: float) -> tuple[Array, Array, Array]:
-            """Solutions, offsets and convergence for many choices of labels and of C."""
+        def solve(costs: Array, C: Array, tol: float) -> tuple[Array, Array, dict[str, Any]]:
+            """Solutions and offsets for many choices of labels and of C, and how they were found."""
             offsets = np.zeros(len(C)) if free else (costs @ y) / costs.sum(axis=1)
             problem = TransductiveLoss(labelled, y, unlabelled, ridge, costs, self.unlabelled_weight * C, offsets)
             start = np.zeros((len(C), labelled.shape[1]))
-            found, converged = anneal(
+            found, converged, n_iter = anneal(
                 problem, start, self.factors, tol=tol, path_tol=max(tol, PATH_TOL), max_iter=self.max_iter
             )
-            return found, offsets, converged
+            return found, offsets, {"converged": bool(converged.all()), "n_iter": n_iter}
 
         grid = np.array(self.costs)
         folds = label_folds(y, rng) if len(grid) > 1 else []
@@ -200,8 +206,8 @@ class _Learner:
             every = (labelled @ found.T + offsets).reshape(len(y), len(folds), len(grid))
             numbers = {id(fold): k for k, fold in enumerate(folds)}
             best, error = select(len(grid), y, folds, lambda fold: every[fold[1], numbers[id(fold)]])
-        found, offsets, converged = solve(np.full((1, len(y)), grid[best]), grid[[best]], self.tol)
+        found, offsets, details = solve(np.full((1, len(y)), grid[best]), grid[[best]], self.tol)
         coef, intercept = (found[0, :-1], float(found[0, -1])) if free else (found[0], float(offsets[0]))
-        coef = coef / scale
+        coef = axes @ coef
         chosen = {"C": float(grid[best])}
-        return Rule(map_, coef, intercept - float(center @ coef), chosen, error, {"converged": bool(converged[0])})
+        return Rule(map_, coef, intercept - float(center @ coef), chosen, error, details)

@@ -17,7 +17,9 @@ from ravine._typing import Array
 __all__ = ["TransductiveLoss", "anneal"]
 
 MEMORY = 10
-SUFFICIENT_DECREASE = 1e-4
+# Weak Wolfe conditions.
+SUFFICIENT_DECREASE, SLOPE_KEPT = 1e-4, 0.9
+MOST_TRIALS = 12
 # exp(-3 f²) curves by at most this much.
 LARGEST_CURVATURE = 12.0 * math.exp(-1.5)
 
@@ -69,6 +71,12 @@ class TransductiveLoss:
         every = np.arange(len(W))
         return self.finish(W, self.parts(every, self.slopes(W)))
 
+    def curvature(self) -> Array:
+        """A rough mean of the second derivative along each coordinate, of shape (p, d)."""
+        of_labelled = self.costs @ self.labelled**2
+        of_unlabelled = self.unlabelled_costs[:, None] * (self.unlabelled**2).sum(axis=0)
+        return np.asarray(self.ridge + 2.0 * of_labelled + of_unlabelled) + np.finfo(float).tiny
+
     def finish(self, W: Array, parts: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Objectives and gradients from the parts."""
         loss, of_labelled, of_unlabelled = parts
@@ -78,7 +86,7 @@ class TransductiveLoss:
 
 def anneal(
     problem: TransductiveLoss, W: Array, factors: Array, *, tol: float, path_tol: float, max_iter: int
-) -> tuple[Array, Array]:
+) -> tuple[Array, NDArray[np.bool_], int]:
     """Minimise while the unlabelled cost grows to its full value, each time from the last solution.
 
     Parameters
@@ -97,81 +105,121 @@ def anneal(
     -------
     W : ndarray of shape (p, d)
     converged : ndarray of shape (p,)
+    n_iter : int
+        Iterations for all factors.
     """
     full = problem.unlabelled_costs
-    converged = np.ones(len(W), dtype=bool)
+    converged, total = np.ones(len(W), dtype=bool), 0
     for factor in factors if len(problem.unlabelled) else factors[-1:]:
         stage = replace(problem, unlabelled_costs=factor * full)
         sums = stage.costs.sum(axis=1) + stage.unlabelled_costs * len(stage.unlabelled)
-        W, converged = _minimise(stage, W, (tol if factor == factors[-1] else path_tol) * sums, max_iter)
-    return W, converged
+        W, converged, n_iter = _minimise(stage, W, (tol if factor == factors[-1] else path_tol) * sums, max_iter)
+        total += n_iter
+    return W, converged, total
 
 
-def _minimise(problem: TransductiveLoss, W: Array, tolerances: Array, max_iter: int) -> tuple[Array, Array]:
-    """L-BFGS for all problems in lock-step."""
-    W = W.copy()
+def _minimise(
+    problem: TransductiveLoss, W: Array, tolerances: Array, max_iter: int
+) -> tuple[Array, NDArray[np.bool_], int]:
+    """L-BFGS for all problems in lock-step; what it knows at first is the mean curvature along each coordinate."""
+    W, tolerances = W.copy(), tolerances.copy()
     outputs = problem.slopes(W)
     every = np.arange(len(W))
     value, gradient = problem.finish(W, problem.parts(every, outputs))
+    metric = 1.0 / problem.curvature()
     steps: list[tuple[Array, Array, Array]] = []
     scale = np.ones(len(W))
-    for _ in range(max_iter):
+    n_iter = 0
+    while n_iter < max_iter:
         live = np.flatnonzero(np.abs(gradient).max(axis=1) > tolerances)
         if not len(live):
             break
+        n_iter += 1
         w, g = W[live], gradient[live]
-        direction = -_apply_inverse_hessian(steps, live, scale[live], g)
-        slope = np.einsum("pd,pd->p", direction, g)
+        direction = -_apply_inverse_hessian(steps, live, metric[live] * scale[live, None], g)
+        slope = _dots(direction, g)
         wrong = ~(slope < 0.0)
-        direction[wrong] = -g[wrong]
-        slope[wrong] = -np.einsum("pd,pd->p", g[wrong], g[wrong])
+        direction[wrong] = -metric[live][wrong] * g[wrong]
+        slope[wrong] = _dots(direction[wrong], g[wrong])
         along = problem.slopes(direction)
-        bound = (direction * direction) @ problem.ridge + 2.0 * np.einsum(
-            "pl,pl->p", problem.costs[live], along[0] ** 2
-        )
-        bound += LARGEST_CURVATURE * problem.unlabelled_costs[live] * np.einsum("pu,pu->p", along[1], along[1])
-        # Along the line the second derivative is at most the bound, so this step always descends.
-        safe = -slope / np.maximum(bound, np.finfo(float).tiny)
-        t = np.maximum(safe, 1.0) if steps else safe
-        before = value[live]
-        for _attempt in range(2):
-            moved = w + t[:, None] * direction
-            now = tuple(out[live] + t[:, None] * step for out, step in zip(outputs, along, strict=True))
-            parts = problem.parts(live, (now[0], now[1]))
-            new_value, new_gradient = problem.finish(moved, parts)
-            bad = ~(new_value <= before + SUFFICIENT_DECREASE * t * slope)
-            if not bad.any():
-                break
-            t = np.where(bad, safe, t)
-        stuck = new_value > before  # by rounding
-        tolerances = tolerances.copy()
-        tolerances[live[stuck]] = math.inf
+        here = outputs[0][live], outputs[1][live]
+        t, parts = _line_search(problem, live, w, direction, here, along, value[live], slope)
+        moved = w + t[:, None] * direction
+        new_value, new_gradient = problem.finish(moved, parts)
+        tolerances[live[~(new_value < value[live])]] = math.inf  # no further descent but rounding
         s, change = np.zeros_like(W), np.zeros_like(W)
         s[live], change[live] = moved - w, new_gradient - g
-        product = np.einsum("pd,pd->p", s, change)
-        length = np.einsum("pd,pd->p", change, change)
-        good = product > 1e-10 * np.sqrt(length * np.einsum("pd,pd->p", s, s))
+        product, length = _dots(s, change), _dots(change, metric * change)
+        good = product > 1e-12 * np.sqrt(_dots(s, s) * _dots(change, change))
         scale[good] = product[good] / length[good]
         inverse = np.zeros(len(W))
         inverse[good] = 1.0 / product[good]
         steps = [*steps[-(MEMORY - 1) :], (s, change, inverse)]
         W[live], value[live], gradient[live] = moved, new_value, new_gradient
-        for out, new in zip(outputs, now, strict=True):
-            out[live] = new
-    return W, np.abs(gradient).max(axis=1) <= tolerances
+        for out, start, step in zip(outputs, here, along, strict=True):
+            out[live] = start + t[:, None] * step
+    return W, np.abs(gradient).max(axis=1) <= tolerances, n_iter
+
+
+def _line_search(
+    problem: TransductiveLoss,
+    live: NDArray[np.intp],
+    w: Array,
+    direction: Array,
+    here: tuple[Array, Array],
+    along: tuple[Array, Array],
+    value: Array,
+    slope: Array,
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    """Steps that satisfy the weak Wolfe conditions, and the parts of the objective there; no products of matrices."""
+    quadratic = (direction * direction) @ problem.ridge
+    linear = (w * direction) @ problem.ridge
+    constant = 0.5 * (w * w) @ problem.ridge
+    bound = quadratic + 2.0 * _dots(problem.costs[live], along[0] ** 2)
+    bound += LARGEST_CURVATURE * problem.unlabelled_costs[live] * _dots(along[1], along[1])
+    # The second derivative along the line is at most the bound, so this step always descends.
+    safe = -slope / np.maximum(bound, np.finfo(float).tiny)
+    t, low, high = np.maximum(safe, 1.0), np.zeros(len(live)), np.full(len(live), np.inf)
+    pending = np.arange(len(live))
+    for attempt in range(MOST_TRIALS):
+        tp, steps = t[pending], (along if attempt == 0 else (along[0][pending], along[1][pending]))
+        starts = here if attempt == 0 else (here[0][pending], here[1][pending])
+        parts = problem.parts(live[pending], (starts[0] + tp[:, None] * steps[0], starts[1] + tp[:, None] * steps[1]))
+        reached = parts[0] + constant[pending] + tp * (linear[pending] + 0.5 * tp * quadratic[pending])
+        tangent = linear[pending] + tp * quadratic[pending] + _dots(parts[1], steps[0]) + _dots(parts[2], steps[1])
+        if attempt == 0:
+            loss, of_labelled, of_unlabelled = parts
+        else:
+            loss[pending], of_labelled[pending], of_unlabelled[pending] = parts
+        far = ~(reached <= value[pending] + SUFFICIENT_DECREASE * tp * slope[pending])
+        near = ~far & (tangent < SLOPE_KEPT * slope[pending])
+        high[pending[far]], low[pending[near]] = tp[far], tp[near]
+        pending = pending[far | near]
+        if not len(pending):
+            break
+        lo, hi = low[pending], high[pending]
+        with np.errstate(invalid="ignore"):
+            middle = np.where(lo > 0.0, 0.5 * (lo + hi), np.maximum(0.25 * hi, np.minimum(safe[pending], 0.5 * hi)))
+        last = np.where(lo > 0.0, lo, np.minimum(safe[pending], hi))
+        t[pending] = last if attempt == MOST_TRIALS - 2 else np.where(np.isinf(hi), 4.0 * lo, middle)
+    return t, (loss, of_labelled, of_unlabelled)
+
+
+def _dots(first: Array, second: Array) -> Array:
+    return np.asarray(np.einsum("pd,pd->p", first, second))
 
 
 def _apply_inverse_hessian(
-    steps: list[tuple[Array, Array, Array]], live: NDArray[np.intp], scale: Array, gradient: Array
+    steps: list[tuple[Array, Array, Array]], live: NDArray[np.intp], metric: Array, gradient: Array
 ) -> Array:
     """The two loops of L-BFGS; a step with the inverse curvature 0 is passed over."""
     q, weights = gradient.copy(), []
     memory = [(s[live], y[live], inverse[live]) for s, y, inverse in steps]
     for s, y, inverse in reversed(memory):
-        a = inverse * np.einsum("pd,pd->p", s, q)
+        a = inverse * _dots(s, q)
         weights.append(a)
         q -= a[:, None] * y
-    q *= scale[:, None]
+    q *= metric
     for (s, y, inverse), a in zip(memory, reversed(weights), strict=True):
-        q += (a - inverse * np.einsum("pd,pd->p", y, q))[:, None] * s
+        q += (a - inverse * _dots(y, q))[:, None] * s
     return q

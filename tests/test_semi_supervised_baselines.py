@@ -1,0 +1,75 @@
+"""What every user may rely on from the semi-supervised baselines, and what they refuse."""
+
+import inspect
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
+from ravine.baselines.selection import label_folds
+from simulate import two_clusters
+
+METHODS = [LaplacianSVM, SSSL, XNV, GradientTSVM]
+# Nothing is chosen by cross-validation.
+FIXED = {
+    LaplacianSVM: {"penalty": 0.01, "manifold_ratio": 9.0},
+    SSSL: {"n_components": 2},
+    XNV: {"penalty": 0.1},
+    GradientTSVM: {"C": 1.0},
+}
+GRIDS = {LaplacianSVM: ["penalty", "manifold_ratio"], SSSL: ["n_components"], XNV: ["penalty"], GradientTSVM: ["C"]}
+
+
+def few_labels(truth, of_each=5):
+    """-1 but for the first rows of each class."""
+    y = np.full(len(truth), -1)
+    for c in np.unique(truth):
+        y[np.flatnonzero(truth == c)[:of_each]] = c
+    return y
+
+
+def standardised(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+X, TRUTH = two_clusters(120, 3, fraction=0.5)
+X = standardised(X)
+Y = few_labels(TRUTH)
+RNG = np.random.default_rng(0)
+TRUTH3 = RNG.permutation(150) % 3
+X3 = standardised(RNG.standard_normal((150, 2)) + np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 6.0]])[TRUTH3])
+Y3 = few_labels(TRUTH3)
+
+
+@pytest.fixture(params=METHODS, ids=lambda method: method.__name__)
+def method(request):
+    return request.param
+
+
+# ----------------------------------------------------------------------------------------------- scikit-learn
+
+
+@pytest.mark.filterwarnings("ignore:y holds only -1")
+@parametrize_with_checks(
+    [
+        *(method() for method in METHODS),
+        LaplacianSVM(kernel="rbf", **FIXED[LaplacianSVM]),
+        SSSL(kernel="rbf"),
+        SSSL(fit_intercept=True),
+        XNV(kernel="rbf"),
+        GradientTSVM(kernel="rbf", **FIXED[GradientTSVM]),
+    ],
+    expected_failed_checks=lambda estimator: {},
+)
+def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
