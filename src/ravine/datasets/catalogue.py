@@ -374,8 +374,8 @@ _ALL = (
         ),
         licence="none stated; the authors ask to be cited",
         citation=(
-            "P. Fränti, O. Virmajoki (2006). Iterative shrinking method for clustering problems. Pattern Recognition "
-            "39."
+            "P. Fränti, O. Virmajoki (2006). Iterative shrinking method for clustering problems. "
+            "Pattern Recognition 39 (5), 761-775."
         ),
         preprocessing=(
             "none; classes are the authors' partition as the suite has it (another label file in circulation differs "

@@ -24,6 +24,8 @@ Row = tuple[int, list[str]]
 def gunzip(content: bytes, file: str) -> bytes:
     """The content of a gzip file; a truncated or broken one is refused."""
     try:
+        if not content:
+            raise EOFError("it is empty")
         return gzip.decompress(content)
     except (EOFError, OSError, zlib.error) as error:
         raise CorruptDatasetError(f"{file} is truncated or not a gzip file ({error}): get it again.") from error
