@@ -1,7 +1,8 @@
 """The cards of the paper's fourteen data sets and of S1, with the addresses and checksums of their archives' files.
 
-A checksum of an archive's file is given where it is published by several independent projects; for banknote, forest,
-optidigits, pendigits, satellite and voting it was also confirmed by writing the pinned content in the archive's format.
+A checksum of an archive's file is given where projects that use the file publish it. For banknote, forest, optidigits,
+pendigits, satellite and voting it was confirmed by writing the pinned content in the archive's format; those of
+breast_cancer, ionosphere, smartphone and wine are published by several projects that agree.
 Every set has the fingerprint of its content besides, which is what decides.
 """
 
@@ -13,7 +14,7 @@ __all__ = ["CARDS"]
 
 UCI = "https://archive.ics.uci.edu/static/public/"
 REPOSITORY = "UCI Machine Learning Repository"
-CC_BY = "CC BY 4.0, as the archive's page states"
+CC_BY = "CC BY 4.0, as projects that use it report from the archive's page"
 CC_BY_UNCONFIRMED = "CC BY 4.0 is the archive's usual licence; not confirmed for this set"
 SAME = "same size as in the paper"
 
