@@ -87,7 +87,7 @@ def _fetch(source: Source, path: Path) -> None:
             raise DownloadError(f"{source.url} cannot be downloaded: {error}") from error
         raise CorruptDatasetError(
             f"{source.url} does not have the pinned SHA-256: the download was damaged or the archive changed the file; "
-            "try again, or put NAME.csv.gz in a folder and name it by RAVINE_DATA."
+            f"try again, or put {path.parent.name}.csv.gz in a folder and name it by RAVINE_DATA."
         ) from error
     except PermissionError as error:
         raise UnreadableDatasetError(
@@ -110,8 +110,8 @@ def _network_message(source: Source, path: Path, error: OSError) -> str:
     else:
         reason = "there is no connection to the server"
     return (
-        f"{source.url} cannot be downloaded ({reason}): try again later, or put NAME.csv.gz in a folder and name it by "
-        "RAVINE_DATA."
+        f"{source.url} cannot be downloaded ({reason}): try again later, or put {path.parent.name}.csv.gz in a folder "
+        "and name it by RAVINE_DATA."
     )
 
 
