@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from ravine._typing import Array
 from ravine.sample import project
 
-__all__ = ["Hyperplane"]
+__all__ = ["Hyperplane", "html_number", "html_table", "html_wrapped"]
+
+# Of the drawing in notebooks: weights that are drawn, width and height.
+MOST_BARS, WIDTH, HEIGHT = 24, 240.0, 56.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +116,9 @@ class Hyperplane:
         """Distance to the nearest row of X."""
         return float(np.min(np.abs(self.distance(X))))
 
+    def _repr_html_(self) -> str:
+        return _html(self)
+
     def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
         """Describe the hyperplane in a few lines of plain words."""
         if not self.splits:
@@ -133,3 +141,72 @@ class Hyperplane:
                 f"  found at alpha  {self.alpha:.3g}",
             ]
         )
+
+
+# ------------------------------------------------------------------------------------------------- notebooks
+
+
+def _html(plane: Hyperplane) -> str:
+    """What is known of a hyperplane as a table, beside the largest weights of its normal."""
+    if not plane.splits:
+        return html_wrapped(f"Hyperplane in {len(plane.normal)} dimensions", "<p>No split: it lies at infinity.</p>")
+    rows = [
+        ("offset", html_number(plane.offset)),
+        ("density", html_number(plane.density)),
+        ("relative depth", html_number(plane.relative_depth)),
+        ("bandwidth", html_number(plane.bandwidth)),
+        ("alpha", html_number(plane.alpha)),
+    ]
+    return html_wrapped(f"Hyperplane in {len(plane.normal)} dimensions", html_table(rows) + _weights(plane))
+
+
+def html_number(x: float) -> str:
+    """Four digits, or a dash for what is not known."""
+    return "–" if math.isnan(x) else f"{x:.4g}"
+
+
+def html_table(rows: Iterable[tuple[object, object]]) -> str:
+    """Names and values, escaped."""
+    left, right = (
+        "text-align:left;font-weight:normal;opacity:.75;padding:1px 12px 1px 0",
+        "text-align:right;padding:1px 0",
+    )
+    cells = "".join(
+        f'<tr><th style="{left}">{escape(str(name))}</th><td style="{right}">{escape(str(value))}</td></tr>'
+        for name, value in rows
+    )
+    return f'<table style="border:0;border-collapse:collapse;margin:0 16px 0 0">{cells}</table>'
+
+
+def html_wrapped(title: str, body: str) -> str:
+    """A title above parts that stand side by side, or below each other on a narrow page."""
+    return (
+        '<div style="font-family:sans-serif;font-size:13px;color:inherit;max-width:46em">'
+        f'<div style="font-weight:bold;margin-bottom:4px">{escape(title)}</div>'
+        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{body}</div></div>'
+    )
+
+
+def _weights(plane: Hyperplane) -> str:
+    """The largest weights of the normal as bars; their features are named when the mouse rests on them."""
+    order = np.argsort(-np.abs(plane.normal), kind="stable")[:MOST_BARS]
+    step, half = WIDTH / len(order), 0.5 * HEIGHT
+    largest = float(np.abs(plane.normal).max())
+    bars = []
+    for place, j in enumerate(order.tolist()):
+        weight = float(plane.normal[j])
+        length = max(abs(weight) / largest * (half - 2.0), 0.5)
+        y = half - length if weight >= 0.0 else half
+        # Filled upwards, hollow downwards: the sign is seen without colour.
+        fill = 'fill="currentColor"' if weight >= 0.0 else 'fill="none" stroke="currentColor"'
+        bars.append(
+            f'<rect x="{place * step + 0.1 * step:.1f}" y="{y:.1f}" width="{max(0.8 * step, 0.5):.1f}" '
+            f'height="{length:.1f}" {fill} opacity="0.8"><title>x{j}: {weight:+.4f}</title></rect>'
+        )
+    rest = len(plane.normal) - len(order)
+    caption = f"the {len(order)} largest of {len(plane.normal)} weights" if rest else "weights of the normal"
+    return (
+        f'<div><svg width="{WIDTH:.0f}" height="{HEIGHT:.0f}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
+        f'aria-label="{caption}"><line x1="0" x2="{WIDTH:.0f}" y1="{half}" y2="{half}" stroke="currentColor" '
+        f'opacity="0.4"/>{"".join(bars)}</svg><div style="opacity:.75">{caption}</div></div>'
+    )

@@ -20,12 +20,13 @@ from ravine.estimators.frame import PathStep
 from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels, without_weightless
 from ravine.estimators.pairs import PairModel, fit_pairs
 from ravine.estimators.separator import Separator
+from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.pursuit import BandwidthRule
 
 __all__ = ["MinimumDensityClassifier"]
 
 
-class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
+class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
     """Classify with few labels: hyperplanes that respect them and avoid dense regions.
 
     The hyperplane minimises the density of all rows along it, labelled or not, plus a penalty for labelled rows on the

@@ -34,6 +34,7 @@ from ravine.estimators._validation import (
 )
 from ravine.estimators.fit import Fit, find_hyperplane
 from ravine.estimators.frame import PathStep
+from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.estimators.significance import split_test
 from ravine.pursuit import BandwidthRule, PursuitSettings
 from ravine.sample import project
@@ -47,7 +48,9 @@ class NoSplitWarning(UserWarning):
     """Some rows could not be split: there are fewer clusters than there might be, or one class for all."""
 
 
-class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class MinimumDensityHyperplane(
+    HyperplanePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Split data in two by the hyperplane with the lowest density along it.
 
     The hyperplane minimises the integral of the (kernel) density of the data along it, so it avoids cutting through

@@ -23,6 +23,7 @@ from ravine.estimators._validation import (
     thread_count,
 )
 from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
+from ravine.estimators.shortcuts import TreePlot
 from ravine.estimators.splitters import DensitySplitter
 from ravine.pursuit import BandwidthRule
 from ravine.tree import Splitter, Tree, grow
@@ -38,7 +39,7 @@ PRIORITIES: dict[str, Priority | None] = {
 }
 
 
-class MinimumDensityTree(ClusterMixin, BaseEstimator):
+class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
     """Cluster by splitting again and again with minimum density hyperplanes.
 
     The rows are split by the hyperplane with the lowest density along it, then each side again, until there are

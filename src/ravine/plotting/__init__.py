@@ -1,5 +1,8 @@
 """Pictures that explain a split, in scikit-learn's manner; matplotlib is imported when one is drawn."""
 
+from ravine.plotting.direction import DirectionDisplay
 from ravine.plotting.hyperplane import HyperplaneDisplay
+from ravine.plotting.path import PathDisplay
+from ravine.plotting.tree import TreeDisplay
 
-__all__ = ["HyperplaneDisplay"]
+__all__ = ["DirectionDisplay", "HyperplaneDisplay", "PathDisplay", "TreeDisplay"]

@@ -181,7 +181,7 @@ def _legends(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, st
     bottom: Any = lower if stacked else upper
     figure: Any = display.figure_
     inches = bottom.get_position().width * figure.get_figwidth()
-    down = 3.4 * size
+    down = 14.0 + 2.6 * size  # ticks, their labels and that of the axis
     if inches >= 4.0:
         handles = [display.density_line_, *([display.index_line_] if display.index_line_ else [])]
         if display.interval is not None:

@@ -19,6 +19,7 @@ __all__ = [
     "PALE",
     "count",
     "figure_and_axes",
+    "hatch_ink",
     "mark",
     "merged",
     "number",
@@ -78,6 +79,12 @@ def mark(k: int) -> tuple[str, str, str]:
     """Colour, marker and hatch of the k-th label; 64 pairs of colour and marker before any is used again."""
     shifted = (k + k // len(COLOURS)) % len(MARKERS)
     return COLOURS[k % len(COLOURS)], MARKERS[shifted], HATCHES[shifted]
+
+
+def hatch_ink(colour: str) -> str:
+    """White on dark colours and dark on light ones, so that a hatch shows on every colour, and in grey."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#ffffff" if 0.299 * red + 0.587 * green + 0.114 * blue < 150.0 else INK
 
 
 def count(n: int) -> str:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.tree import editing, words
+from ravine.tree import editing, html, words
+from ravine.tree.pictures import displays
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -261,6 +262,24 @@ class Tree:
 
     def __repr__(self) -> str:
         return words.draw(self)
+
+    def _repr_html_(self) -> str:
+        return html.draw(self)
+
+    def plot(self, X: Any = None, **options: Any) -> Any:
+        """Draw the tree, with the projected density of the rows of X in every node if X is given.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), optional
+        **options
+            For :meth:`ravine.plotting.TreeDisplay.from_tree`.
+
+        Returns
+        -------
+        TreeDisplay
+        """
+        return displays().TreeDisplay.from_tree(self, X, **options)
 
     def rules(self, leaf: int, feature_names: Any = None, n_features: int = 3) -> str:
         """In words, how a row comes to a leaf.

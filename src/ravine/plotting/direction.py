@@ -1,0 +1,239 @@
+"""DirectionDisplay: which features a hyperplane's normal is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ravine._typing import Array
+from ravine.estimators._validation import check_choice, check_integer
+from ravine.hyperplane import Hyperplane
+from ravine.plotting import style
+from ravine.plotting.projection import plain_rows
+from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of, names_of
+from ravine.sample import DenseSample
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DirectionDisplay"]
+
+KINDS = ("weight", "spread")
+
+
+class DirectionDisplay:
+    """Contributions of the features to a hyperplane's normal v, the largest first.
+
+    ``kind="weight"`` shows vⱼ itself: how far the projection moves if feature j moves by 1. The squares of all weights
+    sum to 1. With columns in different units it says more about the units than about the features.
+
+    ``kind="spread"`` shows vⱼ · sdⱼ: how far the projection moves if feature j moves by one standard deviation, in the
+    units of the projection. For standardised columns both are the same.
+
+    Features that move a row to the side that v points to (that of cluster 1, or of the second class) have plain bars to
+    the right, the others hatched bars to the left. What is left beyond ``max_features`` is summarised by the root of
+    its sum of squares, without a sign.
+
+    Neither is evidence that a feature matters by itself: correlated features share their contribution.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (k,)
+        Signed, by decreasing magnitude.
+    names : list of str
+        Their features.
+    other : float
+        Root of the sum of squares of the features left out; 0 if there are none.
+    n_other : int
+        How many were left out.
+    kind : {"weight", "spread"}
+
+    Attributes
+    ----------
+    figure_ : matplotlib Figure
+    ax_ : matplotlib Axes
+    bars_ : matplotlib BarContainer
+        From the largest to the smallest; the last one is "other" if there is one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityHyperplane
+    >>> from ravine.plotting import DirectionDisplay
+    >>> X, y = make_blobs([40, 60], centers=[[0, 0, 0], [8, 4, 0]], random_state=0)
+    >>> display = DirectionDisplay.from_estimator(MinimumDensityHyperplane().fit(X), feature_names=["a", "b", "c"])
+    >>> display.names[0]
+    'a'
+    """
+
+    figure_: Any
+    ax_: Any
+    bars_: Any
+
+    def __init__(
+        self, *, contributions: Array, names: Sequence[str], other: float = 0.0, n_other: int = 0, kind: str = "weight"
+    ) -> None:
+        self.contributions = contributions
+        self.names = list(names)
+        self.other = other
+        self.n_other = n_other
+        self.kind = kind
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike | None = None,
+        *,
+        kind: str = "weight",
+        node: int | None = None,
+        pair: tuple[Any, Any] | None = None,
+        feature_names: ArrayLike | None = None,
+        max_features: int = 15,
+        **plot_options: Any,
+    ) -> DirectionDisplay:
+        """Draw the normal of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
+        X : array-like of shape (n_samples, n_features), optional
+            Only ``kind="spread"`` needs it, for the standard deviations.
+        kind : {"weight", "spread"}, default="weight"
+        node, pair
+            As for :meth:`HyperplaneDisplay.from_estimator`.
+        feature_names : sequence of str, optional
+            By default those of the fit, or x0, x1, ...
+        max_features : int, default=15
+            Features with a bar of their own.
+        **plot_options
+            For :meth:`plot`.
+
+        Returns
+        -------
+        DirectionDisplay
+        """
+        check_choice("kind", kind, KINDS)
+        check_estimator_kind(estimator)
+        plane = hyperplane_of(estimator, node, pair)
+        names = names_of(feature_names, len(plane.normal), estimator)
+        rows = checked_rows(estimator, X) if kind == "spread" else None
+        return cls._of(plane, rows, kind, names, max_features).plot(**plot_options)
+
+    @classmethod
+    def from_hyperplane(
+        cls,
+        hyperplane: Hyperplane,
+        X: ArrayLike | None = None,
+        *,
+        kind: str = "weight",
+        feature_names: ArrayLike | None = None,
+        max_features: int = 15,
+        **plot_options: Any,
+    ) -> DirectionDisplay:
+        """Draw the normal of a hyperplane.
+
+        Parameters
+        ----------
+        hyperplane : Hyperplane
+        X, kind, feature_names, max_features, **plot_options
+            As for :meth:`from_estimator`.
+
+        Returns
+        -------
+        DirectionDisplay
+        """
+        check_choice("kind", kind, KINDS)
+        if not isinstance(hyperplane, Hyperplane):
+            raise TypeError(f"hyperplane must be a Hyperplane, got {hyperplane!r}.")
+        rows = None
+        if kind == "spread":
+            if X is None:
+                raise TypeError("X is needed for kind='spread', for the standard deviations of its columns.")
+            rows = plain_rows(X)
+            if rows.shape[1] != len(hyperplane.normal):
+                raise ValueError(f"X must have {len(hyperplane.normal)} columns, got {rows.shape[1]}.")
+        names = names_of(feature_names, len(hyperplane.normal))
+        return cls._of(hyperplane, rows, kind, names, max_features).plot(**plot_options)
+
+    @classmethod
+    def _of(cls, plane: Hyperplane, rows: Any, kind: str, names: list[str], max_features: int) -> DirectionDisplay:
+        most = check_integer("max_features", max_features, low=1)
+        contributions = np.array(plane.normal)
+        if rows is not None:
+            contributions *= _standard_deviations(rows)
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        shown, rest = order[:most], order[most:]
+        other = float(np.linalg.norm(contributions[rest]))
+        return cls(
+            contributions=contributions[shown],
+            names=[names[j] for j in shown],
+            other=other,
+            n_other=len(rest),
+            kind=kind,
+        )
+
+    def plot(
+        self, ax: Axes | None = None, *, title: str | None = None, bar_kw: Mapping[str, Any] | None = None
+    ) -> DirectionDisplay:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where; by default in a new figure.
+        title : str, optional
+            "" for none.
+        bar_kw : dict, optional
+            For matplotlib's ``barh``.
+
+        Returns
+        -------
+        self
+        """
+        lengths = [*self.contributions, *([self.other] if self.n_other else [])]
+        n = len(lengths)
+        self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, min(max(1.1 + 0.27 * n, 2.2), 11.0)))
+        ax_, size = self.ax_, style.text_size(self.ax_)
+        inches = ax_.get_position().width * self.figure_.get_figwidth()
+        names = [style.shortened(name, int(max(10, 0.35 * inches * 72 / (0.55 * size)))) for name in self.names]
+        if self.n_other:
+            names.append(f"{self.n_other} other{'s' if self.n_other > 1 else ''}")
+        places = np.arange(n)[::-1]
+        ours = {"height": 0.72, "edgecolor": "white", "linewidth": 0.0, "zorder": 2}
+        self.bars_ = ax_.barh(places, lengths, **style.merged(ours, bar_kw))
+        for k, bar in enumerate(self.bars_):
+            if k == len(self.contributions):  # no sign, so neither colour
+                bar.set(facecolor="none", edgecolor=style.GREY, linewidth=1.0, linestyle="--")
+            elif lengths[k] < 0.0:
+                bar.set(facecolor=style.COLOURS[0], hatch="////")
+            else:
+                bar.set(facecolor=style.COLOURS[1])
+        ax_.axvline(0.0, color=style.INK, lw=1.0, zorder=3)
+        style.tidy(ax_, size, hidden=("top", "right", "left"))
+        ax_.set_yticks(places, names)
+        ax_.tick_params(axis="y", length=0)
+        ax_.set_ylim(-0.6, n - 0.4)
+        ax_.grid(axis="x", color=style.PALE, lw=0.6, zorder=0)
+        ax_.locator_params(axis="x", nbins=6)
+        ax_.set_xlabel("weight vⱼ" if self.kind == "weight" else "weight · standard deviation, vⱼ·sdⱼ", fontsize=size)
+        words = "Features of the direction v" if title is None else title
+        ax_.set_title(words, loc="left", fontsize=size + 1.0, color=style.INK)
+        if self.n_other and inches >= 3.0:
+            ax_.annotate(
+                "root of sum of squares", (self.other, 0), xytext=(4, 0), textcoords="offset points", va="center",
+                fontsize=size - 2.0, color=style.GREY,
+            )  # fmt: skip
+        return self
+
+
+def _standard_deviations(rows: Any) -> Array:
+    """Of the columns, dividing by n."""
+    if len(rows) < rows.shape[1]:
+        centred = rows.astype(np.float64) - rows[0].astype(np.float64)
+        return np.asarray(centred.std(axis=0))
+    sample = DenseSample(rows)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(sample.moments().covariance), 0.0)) * sample.unit)
