@@ -161,6 +161,19 @@ def test_labels_have_their_points(mdh):
         np.testing.assert_allclose(offsets, np.column_stack([display.along, display.across])[mine])
 
 
+def test_three_labels_and_more_are_named_in_the_midst_of_their_rows(mdh):
+    y = np.arange(len(X)) % 3
+    display = HyperplaneDisplay.from_estimator(mdh, X, y)
+    assert [text.get_text() for text in display.name_texts_] == ["0", "1", "2"]
+    for code, text in enumerate(display.name_texts_):
+        mine = y == code
+        assert text.xy == (np.median(display.along[mine]), np.median(display.across[mine]))
+    assert HyperplaneDisplay.from_estimator(mdh, X, TRUTH).name_texts_ == []
+    many = HyperplaneDisplay.from_estimator(mdh, X, np.arange(len(X)))
+    assert many.name_texts_ == []
+    many.figure_.canvas.draw()
+
+
 @pytest.mark.parametrize(
     ("labels", "names", "unlabelled"),
     [

@@ -86,6 +86,8 @@ class HyperplaneDisplay:
     interval_ : list of matplotlib artists
     points_ : list of matplotlib PathCollection
         One for each label that is drawn, unlabelled rows first.
+    name_texts_ : list of matplotlib Text
+        The labels in the midst of their rows, from three labels on.
     note_ : matplotlib Text or None
         Says how many of the rows are shown.
 
@@ -111,6 +113,7 @@ class HyperplaneDisplay:
     hyperplane_lines_: list[Any]
     interval_: list[Any]
     points_: list[Any]
+    name_texts_: list[Any]
     note_: Any
 
     def __init__(

@@ -21,6 +21,8 @@ __all__ = ["draw_panels"]
 LAYOUTS = ("stacked", "overlaid")
 # Labels that the legend lists.
 MOST_NAMES = 10
+# And that are written among the points.
+MOST_NAMES_INSIDE = 20
 
 
 def draw_panels(
@@ -46,6 +48,7 @@ def draw_panels(
     _draw_interval(display, [upper, lower] if stacked else [lower])
     _draw_curves(display, upper, line_kw, shaded=stacked)
     _draw_points(display, lower, scatter_kw)
+    _draw_names(display, lower, size)
     display.hyperplane_lines_ = []
     if math.isfinite(display.offset):
         display.hyperplane_lines_ = [
@@ -129,6 +132,48 @@ def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, A
         display.points_.append(ax.scatter(display.along[mine], display.across[mine], **options))
 
 
+def _draw_names(display: HyperplaneDisplay, ax: Any, size: float) -> None:
+    """Three or more labels are also named in the midst of their rows: so many marks are hard to tell apart in grey."""
+    from matplotlib.patheffects import withStroke
+
+    display.name_texts_ = []
+    if not 3 <= len(display.names) <= MOST_NAMES_INSIDE:
+        return
+    for x, y, up, name in _beside(display, ax, size):
+        text = ax.annotate(
+            name, (x, y), xytext=(0.0, up), textcoords="offset points", ha="center", va="center", fontsize=size,
+            weight="bold", color=style.INK, zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )  # fmt: skip
+        display.name_texts_.append(text)
+
+
+def _beside(display: HyperplaneDisplay, ax: Any, size: float) -> list[tuple[float, float, float, str]]:
+    """Medians of the labels' rows, how many points above them their names are written, and the names.
+
+    A name that would cover another is moved up, as far as can be said before the layout is known.
+    """
+    box, figure = ax.get_position(), ax.get_figure()
+    wide = 72.0 * box.width * figure.get_figwidth() / max(float(np.ptp(display.points)), 1e-300)
+    high = 72.0 * box.height * figure.get_figheight() / max(1.1 * float(np.ptp(display.across)), 1e-300)
+    written: list[tuple[float, float, int]] = []
+    found = []
+    for code in range(len(display.names)):
+        mine = display.codes == code
+        if not mine.any():
+            continue
+        name = style.shortened(display.names[code], 14)
+        x, y = float(np.median(display.along[mine])), float(np.median(display.across[mine]))
+        up = 0.0
+        while any(
+            abs(wide * x - a) < 0.35 * size * (len(name) + n) and abs(high * y + up - b) < 1.05 * size
+            for a, b, n in written
+        ):
+            up += 0.35 * size
+        written.append((wide * x, high * y + up, len(name)))
+        found.append((x, y, up, name))
+    return found
+
+
 def _name(display: HyperplaneDisplay, code: int) -> str:
     name = "unlabelled" if code < 0 else style.shortened(display.names[code], 28)
     return f"{name} ({style.count(int(display.sizes[code]))})"
@@ -169,7 +214,8 @@ def _label(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, stac
         more = ", with all labels" if labelled else ""
         text = f"{style.count(shown)} of {style.count(display.n_rows)} rows shown{more}"
         display.note_ = lower.text(
-            0.995, 0.008, text, transform=lower.transAxes, ha="right", va="bottom", fontsize=max(size - 2.0, 6.0),
+            0.995, 0.02 if stacked else 0.985, text, transform=lower.transAxes, ha="right",
+            va="bottom" if stacked else "top", fontsize=max(size - 2.0, 6.0),
             color=style.INK, zorder=6, bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1.5},
         )  # fmt: skip
 
