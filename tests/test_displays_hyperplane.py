@@ -378,3 +378,64 @@ def test_plotting_can_be_imported_without_matplotlib():
 
     code = "import sys, ravine.plotting; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+# ------------------------------------------------------------------------------------------------- odd data
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e120])
+def test_the_unit_of_the_data_does_not_change_the_picture(rng, scale):
+    v = rng.standard_normal(4)
+    plain, scaled = (HyperplaneDisplay.from_direction(rows, v, alpha=0.5) for rows in (X, X * scale))
+    scaled.figure_.canvas.draw()
+    np.testing.assert_allclose(scaled.interval, np.array(plain.interval) * scale, rtol=1e-9)
+    np.testing.assert_allclose(scaled.across_direction, plain.across_direction, atol=1e-9)
+    assert scaled.offset == pytest.approx(plain.offset * scale, rel=1e-6)
+    assert scaled.relative_depth == pytest.approx(plain.relative_depth, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int", "frame", "fortran", "list", "bool"])
+def test_rows_of_any_type_are_drawn(kind):
+    import pandas as pd
+
+    whole = np.rint(X * 10.0)
+    rows = {
+        "float32": whole.astype(np.float32),
+        "int": whole.astype(int),
+        "frame": pd.DataFrame(whole, columns=list("abcd")),
+        "fortran": np.asfortranarray(whole),
+        "list": whole.tolist(),
+        "bool": whole > 0.0,
+    }[kind]
+    display = HyperplaneDisplay.from_direction(rows, [1.0, 2.0, 0.0, 0.0])
+    np.testing.assert_allclose(display.along, np.asarray(rows, dtype=float) @ display.normal, atol=1e-9)
+
+
+def test_a_direction_along_which_nothing_varies_is_drawn():
+    flat = np.column_stack([X[:, :2], np.full(len(X), 3.0)])
+    display = HyperplaneDisplay.from_direction(flat, [0.0, 0.0, 1.0])
+    display.figure_.canvas.draw()
+    assert display.interval == pytest.approx((3.0, 3.0))
+    assert display.relative_depth == 0.0
+    np.testing.assert_allclose(display.along, 3.0)
+
+
+def test_rows_on_a_line_have_nothing_across():
+    line = np.outer(np.linspace(-1.0, 2.0, 40) ** 3, [0.6, 0.8]) + 5.0
+    assert HyperplaneDisplay.from_direction(line, [0.6, 0.8]).across_direction is None
+    assert HyperplaneDisplay.from_direction(line, [1.0, 0.0]).across_direction is not None
+
+
+def test_two_rows_and_duplicates_are_drawn():
+    display = HyperplaneDisplay.from_direction([[0.0, 0.0], [3.0, 4.0]], [0.6, 0.8])
+    assert display.across_direction is None
+    assert display.along.tolist() == pytest.approx([0.0, 5.0])
+    doubled = HyperplaneDisplay.from_direction(np.repeat(X, 2, axis=0), np.ones(4), bandwidth=0.5)
+    once = HyperplaneDisplay.from_direction(X, np.ones(4), bandwidth=0.5)
+    np.testing.assert_allclose(doubled.density, once.density, rtol=1e-9)
+
+
+def test_a_tiny_bandwidth_does_not_make_a_huge_curve():
+    display = HyperplaneDisplay.from_direction(X, np.ones(4), bandwidth=1e-6)
+    assert len(display.points) < 5000
+    assert np.isfinite(display.density).all()
