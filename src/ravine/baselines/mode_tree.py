@@ -39,7 +39,7 @@ class ModeTree:
     Attributes
     ----------
     mass : ndarray of shape (n_levels,)
-        Fraction of the rows at or above each level, increasing.
+        Fraction of the rows that are at least at or above each level, increasing.
     levels : ndarray of shape (n_levels,)
         Logarithm of the density at each level, decreasing.
     n_components : ndarray of shape (n_levels,), int
@@ -130,8 +130,9 @@ def mode_tree(log_density: Array, edges: NDArray[np.intp], n_grid: int) -> tuple
     rank[order] = np.arange(n)
     forest = spanning_edges(edges, rank)
     entry = rank[forest].max(axis=1)
-    mass = np.arange(1, n_grid + 1) / (n_grid + 1)
-    levels = np.quantile(log_density, 1.0 - mass, method="inverted_cdf")
+    steps = np.arange(1, n_grid + 1)
+    mass = steps / (n_grid + 1)
+    levels = log_density[order[-(-steps * n // (n_grid + 1)) - 1]]  # the least mass or just above, rounding apart
     above = np.searchsorted(-log_density[order], -levels, side="right")  # rows at or above each level
     parts = Components(n)
     joined: list[tuple[int, ...]] = [()] * n

@@ -16,6 +16,8 @@ __all__ = ["Edges", "delaunay_edges", "order_edges", "pair_edges", "valley_measu
 
 Edges = NDArray[np.intp]
 
+# Valleys up to this size are none.
+ROUNDING = 1e-9
 # Points on the segment between two rows, ends included.
 SEGMENT = 10
 # Numbers in a block of pairs.
@@ -87,7 +89,7 @@ def pair_edges(scaled: Array, lam: float) -> Edges:
         stop = min(n, start + step)
         # Pairs are taken once: rows of the block with rows from its start on.
         curves = _segments(squared, slice(start, stop), slice(start, n))
-        one, other = np.nonzero(valley_measures(curves) <= lam)
+        one, other = np.nonzero(valley_measures(curves) <= lam + ROUNDING)
         upper = one < other
         found.append(np.stack([one[upper], other[upper]], axis=1) + start)
     return np.concatenate(found)
