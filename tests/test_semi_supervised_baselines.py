@@ -1,22 +1,11 @@
 """What every user may rely on from the semi-supervised baselines, and what they refuse."""
 
-import inspect
-import pickle
-import re
-import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
-from ravine.baselines.selection import label_folds
+from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM
 from simulate import two_clusters
 
 METHODS = [LaplacianSVM, SSSL, XNV, GradientTSVM]
