@@ -1,6 +1,5 @@
 """What every user may rely on from the semi-supervised baselines, and what they refuse."""
 
-
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
