@@ -48,7 +48,7 @@ def draw_panels(
     _draw_interval(display, [upper, lower] if stacked else [lower])
     _draw_curves(display, upper, line_kw, shaded=stacked)
     _draw_points(display, lower, scatter_kw)
-    _draw_names(display, lower, size)
+    _draw_names(display, lower, lower if stacked else upper, size)
     display.hyperplane_lines_ = []
     if math.isfinite(display.offset):
         display.hyperplane_lines_ = [
@@ -132,7 +132,7 @@ def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, A
         display.points_.append(ax.scatter(display.along[mine], display.across[mine], **options))
 
 
-def _draw_names(display: HyperplaneDisplay, ax: Any, size: float) -> None:
+def _draw_names(display: HyperplaneDisplay, ax: Any, front: Any, size: float) -> None:
     """Three or more labels are also named in the midst of their rows: so many marks are hard to tell apart in grey."""
     from matplotlib.patheffects import withStroke
 
@@ -140,9 +140,9 @@ def _draw_names(display: HyperplaneDisplay, ax: Any, size: float) -> None:
     if not 3 <= len(display.names) <= MOST_NAMES_INSIDE:
         return
     for x, y, up, name in _beside(display, ax, size):
-        text = ax.annotate(
-            name, (x, y), xytext=(0.0, up), textcoords="offset points", ha="center", va="center", fontsize=size,
-            weight="bold", color=style.INK, zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        text = front.annotate(
+            name, (x, y), xycoords=ax.transData, xytext=(0.0, up), textcoords="offset points", ha="center", va="center",
+            fontsize=size, weight="bold", color=style.INK, zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )  # fmt: skip
         display.name_texts_.append(text)
 

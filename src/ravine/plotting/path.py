@@ -211,9 +211,12 @@ class PathDisplay:
         style.tidy(ax_, size, hidden=("top", "right", "left"))
         ax_.set_yticks([])
         ax_.set_ylim(-0.2, n - 1 + 1.4)
-        ax_.set_xlabel("projection on v, from its mean; bars are F(v), ticks the hyperplane", fontsize=size)
+        wide = ax_.get_position().width * self.figure_.get_figwidth() >= 4.0
+        what = "; bars are F(v), ticks the hyperplane" if wide else ""
+        ax_.set_xlabel(f"projection on v, from its mean{what}", fontsize=size, color=style.INK)
         some = "" if n == self.n_stages else f", {n} of {self.n_stages} stages"
-        words = f"Projected density along the path of start {self.steps[0].start}{some}" if title is None else title
+        words = f"{'Projected density along the path' if wide else 'Path'} of start {self.steps[0].start}{some}"
+        words = words if title is None else title
         ax_.set_title(words, loc="left", fontsize=size + 1.0, color=style.INK)
         return self
 
