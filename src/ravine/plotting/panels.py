@@ -139,10 +139,11 @@ def _draw_names(display: HyperplaneDisplay, ax: Any, front: Any, size: float) ->
     display.name_texts_ = []
     if not 3 <= len(display.names) <= MOST_NAMES_INSIDE:
         return
+    halo = withStroke(linewidth=2.5, foreground="white")
     for x, y, up, name in _beside(display, ax, size):
         text = front.annotate(
             name, (x, y), xycoords=ax.transData, xytext=(0.0, up), textcoords="offset points", ha="center", va="center",
-            fontsize=size, weight="bold", color=style.INK, zorder=5, path_effects=[withStroke(linewidth=2.5, foreground="white")],
+            fontsize=size, weight="bold", color=style.INK, zorder=5, path_effects=[halo],
         )  # fmt: skip
         display.name_texts_.append(text)
 
