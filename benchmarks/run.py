@@ -13,13 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from mixtures import gaussian_mixture
-from paper_table import load
 from ravine import (
     MinimumDensityClassifier,
     MinimumDensityHyperplane,
@@ -28,6 +26,7 @@ from ravine import (
     paper_settings,
     valley_test,
 )
+from sets import standardised
 
 HIPART = """
 import sys, time, warnings
@@ -207,7 +206,7 @@ def classifier(report: Report) -> None:
     if "RAVINE_DATA" not in os.environ:
         print("skip  ten classes: set RAVINE_DATA to the folder of the paper's data sets")
         return
-    X, names = load(Path(os.environ["RAVINE_DATA"]), "pendigits")
+    X, names = standardised("pendigits")
     y = np.unique(names, return_inverse=True)[1]
     given = few_labels(y, 300)
     model = MinimumDensityClassifier(random_state=0, n_jobs=2)
@@ -220,7 +219,7 @@ def trees(report: Report) -> None:
     root = MinimumDensityHyperplane(random_state=0)
     if "RAVINE_DATA" in os.environ:
         for name, k, bar, repeats in (("pendigits", 10, 15, 3), ("smartphone", 6, 12, 1)):
-            X, _ = load(Path(os.environ["RAVINE_DATA"]), name)
+            X, _ = standardised(name)
             tree = MinimumDensityTree(k, random_state=0)
             t_root, t_tree, t_test = timed(
                 lambda: root.fit(X),  # noqa: B023

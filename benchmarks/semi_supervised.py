@@ -20,15 +20,14 @@ import os
 import warnings
 import zlib
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
 
-from paper_table import load
 from ravine import MinimumDensityClassifier, paper_settings
+from sets import standardised
 
 TWO_CLASSES = ("voting", "banknote", "breast_cancer", "ionosphere")
 SETS = (*TWO_CLASSES, "pendigits", "optidigits", "satellite", "image_seg")
@@ -44,9 +43,9 @@ PAPER_RECIPE = {
 }
 
 
-def problems(folder: Path, name: str, n_pairs: int, n_rows: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
+def problems(name: str, n_pairs: int, n_rows: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Two-class problems of a set: name of the pair, standardised rows, classes 0 and 1."""
-    X, y = load(folder, name)
+    X, y = standardised(name)
     if name in TWO_CLASSES:
         return [("all", X, np.unique(y, return_inverse=True)[1])]
     rng = np.random.default_rng(zlib.crc32(name.encode()))
@@ -144,10 +143,9 @@ def main() -> None:
     for option, default in (("splits", 15), ("pairs", 10), ("rows", 600), ("jobs", 2)):
         parser.add_argument(f"--{option}", type=int, default=default)
     options = parser.parse_args()
-    folder = Path(os.environ["RAVINE_DATA"])
     tasks = []
     for name in SETS:
-        found = problems(folder, name, options.pairs, options.rows)
+        found = problems(name, options.pairs, options.rows)
         print(f"{name}: {', '.join(pair for pair, _, _ in found)}")
         tasks += [(name, n, pair, X, y, options.splits) for n in LABELS for pair, X, y in found]
     with ProcessPoolExecutor(options.jobs) as pool:

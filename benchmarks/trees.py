@@ -15,14 +15,14 @@ import itertools
 import os
 import warnings
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from paper_table import PAPER, load
 from ravine import Hyperplane, MinimumDensityTree, ProjectedDensity, Split, valley_test
+from ravine.experiments.paper import SETS
+from sets import standardised
 
 NULLS = {
     "Gaussian": lambda rng, n, d: rng.standard_normal((n, d)),
@@ -134,7 +134,7 @@ class DePDDP(PDDP):
 
 def one_set(task: tuple[str, str]) -> str:
     warnings.simplefilter("ignore")
-    X, names = load(Path(os.environ["RAVINE_DATA"]), task[0])
+    X, names = standardised(task[0])
     y = np.unique(names, return_inverse=True)[1]
     k = int(y.max()) + 1
     methods = {
@@ -156,7 +156,7 @@ def sets(_: int, pool: ProcessPoolExecutor) -> None:
     print("adjusted Rand index (number of clusters)\n"
           "| set | classes | tree, auto | HDBSCAN | tree, k | KMeans, k | PDDP tree, k | dePDDP tree, k |\n"
           + "|---" * 8 + "|")  # fmt: skip
-    for line in pool.map(one_set, [(name, "") for name in sorted(PAPER)]):
+    for line in pool.map(one_set, [(name, "") for name in sorted(SETS)]):
         print(line, flush=True)
 
 

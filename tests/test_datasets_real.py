@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import paper_table
 from archive_files import r_list, r_matrix, r_save, r_vector, zipped
 from ravine.datasets import describe, fingerprint, list_datasets, load
 from ravine.datasets import download as module
@@ -49,7 +48,11 @@ def test_every_set_is_what_its_card_says(folder, name):
 
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "s1"])
 def test_standardised_is_what_the_paper_s_table_was_computed_from(folder, name):
-    X, y = paper_table.load(folder, name)
+    cells = np.loadtxt(folder / f"{name}.csv.gz", delimiter=",", dtype=str, skiprows=1)
+    X = np.where(cells[:, :-1] == "", "nan", cells[:, :-1]).astype(float)
+    X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    X = X[:, X.std(axis=0) > 0]
+    X, y = (X - X.mean(axis=0)) / X.std(axis=0), cells[:, -1]
     scaled = loaded(folder, name).standardised()
     assert np.array_equal(scaled.data, X)
     assert scaled.target.tolist() == y.tolist()

@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paper_table import PAPER, load
 from ravine import MinimumDensityHyperplane, paper_settings
+from ravine.datasets import load
+from ravine.experiments.paper import SETS, TABLE_2
 from ravine.metrics import binary_v_measure, success_ratio
 
+PAPER = {name: TABLE_2[name, "mdp2"] for name in SETS}
 SETTINGS = {"paper": paper_settings("clustering"), "defaults": {}}
 
 
@@ -28,7 +30,8 @@ def folder():
 
 @cache
 def score(folder, name, settings):
-    X, truth = load(folder, name)
+    loaded = load(name, folder).standardised()
+    X, truth = loaded.data, loaded.target
     labels = MinimumDensityHyperplane(**SETTINGS[settings], random_state=0).fit(X).labels_
     return success_ratio(truth, labels), binary_v_measure(truth, labels)
 
