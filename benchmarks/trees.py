@@ -20,7 +20,8 @@ import numpy as np
 from sklearn.cluster import HDBSCAN, KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import Hyperplane, MinimumDensityTree, ProjectedDensity, Split, valley_test
+from ravine import MinimumDensityTree, valley_test
+from ravine.baselines import PDDP, DePDDP
 from ravine.experiments.paper import SETS
 from sets import standardised
 
@@ -105,33 +106,6 @@ def mixtures(n_fits: int, pool: ProcessPoolExecutor) -> None:
     print(f"exact in {np.mean(exact):.1%} of {len(exact)} mixtures (at least 90 %)")
 
 
-class PDDP:
-    """First principal component, split at the mean (Boley 1998)."""
-
-    def split(self, X: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> Split:
-        """Split some rows."""
-        part = X[rows]
-        mean = part.mean(axis=0)
-        normal = np.linalg.eigh(np.cov(part, rowvar=False, bias=True))[1][:, -1]
-        return Split(Hyperplane(normal, float(normal @ mean), point=mean, density=np.nan, relative_depth=np.nan))
-
-
-class DePDDP(PDDP):
-    """First principal component, split at the lowest minimum of its density (Tasoulis et al. 2010)."""
-
-    def split(self, X: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> Split:
-        """Split some rows."""
-        plane = super().split(X, rows, rng).hyperplane
-        assert plane is not None
-        p = X[rows] @ plane.normal
-        density = ProjectedDensity(p, 0.45 * p.std() * len(p) ** -0.2)
-        minima = density.minima(*np.quantile(p, [0.1, 0.9]))
-        if not len(minima):
-            return Split(None)
-        b = float(minima[np.argmin(density(minima))])
-        return Split(Hyperplane(plane.normal, b, density=float(density(b)), relative_depth=density.relative_depth(b)))
-
-
 def one_set(task: tuple[str, str]) -> str:
     warnings.simplefilter("ignore")
     X, names = standardised(task[0])
@@ -142,8 +116,8 @@ def one_set(task: tuple[str, str]) -> str:
         "HDBSCAN": lambda: HDBSCAN(min_cluster_size=max(5, len(X) // 100)).fit(X).labels_,
         "tree, k": lambda: MinimumDensityTree(k, random_state=0).fit(X).labels_,
         "KMeans, k": lambda: KMeans(k, n_init=10, random_state=0).fit(X).labels_,
-        "PDDP tree, k": lambda: MinimumDensityTree(k, splitter=PDDP(), split_next="size").fit(X).labels_,
-        "dePDDP tree, k": lambda: MinimumDensityTree(k, splitter=DePDDP(), split_next="size").fit(X).labels_,
+        "PDDP, k": lambda: PDDP(k).fit(X).labels_,
+        "dePDDP, k": lambda: DePDDP(k).fit(X).labels_,
     }
     cells = []
     for run in methods.values():
@@ -154,7 +128,7 @@ def one_set(task: tuple[str, str]) -> str:
 
 def sets(_: int, pool: ProcessPoolExecutor) -> None:
     print("adjusted Rand index (number of clusters)\n"
-          "| set | classes | tree, auto | HDBSCAN | tree, k | KMeans, k | PDDP tree, k | dePDDP tree, k |\n"
+          "| set | classes | tree, auto | HDBSCAN | tree, k | KMeans, k | PDDP, k | dePDDP, k |\n"
           + "|---" * 8 + "|")  # fmt: skip
     for line in pool.map(one_set, [(name, "") for name in sorted(SETS)]):
         print(line, flush=True)

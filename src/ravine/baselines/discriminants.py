@@ -69,9 +69,10 @@ class Discriminants:
         kept = kept[lengths[kept] > lengths[-1] * len(gram) * np.finfo(float).eps]
         return np.asarray(half @ (turn[:, kept] / np.sqrt(lengths[kept])))
 
-    def principal(self, n_directions: int) -> Array:
-        """The leading principal components, as columns."""
-        return np.asarray(np.linalg.eigh(self.total)[1][:, ::-1][:, :n_directions])
+    @cached_property
+    def principal(self) -> Array:
+        """The principal components, as columns by decreasing variance."""
+        return np.asarray(self._of_total[1][:, ::-1])
 
     def objective(self, directions: Array, labels: NDArray[np.intp]) -> float:
         """tr[(U'(S_w + ρI)U)⁻¹ U'S_bU] of some directions U: the larger, the better the classes are told apart."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
@@ -17,8 +18,6 @@ from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, Nystr
 from ravine.estimators import NoSplitWarning
 from ravine.estimators._parameters import random_generator
 from ravine.estimators._validation import all_or_nothing, check_choice, check_integer, check_number, check_rows
-from ravine.hyperplane import Hyperplane
-from ravine.tree import Split, grow
 
 __all__ = ["IterativeSVR"]
 
@@ -27,24 +26,10 @@ KERNELS = ("linear", "rbf")
 LARGEST_GAP = 1e-3
 
 
-class MarginSplitter:
-    """Splits by the hyperplane with the widest margin; remembers what was found on the way."""
-
-    def __init__(self, options: SvrOptions) -> None:
-        self.options = options
-        self.found: list[Separation] = []
-
-    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
-        """Split some rows, unless they are all equal."""
-        found = separate(X[rows], self.options, rng)
-        if found is None:
-            return Split(None)
-        self.found.append(found)
-        model = found.model
-        length = float(np.linalg.norm(model.weights))
-        normal = model.weights / length
-        point = model.origin + model.cut / length * normal
-        return Split(Hyperplane(normal, float(normal @ point), point=point))
+def _has_at_most_two_clusters(estimator: Any) -> bool:
+    if getattr(estimator, "n_clusters_", 0) > 2:
+        raise AttributeError(f"decision_function needs at most two clusters, but there are {estimator.n_clusters_}.")
+    return True
 
 
 class IterativeSVR(ClusterMixin, BaseEstimator):
@@ -61,14 +46,13 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int, default=2
-        Number of clusters. The method makes two; for more, with the linear kernel only, the largest cluster is split
-        again and again.
+        Number of clusters. The method makes two; for more, the largest cluster is split again and again.
     kernel : {"linear", "rbf"}, default="linear"
         Inner product, or Gaussian kernel exp(-gamma ‖x - y‖²).
     C : float, default=1.0
         Weight of the loss.
     balance : float, default=0.05
-        The sizes of the two sides differ by at most this part of all rows: from 0 (halves) to 1 (anything goes). Much
+        The sizes of the two sides differ by at most this part of their rows: from 0 (halves) to 1 (anything goes). Much
         depends on it. Where equal rows do not let any cut do so, the most balanced one is taken.
     gamma : float or "median", default="median"
         Of the Gaussian kernel. ``"median"``: 1 / (2 σ²) for σ the median distance between two rows.
@@ -87,7 +71,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int
-        With two clusters, 1 is the smaller. All 0 if no split was found.
+        From 0, by decreasing size of the cluster: with two clusters, 1 is the smaller. All 0 if no split was found.
     n_clusters_ : int
         Clusters found: fewer than asked for if there are fewer different rows.
     coef_ : ndarray of shape (1, n_features)
@@ -95,13 +79,11 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     intercept_ : ndarray of shape (1,)
         ``coef_ @ x + intercept_`` is 1 or -1 on the margins, with the linear kernel and at most two clusters.
     objective_ : float
-        ½‖w‖² + C Σ|1 - |f(xᵢ)||, with at most two clusters.
+        ½‖w‖² + C Σ|1 - |f(xᵢ)||; the sum over all splits if there are several.
     n_iter_ : int
         Regressions; the most of any split.
     gamma_ : float
-        With the Gaussian kernel.
-    tree_ : Tree
-        With more than two clusters.
+        With the Gaussian kernel and two clusters.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if the columns of X have names that are all strings.
@@ -111,7 +93,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     The paper gives no settings for this method. A balance of 0.05 was found by comparing with its Table 2, so with the
     labels of its data sets in view; on data with clusters of different sizes a larger one is better.
 
-    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-5 of its objective, by
+    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-4 of its objective, by
     Newton's method on smoothed losses, and a gap that stays larger is a warning.
 
     References
@@ -182,31 +164,24 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
             rows = check_rows(self, X, reset=True)
             if n_clusters > len(rows):
                 raise ValueError(f"n_clusters={n_clusters} is more than the {len(rows)} rows of X.")
-            for name in ("coef_", "intercept_", "objective_", "gamma_", "tree_", "_model"):
+            for name in ("coef_", "intercept_", "gamma_"):
                 self.__dict__.pop(name, None)
-            if n_clusters > 2:
-                splitter = MarginSplitter(options)
-                seed = int(rng.integers(2**31))
-                self.tree_, leaves = grow(
-                    rows, splitter, n_clusters=n_clusters, priority=None, min_cluster_size=1, seed=seed
-                )
-                self.labels_, found = self.tree_.cluster[leaves], splitter.found
-            else:
-                separation = separate(rows, options, rng) if n_clusters == 2 else None
-                found = [] if separation is None else [separation]
-                self._store(rows, separation)
-            self.n_clusters_ = len(np.unique(self.labels_))
-            self.n_iter_ = max([1, *(f.margin.n_iter for f in found)])
-            self._report(n_clusters, found)
+            parts, found = _bisect(rows, n_clusters, options, rng)
+            order = sorted(range(len(parts)), key=lambda k: (-len(parts[k]), parts[k][0]))
+            self._numbers = np.argsort(np.array(order))
+            self._splits = [(part, separation.model) for part, separation in found]
+            self.labels_ = self._assign(rows)
+            self.n_clusters_ = len(parts)
+            self.objective_ = float(sum(separation.margin.objective for _, separation in found))
+            self.n_iter_ = max([1, *(separation.margin.n_iter for _, separation in found)])
+            if n_clusters <= 2:
+                self._describe()
+            self._report(n_clusters, [separation for _, separation in found])
         return self
 
     def _options(self) -> tuple[int, SvrOptions]:
         n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
         kernel = check_choice("kernel", self.kernel, KERNELS)
-        if kernel == "rbf" and n_clusters > 2:
-            raise ValueError(
-                f"n_clusters={n_clusters} needs kernel='linear', which splits by hyperplanes: kernel='rbf' makes two."
-            )
         if isinstance(self.gamma, str):
             check_choice("gamma", self.gamma, ("median",))
         return n_clusters, SvrOptions(
@@ -220,19 +195,30 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
             tol=check_number("tol", self.tol, low=0.0),
         )
 
-    def _store(self, rows: NDArray[np.floating[Any]], found: Separation | None) -> None:
-        # All rows on one side at f = -1, with w = 0 and no loss: the trivial solution that the balance excludes.
-        nothing = LinearModel(np.zeros(rows.shape[1]), 1.0, np.zeros(rows.shape[1]))
-        self._model: Model = nothing if found is None else found.model
-        self.objective_ = 0.0 if found is None else found.margin.objective
-        self.labels_ = (self._model.decide(rows) > 0.0).astype(np.intp)
+    def _describe(self) -> None:
+        """What there is to say about the only split."""
+        model = self._model()
         if self.kernel == "linear":
-            self.coef_ = self._model.weights[None].copy()
-            self.intercept_ = np.array([-self._model.cut - float(self._model.weights @ self._model.origin)])
-        elif isinstance(self._model, GaussianModel):
-            self.gamma_ = self._model.gamma
-        elif isinstance(self._model, NystroemModel):
-            self.gamma_ = float(self._model.features.gamma)
+            self.coef_ = model.weights[None].copy()
+            self.intercept_ = np.array([-model.cut - float(model.weights @ model.origin)])
+        elif isinstance(model, GaussianModel):
+            self.gamma_ = model.gamma
+        elif isinstance(model, NystroemModel):
+            self.gamma_ = float(model.features.gamma)
+
+    def _model(self) -> Model:
+        """That of the only split; without one, all rows on one side at f = -1 with w = 0 and no loss."""
+        zeros = np.zeros(self.n_features_in_)
+        return self._splits[0][1] if self._splits else LinearModel(zeros, 1.0, zeros)
+
+    def _assign(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        """Cluster of each row, split by split."""
+        part = np.zeros(len(rows), dtype=np.intp)
+        for new, (old, model) in enumerate(self._splits, start=1):
+            inside = np.flatnonzero(part == old)
+            if len(inside):
+                part[inside[model.decide(rows[inside]) > 0.0]] = new
+        return np.asarray(self._numbers[part])
 
     def _report(self, n_clusters: int, found: list[Separation]) -> None:
         if self.n_clusters_ < n_clusters:
@@ -260,6 +246,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------- use
 
+    @available_if(_has_at_most_two_clusters)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Array:
         """f(x) = w·φ(x) + b: positive for label 1, and 1 or -1 on the margins. With at most two clusters.
 
@@ -272,13 +259,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        if hasattr(self, "tree_"):
-            raise ValueError(
-                f"decision_function needs n_clusters=2, but it was {self.n_clusters}: use tree_.hyperplane(node), "
-                "which has the distances to the hyperplane of a node."
-            )
-        return self._model.decide(rows)
+        return self._model().decide(check_rows(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Cluster of each row.
@@ -292,6 +273,24 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if hasattr(self, "tree_"):
-            return self.tree_.predict(check_rows(self, X, reset=False))
-        return (self.decision_function(X) > 0.0).astype(np.intp)
+        return self._assign(check_rows(self, X, reset=False))
+
+
+def _bisect(
+    rows: NDArray[np.floating[Any]], n_clusters: int, options: SvrOptions, rng: np.random.Generator
+) -> tuple[list[NDArray[np.intp]], list[tuple[int, Separation]]]:
+    """Split the largest part until there are enough: the parts, and for each split its part and what was found."""
+    parts, found = [np.arange(len(rows))], []
+    whole: set[int] = set()  # parts of equal rows
+    while len(parts) < n_clusters and len(whole) < len(parts):
+        k = max((k for k in range(len(parts)) if k not in whole), key=lambda k: len(parts[k]))
+        inside = rows if len(parts) == 1 else rows[parts[k]]
+        separation = separate(inside, options, rng)
+        upper = np.zeros(len(inside), dtype=bool) if separation is None else separation.model.decide(inside) > 0.0
+        if separation is None or not upper.any():
+            whole.add(k)
+            continue
+        found.append((k, separation))
+        parts.append(parts[k][upper])
+        parts[k] = parts[k][~upper]
+    return parts, found

@@ -18,6 +18,8 @@ FIRST_DELTA, NEXT_DELTA, LAST_DELTA = 1.0, 0.1, 1e-9
 WARM_DELTA = 1e-2
 NEWTON_STEPS = 100
 BISECTIONS = 40
+# After a step shorter than this part of Newton's, rows somewhat farther from the fit are taken into the Hessian.
+SHORT_STEP, WIDER = 0.1, 3.0
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,20 @@ class LaplacianRegression:
         n_features = self.features.shape[1]
         w, b = (np.zeros(n_features), 0.0) if start is None else (start.weights, start.intercept)
         delta = FIRST_DELTA if start is None else WARM_DELTA
+        reach = delta
+        best = Regression(w, b, np.inf)
         while True:
-            w, b, residuals = self._smooth(targets, w, b, delta)
+            w, b, residuals = self._smooth(targets, w, b, delta, reach)
             gap = self._gap(targets, w, b, residuals, delta)
-            if gap <= self.tol or delta <= LAST_DELTA:
-                return Regression(w, b, gap)
-            delta *= NEXT_DELTA
+            if gap < best.gap:
+                best = Regression(w, b, gap)
+            if best.gap <= self.tol or delta <= LAST_DELTA:
+                return best
+            # The residuals below δ shrink with it: the same rows will be near, so they make the first Hessian.
+            reach, delta = delta, delta * NEXT_DELTA
 
-    def _smooth(self, targets: Array, w: Array, b: float, delta: float) -> tuple[Array, float, Array]:
-        """Minimise the smoothed objective."""
+    def _smooth(self, targets: Array, w: Array, b: float, delta: float, reach: float) -> tuple[Array, float, Array]:
+        """Minimise the smoothed objective; rows with residuals up to ``reach`` make the first Hessian."""
         Z, C = self.features, self.C
         residuals = targets - Z @ w - b
         last = np.inf
@@ -83,11 +90,12 @@ class LaplacianRegression:
             if size <= 1e-10 * C * len(Z) or (size >= last and size <= 1e-7 * C * len(Z)):  # zero, to rounding
                 break
             last = size
-            step = -self._solve_hessian(np.abs(residuals) <= delta, delta, gradient)
+            step = -self._solve_hessian(np.abs(residuals) <= reach, delta, gradient)
             turn = Z @ step[:-1] + step[-1]
             t = self._line_search(w, step[:-1], residuals, turn, delta)
-            if t == 0.0:
+            if t == 0.0 and reach > 1e3 * delta:
                 break
+            reach = delta if t >= SHORT_STEP else max(delta, WIDER * reach)
             w, b, residuals = w + t * step[:-1], b + t * float(step[-1]), residuals - t * turn
         return w, b, residuals
 
@@ -140,4 +148,4 @@ class LaplacianRegression:
         dual = float(targets @ forces) - 0.5 * float(pulled @ pulled)
         # The forces must balance for the dual value to be a bound: what is missing counts as error.
         error = primal - dual + abs(b * float(forces.sum()))
-        return error / primal if primal > 0.0 else 0.0
+        return 0.0 if error <= 1e-12 * self.C * len(targets) else error / primal  # a perfect fit has no error

@@ -70,7 +70,8 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Stop when the sine of the largest angle between the old and the new subspace is at most this, or when the
         clusters do not change.
     n_init : int, default=1
-        With random seeds: how often all is repeated; the largest J wins.
+        Runs; the largest J wins. With random seeds all are repeated. With exact clusters, the first run starts from the
+        first principal component, the second from the second, and so on.
     ridge : float, default=1e-8
         This part of the mean variance of a column is added to the diagonal of S_w (divided by the number of rows), so
         that S_w has an inverse.
@@ -99,6 +100,8 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
     Notes
     -----
+    The search is local. Where the first principal component says nothing of the clusters, try ``n_init`` of a few.
+
     With no more rows than columns any clusters can be told apart perfectly, so the first ones are the last: reduce the
     dimension first, or use a ``ridge`` of about 1.
 
@@ -115,9 +118,9 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     >>> import numpy as np
     >>> from ravine.baselines import LDAKMeans
     >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 2)) * [4.0, 0.3]  # clusters along the second column, the first is wide
+    >>> X = rng.normal(size=(200, 2)) * [4.0, 0.3]  # the first column is wide, the second has the clusters
     >>> X[:80, 1] += 4.0
-    >>> lda = LDAKMeans().fit(X)
+    >>> lda = LDAKMeans(n_init=2).fit(X)
     >>> np.bincount(lda.labels_)
     array([120,  80])
     >>> lda.transform(X).shape
@@ -168,7 +171,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             check_number("tol", self.tol, low=0.0)
             check_flag("weighted", self.weighted)
             ridge = check_number("ridge", self.ridge, low=0.0)
-            n_runs = 1 if exact else check_integer("n_init", self.n_init, low=1)
+            n_runs = check_integer("n_init", self.n_init, low=1)
             rng = random_generator(self.random_state)
             rows = check_rows(self, X, reset=True)
             if k > len(rows):
@@ -176,24 +179,26 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             frame = Frame.of(rows, None, None)
             centred, total = frame.sample.fetch(np.arange(len(rows))), frame.sample.moments().covariance
             lda = Discriminants(centred, total, ridge * float(np.trace(total)) / rows.shape[1], self.weighted)
-            trivial = k == 1 or frame.all_rows_equal()
-            runs = [self._alternate(lda, k, exact, rng) for _ in range(0 if trivial else n_runs)]
+            runs = []
+            if k > 1 and not frame.all_rows_equal():
+                axes = lda.principal
+                starts = [axes[:, [j]] for j in range(axes.shape[1])][:n_runs] if exact else [axes[:, : k - 1]] * n_runs
+                runs = [self._alternate(lda, start, None if exact else (k, rng)) for start in starts]
             best, self.n_iter_, converged = max(runs, key=lambda run: run[0].objective, default=(None, 1, True))
             self._store(rows, frame, best)
             self._report(k, converged)
         return self
 
     def _alternate(
-        self, lda: Discriminants, k: int, exact: bool, rng: np.random.Generator
+        self, lda: Discriminants, directions: Array, seeded: tuple[int, np.random.Generator] | None
     ) -> tuple[_Partition, int, bool]:
         """One run: the best partition, the iterations, and whether neither subspace nor clusters changed any more."""
-        directions = lda.principal(k - 1)
         best: _Partition | None = None
         labels: NDArray[np.intp] | None = None
         for n_iter in range(1, self.max_iter + 1):
             before = labels
             projections = lda.rows @ directions
-            labels = two_means(projections[:, 0]) if exact else _seeded_kmeans(projections, k, rng)
+            labels = _seeded_kmeans(projections, *seeded) if seeded else two_means(projections[:, 0])
             partition = _Partition(directions, labels, lda.objective(directions, labels))
             if best is None or partition.objective > best.objective:
                 best = partition
@@ -234,7 +239,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         elif not converged:
             warnings.warn(
                 f"Clusters and subspace still change after max_iter={self.max_iter} iterations; the best of them are "
-                "kept. Increase max_iter, or n_init if k-means is random.",
+                "kept. Increase max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

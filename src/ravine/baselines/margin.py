@@ -12,6 +12,8 @@ from ravine._typing import Array
 
 __all__ = ["Machine", "Margin", "best_cut", "fewest_on_a_side", "maximise_margin"]
 
+# Values that differ by less than this part of their range are equal: those of equal rows may be rounded differently.
+ROUNDING = 1e-10
 # Labels are -1 and 1: values of a regression that differ by less than this do not tell rows apart.
 CONSTANT = 1e-3
 
@@ -119,7 +121,7 @@ def best_cut(values: Array, fewest: int) -> tuple[float, float] | None:
     s = ordered - ordered[len(ordered) // 2]  # prefix sums of small numbers lose fewer digits
     n, below = len(s), np.arange(1, len(s))
     smaller = np.minimum(below, n - below)
-    apart = ordered[1:] > ordered[:-1]
+    apart = np.diff(ordered) > ROUNDING * np.ptp(ordered)
     if not apart.any():
         return None
     allowed = apart & (smaller >= min(fewest, int(smaller[apart].max())))

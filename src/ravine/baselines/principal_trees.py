@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
@@ -99,6 +100,15 @@ class ValleySplitter:
         return min(std, robust) if robust > 0.0 else std  # half of the rows may be equal
 
 
+def _has_at_most_two_clusters(estimator: Any) -> bool:
+    if getattr(estimator, "n_clusters_", 0) > 2:
+        raise AttributeError(
+            f"decision_function needs at most two clusters, but there are {estimator.n_clusters_}: use "
+            "tree_.hyperplane(node), which has the distances to the hyperplane of a node."
+        )
+    return True
+
+
 class _PrincipalTree(ClusterMixin, BaseEstimator):
     """What the two estimators share: growing the tree and using it."""
 
@@ -130,6 +140,7 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return self.tree_.predict(check_rows(self, X, reset=False))
 
+    @available_if(_has_at_most_two_clusters)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Array:
         """Signed Euclidean distance to the only hyperplane, positive for label 1; -inf if no split was found.
 
@@ -143,11 +154,6 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = check_rows(self, X, reset=False)
-        if self.n_clusters_ > 2:
-            raise ValueError(
-                f"decision_function needs two clusters, but there are {self.n_clusters_}: use tree_.hyperplane(node), "
-                "which has the distances to the hyperplane of a node."
-            )
         plane = self.tree_.hyperplane(0)
         return np.full(len(rows), -np.inf) if plane is None else plane.distance(rows)
 
