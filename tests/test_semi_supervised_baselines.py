@@ -27,7 +27,7 @@ def few_labels(truth, of_each=5):
 
 
 def standardised(X):
-    return (X - X.mean(axis=0)) / X.std(axis=0)
+    return (X - X.mean(axis=0)) / X.std()
 
 
 X, TRUTH = two_clusters(120, 3, fraction=0.5)
@@ -61,3 +61,301 @@ def method(request):
 )
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
+
+
+def test_parameters_are_kept_as_given_and_cloned(method):
+    estimator = method(random_state=3)
+    assert clone(estimator).get_params() == estimator.get_params()
+
+
+def test_every_parameter_is_documented_with_its_default(method):
+    text = inspect.getdoc(method)
+    for parameter in inspect.signature(method).parameters.values():
+        entry = re.search(rf"^{parameter.name} : .*default=(.*)$", text, re.MULTILINE)
+        assert entry, parameter.name
+        assert eval(entry[1]) == parameter.default
+
+
+def test_separated_classes_are_found_from_few_labels(method):
+    found = method(random_state=0).fit(X, Y)
+    assert_array_equal(found.transduction_, TRUTH)
+    assert_array_equal(found.predict(X), TRUTH)
+    assert_array_equal(found.decision_function(X) > 0.0, TRUTH == 1)
+
+
+def test_three_classes_vote(method):
+    for multi_class in ("ovo", "gated"):
+        found = method(multi_class=multi_class, random_state=0).fit(X3, Y3)
+        assert np.mean(found.transduction_ == TRUTH3) > 0.95
+        assert found.decision_function(X3).shape == (150, 3)
+        assert_array_equal(found.decision_function(X3).argmax(axis=1), found.predict(X3))
+        assert len(found.chosen_) == len(found.cv_errors_) == 3
+
+
+def test_given_labels_stay_in_the_transduction(method):
+    y = Y.copy()
+    wrong = np.flatnonzero(y == 0)[0]
+    y[wrong] = 1
+    assert_array_equal(method(random_state=0).fit(X, y).transduction_[y >= 0], y[y >= 0])
+
+
+def test_hyperplane_is_the_decision_function(method):
+    rows = 3.0 * X + 100.0
+    found = method(random_state=0).fit(rows, Y)
+    assert_allclose(rows @ found.coef_[0] + found.intercept_[0], found.decision_function(rows), atol=1e-9)
+    found.set_params(kernel="rbf").fit(rows, Y)
+    assert not hasattr(found, "coef_")
+
+
+def test_fit_with_a_seed_is_repeated_exactly_and_survives_pickling(method):
+    found = method(random_state=1).fit(X, Y)
+    again = pickle.loads(pickle.dumps(method(random_state=1).fit(X, Y)))
+    assert_array_equal(found.decision_function(X), again.decision_function(X))
+
+
+def test_cross_validation_takes_unlabelled_rows(method):
+    y = np.where(np.arange(120) % 3 == 0, TRUTH, -1)
+    assert cross_val_score(method(random_state=0), X, y, cv=3, error_score="raise").min() > 0.9
+
+
+@pytest.mark.parametrize("rows", [X.astype(np.float32), np.asfortranarray(X), pd.DataFrame(X, columns=list("abc"))])
+def test_other_containers_give_the_same_classes(method, rows):
+    assert_array_equal(method(random_state=0).fit(rows, Y).predict(rows), TRUTH)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_difficult_rows_are_learned(method, kernel):
+    rng = np.random.default_rng(0)
+    wide = rng.standard_normal((30, 60))
+    wide[::2, 0] += 8.0
+    y = np.full(30, -1)
+    y[:10] = np.arange(10) % 2
+    for rows in (
+        wide,
+        np.column_stack([wide[:, 0], np.full(30, 7.0)]),  # a constant column
+        np.repeat(wide[:2, :3], 15, axis=0)[np.arange(30) % 2 * 15],  # duplicates
+        wide[:, :3] * 1e150,
+        wide[:, :3] * 1e-150,
+    ):
+        found = method(kernel=kernel, random_state=0).fit(rows, y)
+        assert np.isfinite(found.decision_function(rows)).all()
+        if rows.shape[1] < 60:
+            assert np.mean(found.predict(rows) == np.arange(30) % 2) > 0.8
+
+
+def test_offsets_do_not_matter_where_rows_are_centred():
+    for method in (LaplacianSVM, XNV, GradientTSVM):
+        moved = method(random_state=0, **FIXED[method]).fit(X + 1e6, Y)
+        still = method(random_state=0, **FIXED[method]).fit(X, Y)
+        assert_allclose(moved.decision_function(X + 1e6), still.decision_function(X), atol=1e-5)
+
+
+def test_rows_that_are_all_equal_get_the_class_with_more_labels(method):
+    y = np.array([0, 1, 1] + [-1] * 9)
+    found = method(random_state=0, **FIXED[method]).fit(np.zeros((12, 2)), y)
+    assert_array_equal(found.transduction_[3:], 1)
+
+
+# ----------------------------------------------------------------------------------------------- choice of parameters
+
+
+@pytest.mark.parametrize(("n_first", "n_second", "n_folds"), [(2, 3, 5), (5, 5, 10), (6, 5, 5), (2, 30, 5), (99, 7, 5)])
+def test_folds_leave_one_out_or_are_stratified(n_first, n_second, n_folds):
+    signs = np.random.default_rng(0).permutation(np.repeat([-1.0, 1.0], [n_first, n_second]))
+    folds = label_folds(signs, np.random.default_rng(0))
+    assert len(folds) == n_folds
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(len(signs)))
+    for train, test in folds:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(len(signs)))
+        assert set(signs[train]) == {-1.0, 1.0}
+    for sign in (-1.0, 1.0):
+        counts = [np.sum(signs[test] == sign) for _, test in folds]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_no_folds_where_a_class_has_one_label():
+    assert label_folds(np.array([1.0, -1.0, -1.0, -1.0]), np.random.default_rng(0)) == []
+
+
+def test_very_many_labels_are_not_all_used_to_choose():
+    signs = np.repeat([-1.0, 1.0], [9_995, 5])
+    folds = label_folds(signs, np.random.default_rng(0))
+    used = np.concatenate([test for _, test in folds])
+    assert 900 < len(used) < 1100
+    assert np.sum(signs[used] == 1.0) >= 2
+
+
+def test_class_with_one_label_uses_the_documented_defaults(method):
+    y = Y.copy()
+    y[np.flatnonzero(y == 1)[1:]] = -1
+    found = method(random_state=0).fit(X, y)
+    assert found.chosen_ == [FIXED[method]]
+    assert np.isnan(found.cv_errors_).all()
+    assert_array_equal(
+        found.decision_function(X), method(**FIXED[method], random_state=0).fit(X, y).decision_function(X)
+    )
+
+
+def test_fixed_parameters_are_used_as_they_are(method):
+    settings = dict.fromkeys(GRIDS[method], 3)
+    found = method(**settings, random_state=0).fit(X, Y)
+    assert found.chosen_ == [settings]
+    assert np.isnan(found.cv_errors_).all()
+
+
+def test_ties_go_to_the_defaults(method):
+    found = method(random_state=0).fit(X, Y)
+    if method is not XNV:  # whitening lets noise in
+        assert found.cv_errors_[0] == 0.0
+    if found.cv_errors_[0] == 0.0 and method in (SSSL, GradientTSVM):
+        assert found.chosen_ == [FIXED[method]]
+
+
+@pytest.mark.parametrize(
+    ("method", "grid", "best"),
+    [
+        (LaplacianSVM, {"penalty": (1e-3, 1e6), "manifold_ratio": 0.0}, {"penalty": 1e-3, "manifold_ratio": 0.0}),
+        (SSSL, {"n_components": (1, 3)}, {"n_components": 3}),
+        (XNV, {"penalty": (1e-3, 1e-2)}, None),
+        (GradientTSVM, {"C": (1e-6, 1.0), "unlabelled_weight": 0.0}, {"C": 1.0}),
+    ],
+)
+def test_choice_is_that_of_explicit_cross_validation(method, grid, best):
+    rng = np.random.default_rng(2)
+    truth = np.arange(90) % 3 == 0  # unequal classes, apart along the third axis
+    rows = rng.standard_normal((90, 3)) * [3.0, 2.0, 0.4]
+    rows[:, 2] += np.where(truth, 2.0, -1.0)
+    y = np.where(np.arange(90) < 40, truth, -1)
+    found = method(**grid, random_state=0).fit(rows, y)
+    assert 0.0 <= found.cv_errors_[0] <= 0.5
+    if best is not None:
+        assert found.chosen_ == [best]
+
+
+# ----------------------------------------------------------------------------------------------- labels
+
+
+TEXT = np.array(["no", "yes", None], dtype=object)[Y]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (TEXT, ["no", "yes"]),
+        (np.where(Y < 0, np.nan, Y), [0.0, 1.0]),
+        (np.array([False, True, None], dtype=object)[Y], [False, True]),
+        (np.where(Y < 0, -1, Y + 7), [7, 8]),
+    ],
+)
+def test_labels_of_any_type_with_any_mark(method, y, classes):
+    found = method(random_state=0).fit(X, y)
+    assert found.classes_.tolist() == classes
+    assert_array_equal(found.transduction_, np.array(classes)[TRUTH])
+
+
+def test_only_minus_one_and_one_are_two_classes(method):
+    with pytest.warns(UserWarning, match=r"only -1 and \+1"):
+        found = method(random_state=0).fit(X, 2 * TRUTH - 1)
+    assert_array_equal(found.classes_, [-1, 1])
+    assert_array_equal(found.predict(X), 2 * TRUTH - 1)
+
+
+def test_all_rows_labelled_is_supervised_learning(method):
+    found = method(random_state=0).fit(X, TRUTH)
+    assert found.score(X, TRUTH) == 1.0
+    assert_array_equal(found.transduction_, TRUTH)
+    assert method(random_state=0).fit(X3, TRUTH3).score(X3, TRUTH3) > 0.95
+
+
+def test_two_rows_with_a_label_each_are_enough(method):
+    assert_array_equal(method(random_state=0).fit([[-1.0], [1.0]], [0, 1]).predict([[-2.0], [3.0]]), [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.full(120, -1), "all 120 rows as unlabelled"),
+        (np.full(120, np.nan), "all 120 rows as unlabelled"),
+        (np.where(Y == 1, -1, Y), "only one class, 0"),
+        (np.zeros(120), "only one class"),
+        (np.where(Y < 0, "", np.where(Y == 1, "yes", "no")), "the text ''"),
+        (np.where(Y < 0, "-1", np.where(Y == 1, "yes", "no")), "the text '-1'"),
+        (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "the text 'nan'"),
+        (Y[:-1], "119 labels, but X has 120 rows"),
+        (np.linspace(0.0, 1.0, 120), "Unknown label type"),
+        (None, "requires y to be passed"),
+    ],
+)
+def test_labels_that_cannot_be_learned_are_refused(method, y, message):
+    found = method(random_state=0, **FIXED[method]).fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        found.fit(X + 1.0, y)
+    assert_array_equal(found.transduction_, TRUTH)  # what was learned before is kept
+
+
+# ----------------------------------------------------------------------------------------------- parameters
+
+BAD = [
+    *((method, {"multi_class": "ovr"}, ValueError, "multi_class must be one of") for method in METHODS),
+    *((method, {"kernel": "poly"}, ValueError, "kernel must be one of") for method in METHODS),
+    *((method, {"kernel_gamma": 0.0}, ValueError, "kernel_gamma must be a number in") for method in METHODS),
+    *((method, {"kernel_gamma": "auto"}, ValueError, "kernel_gamma must be one of") for method in METHODS),
+    *((method, {"n_landmarks": 0}, ValueError, "n_landmarks must be an integer >= 1") for method in METHODS),
+    *((method, {"random_state": "a"}, ValueError, "random_state must be") for method in METHODS),
+    (LaplacianSVM, {"penalty": 0.0}, ValueError, "penalty must be a number in"),
+    (LaplacianSVM, {"penalty": (0.1, -1.0)}, ValueError, r"penalty\[1\] must be"),
+    (LaplacianSVM, {"penalty": ()}, ValueError, "penalty must be a number or a sequence"),
+    (LaplacianSVM, {"penalty": "cv"}, TypeError, "penalty must be a number"),
+    (LaplacianSVM, {"manifold_ratio": -1.0}, ValueError, "manifold_ratio must be"),
+    (LaplacianSVM, {"n_neighbors": 0}, ValueError, "n_neighbors must be"),
+    (LaplacianSVM, {"edge_weights": "cosine"}, ValueError, "edge_weights must be one of"),
+    (LaplacianSVM, {"laplacian": "both"}, ValueError, "laplacian must be one of"),
+    (LaplacianSVM, {"graph": "full"}, ValueError, "graph must be one of"),
+    (LaplacianSVM, {"graph": None}, ValueError, "graph must be 'knn' or"),
+    (LaplacianSVM, {"graph": np.ones((3, 3))}, ValueError, "one row and column for each of the 120 rows"),
+    (LaplacianSVM, {"graph": -scipy.sparse.eye_array(120)}, ValueError, "not negative"),
+    (LaplacianSVM, {"graph": np.triu(np.ones((120, 120)))}, ValueError, "graph must be symmetric"),
+    (SSSL, {"n_components": 0}, ValueError, "n_components must be an integer"),
+    (SSSL, {"n_components": 1.5}, TypeError, "n_components must be an integer"),
+    (SSSL, {"n_components": (1, 0)}, ValueError, r"n_components\[1\] must be"),
+    (SSSL, {"n_components": []}, ValueError, "n_components must be None"),
+    (SSSL, {"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
+    (XNV, {"penalty": 0.0}, ValueError, "penalty must be"),
+    (XNV, {"views": "both"}, ValueError, "views must be one of"),
+    (GradientTSVM, {"C": (1.0, 0.0)}, ValueError, r"C\[1\] must be"),
+    (GradientTSVM, {"unlabelled_weight": -1.0}, ValueError, "unlabelled_weight must be"),
+    (GradientTSVM, {"n_stages": 0}, ValueError, "n_stages must be"),
+    (GradientTSVM, {"tol": 0.0}, ValueError, "tol must be"),
+    (GradientTSVM, {"max_iter": 0}, ValueError, "max_iter must be"),
+]
+
+
+@pytest.mark.parametrize(("method", "parameters", "error", "message"), BAD)
+def test_parameter_out_of_range_is_named(method, parameters, error, message):
+    with pytest.raises(error, match=message):
+        method(**parameters).fit(X, Y)
+
+
+def test_halves_of_one_column_are_refused():
+    with pytest.raises(ValueError, match="at least 2 columns"):
+        XNV(views="features").fit(X[:, :1], Y)
+
+
+def test_cell_that_is_not_finite_is_located(method):
+    rows = X.copy()
+    rows[7, 1] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in column 1 \(row 7\)"):
+        method().fit(rows, Y)
+
+
+def test_unfinished_descent_is_said():
+    with pytest.warns(ConvergenceWarning, match="increase max_iter"):
+        GradientTSVM(max_iter=1, C=100.0).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GradientTSVM(random_state=0).fit(X, Y)
+
+
+def test_graph_of_all_rows_is_cut_for_gated_pairs():
+    given = LaplacianSVM(graph=neighbour_graph(X3), multi_class="gated", random_state=0, **FIXED[LaplacianSVM])
+    assert np.mean(given.fit(X3, Y3).transduction_ == TRUTH3) > 0.95

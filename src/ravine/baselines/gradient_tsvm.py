@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import KernelOptions, Map
+from ravine.baselines.margin_descent import MarginLoss, anneal
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.baselines.tsvm_descent import TransductiveLoss, anneal
 from ravine.estimators._validation import check_integer, check_number
 
 __all__ = ["GradientTSVM"]
@@ -187,7 +187,8 @@ class _Learner:
         def solve(costs: Array, C: Array, tol: float) -> tuple[Array, Array, dict[str, Any]]:
             """Solutions and offsets for many choices of labels and of C, and how they were found."""
             offsets = np.zeros(len(C)) if free else (costs @ y) / costs.sum(axis=1)
-            problem = TransductiveLoss(labelled, y, unlabelled, ridge, costs, self.unlabelled_weight * C, offsets)
+            ridges = np.tile(ridge, (len(C), 1))
+            problem = MarginLoss(labelled, y, unlabelled, ridges, costs, self.unlabelled_weight * C, offsets)
             start = np.zeros((len(C), labelled.shape[1]))
             found, converged, n_iter = anneal(
                 problem, start, self.factors, tol=tol, path_tol=max(tol, PATH_TOL), max_iter=self.max_iter

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import KernelOptions, Map, linear_map
+from ravine.baselines.margin_descent import MarginLoss, anneal
 from ravine.baselines.neighbour_graph import check_graph, laplacian, neighbour_graph
 from ravine.baselines.selection import Fold, check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
@@ -25,8 +24,9 @@ from ravine.estimators._validation import check_choice, check_integer
 __all__ = ["LaplacianSVM"]
 
 DEFAULT_PENALTY, DEFAULT_RATIO = 1e-2, 9.0
-# Steps of the dual solver in the search for parameters, and in the final fit.
-MOST_STEPS, MOST_FINAL_STEPS = 20_000, 10_000_000
+# In the search for parameters hinges are rounded over this part of the margin, and solutions need not be exact.
+BEND, SEARCH_TOL, SEARCH_STEPS = 0.1, 1e-3, 200
+MOST_STEPS = 10_000_000
 
 
 class LaplacianSVM(TransductiveClassifier):
@@ -192,28 +192,36 @@ class _Learner:
         )
         grid = [(ratio, penalty) for (_, ratio), (_, penalty) in candidates]
         folds = label_folds(y, rng) if len(grid) > 1 else []
-        grams = {ratio: _gram(rows, view.roughness, ratio) for ratio in self.ratios} if folds else {}
-
-        def scores(fold: Fold) -> Array:
-            return np.stack([_held_out(grams[ratio], y, fold, penalty) for ratio, penalty in grid], axis=1)
-
-        with config_context(assume_finite=True, skip_parameter_validation=True), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the search need not be exact
-            best, error = select(len(grid), y, folds, scores)
+        best, error = 0, math.nan
+        if folds:
+            held_out = _search(rows, y, folds, grid, view.roughness)
+            numbers = {id(fold): k for k, fold in enumerate(folds)}
+            best, error = select(len(grid), y, folds, lambda fold: held_out[fold[1], numbers[id(fold)]])
         ratio, penalty = grid[best]
         stretch = 1.0 / np.sqrt(1.0 + ratio * view.roughness)
-        svm = SVC(kernel="linear", C=1.0 / (2.0 * len(y) * penalty), tol=1e-8, max_iter=MOST_FINAL_STEPS)
+        svm = SVC(kernel="linear", C=1.0 / (2.0 * len(y) * penalty), tol=1e-8, max_iter=MOST_STEPS)
         svm.fit(rows * stretch, y)
         coef = view.axes @ (stretch * svm.coef_[0])
         return Rule(view.map, coef, float(svm.intercept_[0]), {"penalty": penalty, "manifold_ratio": ratio}, error)
 
 
-def _gram(rows: Array, roughness: Array, ratio: float) -> Array:
-    return np.asarray((rows / (1.0 + ratio * roughness)) @ rows.T)
-
-
-def _held_out(gram: Array, y: Array, fold: Fold, penalty: float) -> Array:
-    train, test = fold
-    svm = SVC(kernel="precomputed", C=1.0 / (2.0 * len(train) * penalty), max_iter=MOST_STEPS)
-    svm.fit(gram[np.ix_(train, train)], y[train])
-    return np.asarray(gram[np.ix_(test, train[svm.support_])] @ svm.dual_coef_[0] + svm.intercept_[0])
+def _search(
+    rows: Array, y: Array, folds: Sequence[Fold], grid: Sequence[tuple[float, float]], roughness: Array
+) -> Array:
+    """Decision values of all labels for all folds and candidates, of shape (l, n_folds, n_candidates)."""
+    costs, ridges = [], []
+    for train, _ in folds:
+        for ratio, penalty in grid:
+            cost = np.zeros(len(y))
+            cost[train] = 1.0 / (2.0 * len(train) * penalty) / (2.0 * BEND)
+            costs.append(cost)
+            ridges.append(np.append(1.0 + ratio * roughness, 0.0))
+    design = np.column_stack([rows, np.ones(len(y))])
+    p, d = len(costs), design.shape[1]
+    problem = MarginLoss(
+        design, y, np.zeros((0, d)), np.array(ridges), np.array(costs), np.zeros(p), np.zeros(p), bend=BEND
+    )
+    found, _, _ = anneal(
+        problem, np.zeros((p, d)), np.ones(1), tol=SEARCH_TOL, path_tol=SEARCH_TOL, max_iter=SEARCH_STEPS
+    )
+    return np.asarray(design @ found.T).reshape(len(y), len(folds), len(grid))

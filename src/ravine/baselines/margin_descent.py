@@ -1,4 +1,4 @@
-"""The objective of the gradient TSVM for many settings side by side, and its minimisation by annealing.
+"""Objectives of margins for many settings side by side, and their minimisation by annealing.
 
 Cross-validation asks for the same fit with some labels left out and with other weights. Solved together, a step of all
 of them is one product of matrices.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["TransductiveLoss", "anneal"]
+__all__ = ["MarginLoss", "anneal"]
 
 MEMORY = 10
 # Weak Wolfe conditions.
@@ -25,21 +25,25 @@ LARGEST_CURVATURE = 12.0 * math.exp(-1.5)
 
 
 @dataclass(frozen=True)
-class TransductiveLoss:
-    """½ w'Rw + Σ_labelled cost max(0, 1 - y f)² + unlabelled_cost Σ_unlabelled exp(-3 f²), f = w·z + b, for p problems.
+class MarginLoss:
+    """½ w'Rw + Σ_labelled cost h(1 - y f) + unlabelled_cost Σ_unlabelled exp(-3 f²), f = w·z + b, for p problems.
+
+    h(m) is zero for m < 0, m² up to the bend and goes on straight from there.
 
     Attributes
     ----------
     labelled : ndarray of shape (l, d)
     signs : ndarray of shape (l,)
     unlabelled : ndarray of shape (u, d)
-    ridge : ndarray of shape (d,)
-        Diagonal of R.
+    ridge : ndarray of shape (p, d)
+        Diagonals of R.
     costs : ndarray of shape (p, l)
         Of each label in each problem; zero leaves it out.
     unlabelled_costs : ndarray of shape (p,)
     offsets : ndarray of shape (p,)
         b, which is fixed.
+    bend : float
+        Infinite for the squared hinge; with the cost C / (2 bend) the hinge times C is approached as it shrinks.
     """
 
     labelled: Array
@@ -49,6 +53,7 @@ class TransductiveLoss:
     costs: Array
     unlabelled_costs: Array
     offsets: Array
+    bend: float = math.inf
 
     def slopes(self, W: Array) -> tuple[Array, Array]:
         """w·z for labelled and unlabelled rows, one row for each problem."""
@@ -61,15 +66,16 @@ class TransductiveLoss:
         costs, unlabelled_costs = self.costs[which], self.unlabelled_costs[which]
         f = outputs[1] + b
         bumps = np.exp(-3.0 * f * f)
-        loss = np.einsum("pl,pl->p", costs, gaps * gaps) + unlabelled_costs * bumps.sum(axis=1)
+        bent = np.minimum(gaps, self.bend)
+        loss = _dots(costs, bent * (2.0 * gaps - bent)) + unlabelled_costs * bumps.sum(axis=1)
         bumps *= f
         bumps *= -6.0 * unlabelled_costs[:, None]
-        return loss, -2.0 * costs * gaps * self.signs, bumps
+        return loss, -2.0 * costs * bent * self.signs, bumps
 
     def value_and_gradient(self, W: Array) -> tuple[Array, Array]:
         """Objectives and gradients, for any W of shape (p, d)."""
         every = np.arange(len(W))
-        return self.finish(W, self.parts(every, self.slopes(W)))
+        return self.finish(every, W, self.parts(every, self.slopes(W)))
 
     def curvature(self) -> Array:
         """A rough mean of the second derivative along each coordinate, of shape (p, d)."""
@@ -77,21 +83,22 @@ class TransductiveLoss:
         of_unlabelled = self.unlabelled_costs[:, None] * (self.unlabelled**2).sum(axis=0)
         return np.asarray(self.ridge + 2.0 * of_labelled + of_unlabelled) + np.finfo(float).tiny
 
-    def finish(self, W: Array, parts: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    def finish(self, which: NDArray[np.intp], W: Array, parts: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Objectives and gradients from the parts."""
         loss, of_labelled, of_unlabelled = parts
-        gradient = self.ridge * W + of_labelled @ self.labelled + of_unlabelled @ self.unlabelled
-        return loss + 0.5 * (W * W) @ self.ridge, gradient
+        pull = self.ridge[which] * W
+        gradient = pull + of_labelled @ self.labelled + of_unlabelled @ self.unlabelled
+        return loss + 0.5 * _dots(W, pull), gradient
 
 
 def anneal(
-    problem: TransductiveLoss, W: Array, factors: Array, *, tol: float, path_tol: float, max_iter: int
+    problem: MarginLoss, W: Array, factors: Array, *, tol: float, path_tol: float, max_iter: int
 ) -> tuple[Array, NDArray[np.bool_], int]:
     """Minimise while the unlabelled cost grows to its full value, each time from the last solution.
 
     Parameters
     ----------
-    problem : TransductiveLoss
+    problem : MarginLoss
     W : ndarray of shape (p, d)
         Where to start.
     factors : ndarray
@@ -112,20 +119,18 @@ def anneal(
     converged, total = np.ones(len(W), dtype=bool), 0
     for factor in factors if len(problem.unlabelled) else factors[-1:]:
         stage = replace(problem, unlabelled_costs=factor * full)
-        sums = stage.costs.sum(axis=1) + stage.unlabelled_costs * len(stage.unlabelled)
+        sums = stage.costs.sum(axis=1) * min(1.0, 2.0 * stage.bend) + stage.unlabelled_costs * len(stage.unlabelled)
         W, converged, n_iter = _minimise(stage, W, (tol if factor == factors[-1] else path_tol) * sums, max_iter)
         total += n_iter
     return W, converged, total
 
 
-def _minimise(
-    problem: TransductiveLoss, W: Array, tolerances: Array, max_iter: int
-) -> tuple[Array, NDArray[np.bool_], int]:
+def _minimise(problem: MarginLoss, W: Array, tolerances: Array, max_iter: int) -> tuple[Array, NDArray[np.bool_], int]:
     """L-BFGS for all problems in lock-step; what it knows at first is the mean curvature along each coordinate."""
     W, tolerances = W.copy(), tolerances.copy()
     outputs = problem.slopes(W)
     every = np.arange(len(W))
-    value, gradient = problem.finish(W, problem.parts(every, outputs))
+    value, gradient = problem.finish(every, W, problem.parts(every, outputs))
     metric = 1.0 / problem.curvature()
     steps: list[tuple[Array, Array, Array]] = []
     scale = np.ones(len(W))
@@ -145,7 +150,7 @@ def _minimise(
         here = outputs[0][live], outputs[1][live]
         t, parts = _line_search(problem, live, w, direction, here, along, value[live], slope)
         moved = w + t[:, None] * direction
-        new_value, new_gradient = problem.finish(moved, parts)
+        new_value, new_gradient = problem.finish(live, moved, parts)
         tolerances[live[~(new_value < value[live])]] = math.inf  # no further descent but rounding
         s, change = np.zeros_like(W), np.zeros_like(W)
         s[live], change[live] = moved - w, new_gradient - g
@@ -162,7 +167,7 @@ def _minimise(
 
 
 def _line_search(
-    problem: TransductiveLoss,
+    problem: MarginLoss,
     live: NDArray[np.intp],
     w: Array,
     direction: Array,
@@ -172,9 +177,10 @@ def _line_search(
     slope: Array,
 ) -> tuple[Array, tuple[Array, Array, Array]]:
     """Steps that satisfy the weak Wolfe conditions, and the parts of the objective there; no products of matrices."""
-    quadratic = (direction * direction) @ problem.ridge
-    linear = (w * direction) @ problem.ridge
-    constant = 0.5 * (w * w) @ problem.ridge
+    ridge = problem.ridge[live]
+    quadratic = _dots(direction, ridge * direction)
+    linear = _dots(w, ridge * direction)
+    constant = 0.5 * _dots(w, ridge * w)
     bound = quadratic + 2.0 * _dots(problem.costs[live], along[0] ** 2)
     bound += LARGEST_CURVATURE * problem.unlabelled_costs[live] * _dots(along[1], along[1])
     # The second derivative along the line is at most the bound, so this step always descends.
