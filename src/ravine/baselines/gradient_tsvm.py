@@ -205,8 +205,7 @@ class _Learner:
             C = np.tile(grid, len(folds))
             found, offsets, _ = solve(np.repeat(kept, len(grid), axis=0) * C[:, None], C, max(self.tol, PATH_TOL))
             every = (labelled @ found.T + offsets).reshape(len(y), len(folds), len(grid))
-            numbers = {id(fold): k for k, fold in enumerate(folds)}
-            best, error = select(len(grid), y, folds, lambda fold: every[fold[1], numbers[id(fold)]])
+            best, error = select(len(grid), y, folds, lambda k: every[folds[k][1], k])
         found, offsets, details = solve(np.full((1, len(y)), grid[best]), grid[[best]], self.tol)
         coef, intercept = (found[0, :-1], float(found[0, -1])) if free else (found[0], float(offsets[0]))
         coef = axes @ coef

@@ -195,8 +195,7 @@ class _Learner:
         best, error = 0, math.nan
         if folds:
             held_out = _search(rows, y, folds, grid, view.roughness)
-            numbers = {id(fold): k for k, fold in enumerate(folds)}
-            best, error = select(len(grid), y, folds, lambda fold: held_out[fold[1], numbers[id(fold)]])
+            best, error = select(len(grid), y, folds, lambda k: held_out[folds[k][1], k])
         ratio, penalty = grid[best]
         stretch = 1.0 / np.sqrt(1.0 + ratio * view.roughness)
         svm = SVC(kernel="linear", C=1.0 / (2.0 * len(y) * penalty), tol=1e-8, max_iter=MOST_STEPS)

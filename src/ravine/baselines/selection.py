@@ -60,9 +60,7 @@ def label_folds(signs: Array, rng: np.random.Generator) -> list[Fold]:
     return [(order[fold != k], order[fold == k]) for k in range(n_folds)]
 
 
-def select(
-    n_candidates: int, signs: Array, folds: Sequence[Fold], scores: Callable[[Fold], Array]
-) -> tuple[int, float]:
+def select(n_candidates: int, signs: Array, folds: Sequence[Fold], scores: Callable[[int], Array]) -> tuple[int, float]:
     """Number and cross-validated error of the best candidate, the first of several; (0, NaN) without a choice.
 
     Parameters
@@ -72,12 +70,12 @@ def select(
     signs : ndarray of shape (l,)
     folds : sequence of pairs of index arrays
     scores : callable
-        Decision values of all candidates for the test rows of a fold, of shape (n_test, n_candidates).
+        Decision values of all candidates for the test rows of the fold of this number, of shape (n_test, n_candidates).
     """
     if n_candidates == 1 or not folds:
         return 0, math.nan
     wrong = np.zeros(n_candidates)
-    for fold in folds:
-        wrong += ((scores(fold) > 0.0) != (signs[fold[1]] > 0.0)[:, None]).sum(axis=0)
+    for k, (_, test) in enumerate(folds):
+        wrong += ((scores(k) > 0.0) != (signs[test] > 0.0)[:, None]).sum(axis=0)
     best = int(np.argmin(wrong))
     return best, float(wrong[best]) / sum(len(test) for _, test in folds)

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import KernelOptions, Map
-from ravine.baselines.selection import Fold, label_folds, select
+from ravine.baselines.selection import label_folds, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
 from ravine.estimators._validation import check_flag, check_integer
 
@@ -162,8 +162,8 @@ class _Learner:
         design = np.column_stack([np.ones(len(y)), values]) if self.intercept else values
         columns = np.array(sizes) - 1 + self.intercept
 
-        def scores(fold: Fold) -> Array:
-            train, test = fold
+        def scores(k: int) -> Array:
+            train, test = folds[k]
             width = int(columns.max()) + 1
             return np.asarray(design[test, :width] @ _nested_fits(design[train, :width], y[train])[:, columns])
 

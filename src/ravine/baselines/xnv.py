@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map, linear_map, nystrom_map
-from ravine.baselines.selection import Fold, check_grid, label_folds, nearest_first, select
+from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
 from ravine.estimators._validation import check_choice, check_integer, check_number
 
@@ -186,8 +186,8 @@ class _Learner:
         distrust = (1.0 - view.correlations) / view.correlations
         folds = label_folds(y, rng) if len(self.penalties) > 1 else []
 
-        def scores(fold: Fold) -> Array:
-            train, test = fold
+        def scores(k: int) -> Array:
+            train, test = folds[k]
             fits = [_ridge(rows[train], y[train], distrust + g) for g in self.penalties]
             return np.asarray(rows[test] @ np.stack(fits, axis=1))
 
