@@ -204,8 +204,9 @@ def views_of(X, n_landmarks, seed, kernel):
     return out
 
 
+@pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize(("name", "m"), [("linear", 2), ("linear", 3), ("linear", 10), ("rbf", 5)])
-def test_xnv_is_regression_penalised_by_canonical_correlations(name, m):
+def test_xnv_is_regression_penalised_by_canonical_correlations(name, m, intercept):
     X, y, signs = problem()
 
     def kernel(a, b):
@@ -216,10 +217,13 @@ def test_xnv_is_regression_penalised_by_canonical_correlations(name, m):
     correlations = np.maximum(correlations, 1e-6)
     coordinates = (first - first.mean(axis=0)) @ directions
     labelled, g = signs != 0.0, 0.03
+    coordinates = np.column_stack([coordinates, np.full(len(X), float(intercept))])
     Z, t = coordinates[labelled], signs[labelled]
-    penalty = np.diag((1.0 - correlations) / correlations + g)
+    penalty = np.diag(np.append((1.0 - correlations) / correlations + g, 0.0 if intercept else 1.0))
     beta = np.linalg.solve(Z.T @ Z / len(t) + penalty, Z.T @ t / len(t))
-    found = XNV(penalty=g, n_landmarks=m, kernel=name, kernel_gamma=0.2, random_state=5).fit(X, y)
+    found = XNV(penalty=g, n_landmarks=m, kernel=name, kernel_gamma=0.2, fit_intercept=intercept, random_state=5).fit(
+        X, y
+    )
     assert_allclose(found.correlations_[0], correlations, atol=1e-6)
     assert_allclose(found.decision_function(X), coordinates @ beta, atol=1e-5)
 

@@ -106,6 +106,7 @@ BAD = [
     (SSSL, {"n_components": []}, ValueError, "n_components must be None"),
     (SSSL, {"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
     (XNV, {"penalty": 0.0}, ValueError, "penalty must be"),
+    (XNV, {"fit_intercept": 1}, TypeError, "fit_intercept must be True or False"),
     (XNV, {"views": "both"}, ValueError, "views must be one of"),
     (GradientTSVM, {"C": (1.0, 0.0)}, ValueError, r"C\[1\] must be"),
     (GradientTSVM, {"unlabelled_weight": -1.0}, ValueError, "unlabelled_weight must be"),

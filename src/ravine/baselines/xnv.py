@@ -13,7 +13,7 @@ from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map, linear_map, nystrom_map
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_choice, check_integer, check_number
+from ravine.estimators._validation import check_choice, check_flag, check_integer, check_number
 
 __all__ = ["XNV", "canonical_view"]
 
@@ -41,6 +41,9 @@ class XNV(TransductiveClassifier):
         One number is used as it is; of several, one is chosen by cross-validation on the labels.
     n_landmarks : int, default=200
         Rows for each view, at most half of all.
+    fit_intercept : bool, default=False
+        Whether an intercept is fitted to the labels, too. The original has none: the
+        function is zero at the mean of all rows, which is a good guess with very few labels, less so with many.
     views : {"points", "features"}, default="points"
         Whether the views differ in their landmarks, or are of two random halves of the columns.
     kernel : {"linear", "rbf"}, default="linear"
@@ -100,6 +103,7 @@ class XNV(TransductiveClassifier):
         *,
         penalty: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0),
         n_landmarks: int = 200,
+        fit_intercept: bool = False,
         views: str = "points",
         kernel: str = "linear",
         kernel_gamma: float | str = "scale",
@@ -108,6 +112,7 @@ class XNV(TransductiveClassifier):
     ) -> None:
         self.penalty = penalty
         self.n_landmarks = n_landmarks
+        self.fit_intercept = fit_intercept
         self.views = views
         self.kernel = kernel
         self.kernel_gamma = kernel_gamma
@@ -126,6 +131,7 @@ class XNV(TransductiveClassifier):
         return _Learner(
             tuple(nearest_first(check_grid("penalty", self.penalty), DEFAULT_PENALTY)),
             check_integer("n_landmarks", self.n_landmarks, low=1),
+            check_flag("fit_intercept", self.fit_intercept),
             halves,
             check_choice("kernel", self.kernel, ("linear", "rbf")) == "rbf",
             None if isinstance(gamma, str) else gamma,
@@ -149,6 +155,7 @@ class _View:
 class _Learner:
     penalties: tuple[float, ...]
     n_landmarks: int
+    intercept: bool
     halves: bool
     rbf: bool
     gamma: float | None
@@ -180,6 +187,12 @@ class _Learner:
         basis = wt[s**2 > RIDGE * s[0] ** 2].T
         return LinearMap(frame.center, frame.scale, basis if frame.basis is None else frame.basis @ basis)
 
+    def _fit(self, rows: Array, y: Array, penalties: Array) -> tuple[Array, float]:
+        if not self.intercept:
+            return _ridge(rows, y, penalties), 0.0
+        beta = _ridge(rows - rows.mean(axis=0), y - y.mean(), penalties)
+        return beta, float(y.mean() - rows.mean(axis=0) @ beta)
+
     def separate(self, view: _View, signs: Array, rng: np.random.Generator) -> Rule:
         labelled = np.flatnonzero(np.abs(signs) == 1.0)
         y, rows = signs[labelled], view.rows[labelled]
@@ -188,13 +201,14 @@ class _Learner:
 
         def scores(k: int) -> Array:
             train, test = folds[k]
-            fits = [_ridge(rows[train], y[train], distrust + g) for g in self.penalties]
-            return np.asarray(rows[test] @ np.stack(fits, axis=1))
+            fits = [self._fit(rows[train], y[train], distrust + g) for g in self.penalties]
+            return np.stack([rows[test] @ beta + offset for beta, offset in fits], axis=1)
 
         best, error = select(len(self.penalties), y, folds, scores)
-        coef = view.axes @ _ridge(rows, y, distrust + self.penalties[best])
+        beta, offset = self._fit(rows, y, distrust + self.penalties[best])
+        coef = view.axes @ beta
         # All rows equal: the class with more labels.
-        intercept = -float(view.center @ coef) if rows.shape[1] else float(y.mean())
+        intercept = offset - float(view.center @ coef) if rows.shape[1] else float(y.mean())
         chosen = {"penalty": self.penalties[best]}
         return Rule(view.map, coef, intercept, chosen, error, {"correlations": view.correlations})
 
