@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
-from paper_table import load
 from ravine import MinimumDensityTree, NoSplitWarning
 from ravine.baselines import PDDP, DePDDP, principal_axis
 from ravine.baselines.principal_axis import PrincipalAxis
 from ravine.baselines.principal_trees import MeanSplitter, ValleySplitter
+from ravine.datasets import load
 from ravine.metrics import binary_v_measure, success_ratio
 from simulate import one_gaussian_line, two_clusters
 from tree_twin import assert_sound, same_groups
@@ -229,12 +229,7 @@ def test_splitters_work_in_other_trees():
 # ----------------------------------------------------------------------------------------------- the paper
 
 # PDDP in Table 2. The coding of voting is not known.
-PAPER = {
-    "banknote": (0.40, 0.03), "breast_cancer": (0.91, 0.78), "forest": (0.64, 0.36), "image_seg": (0.87, 0.67),
-    "ionosphere": (0.47, 0.12), "optidigits": (0.68, 0.30), "pendigits": (0.79, 0.54), "satellite": (0.71, 0.37),
-    "seeds": (0.75, 0.59), "smartphone": (0.99, 0.95), "synth_control": (0.69, 0.51), "wine": (0.65, 0.46),
-    "yeast": (0.87, 0.65),
-}  # fmt: skip
+PAPER = {name: TABLE_2[name, "pddp"] for name in SETS if name != "voting"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "smartphone" else n for n in PAPER])
@@ -242,7 +237,8 @@ def test_pddp_scores_what_the_paper_prints(name):
     folder = Path(os.environ.get("RAVINE_DATA", "nowhere"))
     if not (folder / f"{name}.csv.gz").is_file():
         pytest.skip("set RAVINE_DATA to the folder of the paper's data sets")
-    rows, truth = load(folder, name)
+    loaded = load(name, folder).standardised()
+    rows, truth = loaded.data, loaded.target
     labels = PDDP().fit(rows).labels_
     assert success_ratio(truth, labels) == pytest.approx(PAPER[name][0], abs=0.0051)
     assert binary_v_measure(truth, labels) == pytest.approx(PAPER[name][1], abs=0.0051)
