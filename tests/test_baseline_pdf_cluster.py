@@ -32,7 +32,7 @@ def three_gaussians(seed=0, d=2, sizes=(60, 50, 40)):
     return centres[y] + rng.standard_normal((len(y), d)), y
 
 
-@pytest.mark.filterwarnings("ignore:The density has", "ignore:All rows are equal")
+@pytest.mark.filterwarnings("ignore:.* instead of n_clusters", "ignore:All rows are equal")
 @parametrize_with_checks([PdfCluster(), PdfCluster("auto", graph="pairs")], expected_failed_checks=lambda estimator: {})
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
@@ -322,7 +322,7 @@ def test_crescents_are_two_clusters():
 
 
 def test_too_few_modes_are_told():
-    with pytest.warns(NoSplitWarning, match=r"1 modes, so there are 1 clusters instead of n_clusters=2"):
+    with pytest.warns(NoSplitWarning, match=r"1 instead of n_clusters=2 clusters: modes .*: 1\."):
         pdf = PdfCluster().fit(one_gaussian_line())
     assert_array_equal(pdf.labels_, 0)
     assert pdf.n_clusters_ == 1
@@ -395,6 +395,13 @@ def test_rows_in_a_plane_use_pairs_unless_told_otherwise():
     assert PdfCluster("auto").fit(flat).graph_ == "pairs"
     with pytest.raises(ValueError, match=r"graph='delaunay' found no triangulation of 150 rows.*graph='pairs'"):
         PdfCluster(graph="delaunay").fit(flat)
+
+
+def test_a_triangulation_that_would_be_too_large_is_avoided(monkeypatch):
+    X = three_gaussians()[0]
+    monkeypatch.setattr("ravine.baselines.pdf_cluster.MOST_SIMPLICES", 2 * len(X) - 1)
+    assert PdfCluster("auto").fit(X).graph_ == "pairs"
+    assert PdfCluster("auto", graph="delaunay").fit(X).graph_ == "delaunay"
 
 
 @pytest.mark.parametrize(

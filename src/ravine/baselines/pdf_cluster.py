@@ -21,8 +21,11 @@ from ravine.estimators.clusterer import NoSplitWarning
 __all__ = ["PdfCluster"]
 
 GRAPHS = ("auto", "delaunay", "pairs")
-# Most columns for the Delaunay triangulation, whose size grows exponentially with them.
+# Most columns for the Delaunay triangulation, whose size grows exponentially with them: simplices for each row, by
+# columns, and the most of them (some 20 s) before pairs are preferred.
 FEW_COLUMNS = 6
+SIMPLICES = (1, 1, 2, 7, 32, 187, 1296)
+MOST_SIMPLICES = 1_000_000
 
 
 class PdfCluster(ClusterMixin, BaseEstimator):
@@ -45,7 +48,7 @@ class PdfCluster(ClusterMixin, BaseEstimator):
     graph : {"auto", "delaunay", "pairs"}, default="auto"
         ``"delaunay"``: edges of the Delaunay triangulation of the standardised rows (for one column, each row and the
         next). ``"pairs"``: all pairs between which the density has no large valley. ``"auto"``: Delaunay up to six
-        columns, if there is a triangulation, else pairs.
+        columns, if there is a triangulation that is not too large (five columns: 5347 rows, six: 771), else pairs.
     lam : float, default=0.1
         Largest valley on the segment between two rows that are joined: the share of the area under the density, with
         valleys filled, that the largest valley has.
@@ -187,14 +190,15 @@ class PdfCluster(ClusterMixin, BaseEstimator):
         return n
 
     def _edges(self, rows: Array, bandwidth: Array, lam: float) -> tuple[str, Edges]:
-        d = rows.shape[1]
-        if self.graph == "delaunay" or (self.graph == "auto" and d <= FEW_COLUMNS):
+        n, d = rows.shape
+        small = d <= FEW_COLUMNS and n * SIMPLICES[d] <= MOST_SIMPLICES
+        if self.graph == "delaunay" or (self.graph == "auto" and small):
             try:
                 return "delaunay", order_edges(rows[:, 0]) if d == 1 else delaunay_edges(rows)
             except QhullError as error:
                 if self.graph == "delaunay":
                     raise ValueError(
-                        f"graph='delaunay' found no triangulation of {len(rows)} rows in {d} columns that vary: there "
+                        f"graph='delaunay' found no triangulation of {n} rows in {d} columns that vary: there "
                         "are too few rows or some columns depend on the others. Use graph='pairs' or drop columns."
                     ) from error
         return "pairs", pair_edges(rows / bandwidth, lam)
@@ -205,8 +209,8 @@ class PdfCluster(ClusterMixin, BaseEstimator):
         self.cluster_cores_ = np.where(core >= 0, self.labels_, -1)
         if n_clusters is not None and self.n_clusters_ < n_clusters:
             warnings.warn(
-                f"The density has {self.tree_.n_modes} modes, so there are {self.n_clusters_} clusters instead of "
-                f"n_clusters={n_clusters}. A smaller bandwidth_factor gives more modes.",
+                f"{self.n_clusters_} instead of n_clusters={n_clusters} clusters: modes that were found in the density: "
+                f"{self.tree_.n_modes}. Try another bandwidth_factor or lam.",
                 NoSplitWarning,
                 stacklevel=3,
             )
