@@ -132,7 +132,7 @@ def mode_tree(log_density: Array, edges: NDArray[np.intp], n_grid: int) -> tuple
     entry = rank[forest].max(axis=1)
     steps = np.arange(1, n_grid + 1)
     mass = steps / (n_grid + 1)
-    levels = log_density[order[-(-steps * n // (n_grid + 1)) - 1]]  # the least mass or just above, rounding apart
+    levels = log_density[order[-(-steps * n // (n_grid + 1)) - 1]]  # ceil(mass n) rows, without rounding
     above = np.searchsorted(-log_density[order], -levels, side="right")  # rows at or above each level
     parts = Components(n)
     joined: list[tuple[int, ...]] = [()] * n

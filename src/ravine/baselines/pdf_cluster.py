@@ -209,7 +209,7 @@ class PdfCluster(ClusterMixin, BaseEstimator):
         self.cluster_cores_ = np.where(core >= 0, self.labels_, -1)
         if n_clusters is not None and self.n_clusters_ < n_clusters:
             warnings.warn(
-                f"{self.n_clusters_} instead of n_clusters={n_clusters} clusters: modes that were found in the density: "
+                f"{self.n_clusters_} instead of n_clusters={n_clusters} clusters: modes found in the density: "
                 f"{self.tree_.n_modes}. Try another bandwidth_factor or lam.",
                 NoSplitWarning,
                 stacklevel=3,
