@@ -81,6 +81,12 @@ def _isvr_gaussian(seed: int) -> Any:
 def _spectral(seed: int) -> Any:
     from ravine.baselines import SelfTuningSpectral
 
+    return SelfTuningSpectral(duplicates="floor", random_state=seed)
+
+
+def _spectral_defaults(seed: int) -> Any:
+    from ravine.baselines import SelfTuningSpectral
+
     return SelfTuningSpectral(random_state=seed)
 
 
@@ -141,7 +147,11 @@ METHODS = {
             "isvr-g", "iSVR-G", _isvr_gaussian,
             "C = 1, width the median distance, balance 0.05 n (found with the labels in view)", True, weight=40,
         ),
-        Method("scn", "SCn", _spectral, "7th neighbour; Nyström with random landmarks for many rows", True, weight=30),
+        Method(
+            "scn", "SCn", _spectral,
+            "7th neighbour; Nyström with random landmarks above 6000 rows; repeated rows have a scale near 0",
+            True, weight=30,
+        ),
         Method("lda-2m", "LDA-2m", _lda_k_means, "classes weighted by their size", True, weight=5),
         Method("2-means++", "2-means++", _k_means, "scikit-learn, one run for each seed", True),
         Method("pddp", "PDDP", _pddp, "split at the mean"),
@@ -152,6 +162,10 @@ METHODS = {
         Method(
             "mdp2-defaults", "MDP², ravine's defaults", _mdp2_defaults,
             "chosen on simulated data, never on these sets", in_paper=False, weight=3,
+        ),
+        Method(
+            "scn-defaults", "SCn, ravine's defaults", _spectral_defaults,
+            "the scale of repeated rows is that of others", True, in_paper=False, weight=30,
         ),
         Method(
             "pdfcluster", "pdfCluster", _pdf_cluster, "cut at the first split of its tree; for few rows only",
