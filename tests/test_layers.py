@@ -23,7 +23,7 @@ LAYERS = [
     {"index"},
     {"pursuit", "tree"},
     {"estimators"},
-    {"baselines", "datasets", "plotting", "report"},
+    {"baselines", "datasets", "models", "plotting", "report"},
     {"experiments"},
     {"cli"},
 ]

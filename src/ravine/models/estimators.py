@@ -1,0 +1,219 @@
+"""Each estimator as a document and arrays, and back: a fixed table of classes, nothing else can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.estimators.pairs import PairModel
+from ravine.models.archive import Arrays
+from ravine.models.errors import ModelFileError
+from ravine.models.parts import (
+    HyperplanePool,
+    HyperplaneStore,
+    decode_test,
+    decode_tree,
+    encode_test,
+    encode_tree,
+    need,
+)
+from ravine.models.values import decode_value, encode_value
+
+__all__ = ["ESTIMATORS", "decode_estimator", "encode_estimator"]
+
+ESTIMATORS: dict[str, type] = {
+    kind.__name__: kind for kind in (MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier)
+}
+MOST_FEATURES = 1 << 40
+Document = dict[str, Any]
+Named = dict[str, NDArray[Any]]
+
+
+def encode_estimator(estimator: Any) -> tuple[Document, Named]:
+    """An estimator as a document and arrays."""
+    kind = type(estimator).__name__
+    known: Any = ESTIMATORS.get(kind)
+    if type(estimator) is not known:
+        raise TypeError(
+            f"a {kind} cannot be saved: only {', '.join(ESTIMATORS)} (not their subclasses, nor pipelines: save the "
+            "last step)."
+        )
+    check_is_fitted(estimator)
+    arrays: Named = {}
+    parameters = _encode_parameters(estimator, arrays)
+    store = HyperplaneStore()
+    names = getattr(estimator, "feature_names_in_", None)
+    fitted: Document = {
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_iter": int(estimator.n_iter_),
+    }
+    WAYS[kind][0](estimator, fitted, arrays, store)
+    arrays |= store.arrays(estimator.n_features_in_)
+    return {"kind": kind, "parameters": parameters, "fitted": fitted}, arrays
+
+
+def decode_estimator(document: Document, arrays: Arrays) -> Any:
+    """What `encode_estimator` encoded."""
+    kind = need(document, "kind", str)
+    if kind not in ESTIMATORS:
+        raise ModelFileError(f"it holds an unknown estimator, {kind[:60]!r}")
+    estimator = ESTIMATORS[kind]()
+    known = estimator.get_params(deep=False)
+    parameters = need(document, "parameters", dict)
+    unknown = sorted(parameters.keys() - known.keys())
+    if unknown:
+        raise ModelFileError(f"{kind} has no parameter {unknown[0][:60]!r}")
+    for name, value in parameters.items():
+        setattr(estimator, name, decode_value(value, arrays))
+    fitted = need(document, "fitted", dict)
+    d = need(fitted, "n_features", int)
+    if not 0 < d < MOST_FEATURES:
+        raise ModelFileError(f"'n_features' is {d}")
+    estimator.n_features_in_ = d
+    names = need(fitted, "feature_names", list, type(None))
+    if names is not None:
+        if len(names) != d or not all(isinstance(name, str) for name in names):
+            raise ModelFileError(f"'feature_names' are not {d} names")
+        estimator.feature_names_in_ = _objects(names)
+    estimator.n_iter_ = need(fitted, "n_iter", int)
+    WAYS[kind][1](estimator, fitted, arrays, HyperplanePool(arrays, d))
+    return estimator
+
+
+def _encode_parameters(estimator: Any, arrays: Named) -> Document:
+    encoded, refused = {}, []
+    for name, value in sorted(estimator.get_params(deep=False).items()):
+        try:
+            encoded[name] = encode_value(f"parameters/{name}", value, arrays)
+        except TypeError as error:
+            refused.append(f"{name} ({error})")
+    if refused:
+        raise TypeError(
+            f"these parameters cannot be saved, since a model file holds data and no code: {', '.join(refused)}. The "
+            "fitted model does not need them: replace them before saving, for example with "
+            f"set_params({refused[0].split(' ')[0]}={_plain_value(estimator, refused[0].split(' ')[0])!r})."
+        )
+    return encoded
+
+
+def _plain_value(estimator: Any, name: str) -> Any:
+    return type(estimator)().get_params(deep=False)[name]
+
+
+def _objects(texts: list[str]) -> NDArray[Any]:
+    values = np.empty(len(texts), dtype=object)
+    values[:] = texts
+    return values
+
+
+# ----------------------------------------------------------------------------------------------- one hyperplane
+
+
+def _encode_hyperplane(mdh: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+    test = getattr(mdh, "valley_test_", None)
+    fitted["hyperplane"] = store.add(mdh.hyperplane_)
+    fitted["path"] = store.add_path(mdh.path_)
+    fitted["valley_test"] = None if test is None else encode_test(test, store)
+    arrays["labels"] = mdh.labels_.astype("<i8")
+
+
+def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
+    plane = pool[need(fitted, "hyperplane", int)]
+    mdh.hyperplane_ = plane
+    mdh.labels_ = arrays.integers("labels", (None,), 0, 2)
+    mdh.coef_ = plane.normal[None].copy()
+    mdh.intercept_ = np.array([-plane.offset])
+    mdh.density_, mdh.relative_depth_, mdh.bandwidth_ = plane.density, plane.relative_depth, plane.bandwidth
+    mdh.path_ = pool.path(need(fitted, "path", dict))
+    if need(fitted, "valley_test", dict, type(None)) is not None:
+        mdh.valley_test_ = decode_test(fitted["valley_test"], pool)
+        mdh.pvalue_ = mdh.valley_test_.pvalue
+
+
+# ----------------------------------------------------------------------------------------------- trees
+
+
+def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+    arrays |= encode_tree(mdt.tree_)
+    arrays["leaves"] = mdt.leaves_.astype("<i8")
+
+
+def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
+    tree = decode_tree(arrays, mdt.n_features_in_)
+    leaves = arrays.integers("leaves", (int(tree.size[0]),), 0, len(tree))
+    if (tree.left[leaves] >= 0).any():
+        raise ModelFileError("some rows are in no leaf of the tree")
+    mdt._store(tree, leaves)
+
+
+# ----------------------------------------------------------------------------------------------- classifiers
+
+
+def _encode_classifier(mdc: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+    model: PairModel = mdc._model
+    classes = mdc.classes_
+    kind = "object" if classes.dtype.kind == "O" else "array"
+    if kind == "array":
+        arrays["classes"] = classes
+        codes = np.searchsorted(classes, mdc.transduction_)
+    else:
+        number = {label: k for k, label in enumerate(classes.tolist())}
+        codes = np.array([number[label] for label in mdc.transduction_.tolist()], dtype=np.int64)
+    fitted["classes"] = {"type": kind, "texts": None if kind == "array" else [str(label) for label in classes]}
+    fitted["hyperplanes"] = [store.add(plane) for plane in model.hyperplanes]
+    fitted["voting"] = model.voting
+    fitted["path"] = store.add_path(mdc.path_)
+    arrays["slopes"] = model.slopes
+    arrays["pairs"] = model.pairs.astype("<i8")
+    arrays["codes"] = codes.astype("<i8")
+
+
+def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
+    classes = _decode_classes(need(fitted, "classes", dict), arrays)
+    pairs = arrays.integers("pairs", (None, 2), 0, len(classes))
+    expected = np.array(np.triu_indices(len(classes), 1)).T
+    if not np.array_equal(pairs, expected):
+        raise ModelFileError("its pairs of classes are not those of its classes")
+    planes = tuple(pool[k] for k in need(fitted, "hyperplanes", list))
+    voting = need(fitted, "voting", str)
+    if len(planes) != len(pairs) or voting not in ("soft", "hard"):
+        raise ModelFileError("it has not one hyperplane for each pair of classes")
+    slopes = arrays.numbers("slopes", (len(pairs),))
+    mdc.classes_ = classes
+    mdc._model = PairModel(len(classes), pairs, planes, slopes, voting)
+    mdc.hyperplanes_ = dict(zip([tuple(classes[pair].tolist()) for pair in pairs], planes, strict=True))
+    if len(classes) == 2:
+        mdc.hyperplane_ = planes[0]
+    mdc.coef_ = np.stack([plane.normal for plane in planes])
+    mdc.intercept_ = np.array([-plane.offset for plane in planes])
+    mdc.transduction_ = classes[arrays.integers("codes", (None,), 0, len(classes))]
+    mdc.path_ = pool.path(need(fitted, "path", dict))
+
+
+def _decode_classes(value: Document, arrays: Arrays) -> NDArray[Any]:
+    kind = need(value, "type", str)
+    if kind == "array":
+        classes = arrays.take("classes", "biufU", (None,))
+    else:
+        texts = need(value, "texts", list)
+        if kind != "object" or not all(isinstance(text, str) for text in texts):
+            raise ModelFileError("its classes are damaged")
+        classes = _objects(texts)
+    if len(classes) < 2 or len(set(classes.tolist())) != len(classes) or classes.tolist() != sorted(classes.tolist()):
+        raise ModelFileError("its classes are damaged")
+    return classes
+
+
+Encode = Callable[[Any, Document, Named, HyperplaneStore], None]
+Decode = Callable[[Any, Document, Arrays, HyperplanePool], None]
+WAYS: dict[str, tuple[Encode, Decode]] = {
+    "MinimumDensityHyperplane": (_encode_hyperplane, _decode_hyperplane),
+    "MinimumDensityTree": (_encode_tree_estimator, _decode_tree_estimator),
+    "MinimumDensityClassifier": (_encode_classifier, _decode_classifier),
+}

@@ -1,0 +1,87 @@
+"""Constructor parameters as JSON and back: plain data only, to the bit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.models.archive import Arrays
+from ravine.models.errors import ModelFileError
+
+__all__ = ["decode_number", "decode_value", "encode_number", "encode_value"]
+
+# Numbers that are not JSON.
+SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+SCALARS = {name: np.dtype(name) for name in ("bool", "int8", "int16", "int32", "int64")}
+SCALARS |= {name: np.dtype(name) for name in ("uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")}
+DEEPEST = 20
+
+
+def encode_number(value: float) -> Any:
+    """A float: JSON keeps every bit of a finite one."""
+    number = float(value)
+    return number if math.isfinite(number) else {"float": str(number)}
+
+
+def decode_number(value: Any, what: str = "a number") -> float:
+    """The float that `encode_number` encoded."""
+    if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in SPECIAL:
+        return SPECIAL[value["float"]]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ModelFileError(f"{what} is {str(value)[:40]!r}, not a number")
+    return float(value)
+
+
+def encode_value(name: str, value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Plain data as JSON; an array goes to ``arrays`` under its name. A TypeError says what it is instead."""
+    if value is None or isinstance(value, str) or type(value) in (bool, int):
+        return value
+    if type(value) is float:
+        return encode_number(value)
+    if isinstance(value, np.generic) and value.dtype.name in SCALARS:
+        inside = value.item()
+        return {"scalar": value.dtype.name, "value": encode_number(inside) if isinstance(inside, float) else inside}
+    if type(value) is np.ndarray and value.dtype.kind in "biuf":
+        arrays[name] = value
+        return {"array": name}
+    if type(value) in (list, tuple):
+        inner = [encode_value(f"{name}-{k}", item, arrays) for k, item in enumerate(value)]
+        return inner if type(value) is list else {"tuple": inner}
+    raise TypeError(f"a {type(value).__name__}")
+
+
+def decode_value(value: Any, arrays: Arrays, depth: int = 0) -> Any:
+    """What `encode_value` encoded."""
+    if depth > DEEPEST:
+        raise ModelFileError("a parameter is nested too deeply")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [decode_value(item, arrays, depth + 1) for item in value]
+    if not isinstance(value, Mapping):
+        raise ModelFileError("a parameter is damaged")
+    match sorted(value):
+        case ["float"]:
+            return decode_number(value)
+        case ["tuple"] if isinstance(value["tuple"], list):
+            return tuple(decode_value(item, arrays, depth + 1) for item in value["tuple"])
+        case ["array"] if isinstance(value["array"], str) and value["array"] in arrays:
+            ndim = arrays.dimensions(value["array"])
+            return arrays.take(value["array"], "biuf", (None,) * ndim)
+        case ["scalar", "value"] if value["scalar"] in SCALARS:
+            return _scalar(SCALARS[value["scalar"]], value["value"])
+    raise ModelFileError(f"a parameter is of an unknown kind: {', '.join(map(str, value))[:60]!r}")
+
+
+def _scalar(dtype: np.dtype[Any], value: Any) -> Any:
+    inside = decode_number(value) if dtype.kind == "f" else value
+    if not isinstance(inside, bool | int | float):
+        raise ModelFileError("a parameter is damaged")
+    try:
+        return dtype.type(inside)
+    except OverflowError as error:
+        raise ModelFileError(f"a parameter is too large for its type {dtype}") from error

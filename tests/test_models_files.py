@@ -1,0 +1,287 @@
+"""Model files: what is saved comes back equal to the bit, and nothing is half-written."""
+
+import dataclasses
+import errno
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import NotFittedError
+
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+
+def blobs(n=90, d=3, seed=0, offset=0.0):
+    X, y = make_blobs([n, n, n], n_features=d, centers=7.0 * np.eye(3, d), random_state=seed)
+    return X + offset, y
+
+
+def assert_same(one, other, where="model"):
+    """Equal types and equal bits, through arrays, dataclasses, tuples and dictionaries."""
+    assert type(one) is type(other) or (isinstance(one, float) and isinstance(other, float)), where
+    if dataclasses.is_dataclass(one):
+        for field in dataclasses.fields(one):
+            assert_same(getattr(one, field.name), getattr(other, field.name), f"{where}.{field.name}")
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, where
+        assert one.shape == other.shape, where
+        if one.dtype.kind in "OT":
+            assert one.tolist() == other.tolist(), where
+            assert [*map(type, one.tolist())] == [*map(type, other.tolist())], where
+        else:
+            assert one.tobytes() == other.tobytes(), where
+    elif isinstance(one, tuple | list):
+        assert len(one) == len(other), where
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where}[{k}]")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), where
+        for key, value in one.items():
+            assert_same(value, other[key], f"{where}[{key!r}]")
+    elif isinstance(one, float):
+        assert np.float64(one).tobytes() == np.float64(other).tobytes(), where
+    else:
+        assert one == other, where
+
+
+def round_trip(estimator, path):
+    save(estimator, path)
+    again = load(path)
+    assert type(again) is type(estimator)
+    assert vars(again).keys() == vars(estimator).keys()
+    for name, value in vars(estimator).items():
+        assert_same(value, vars(again)[name], name)
+    return again
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.ravine"
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8, -1e-9])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_hyperplane_comes_back_to_the_bit(path, offset, dtype):
+    X, _ = blobs(offset=offset)
+    X = X.astype(dtype)
+    mdh = MinimumDensityHyperplane(test=True, n_splits=2, random_state=3).fit(X)
+    again = round_trip(mdh, path)
+    assert_same(mdh.decision_function(X), again.decision_function(X))
+    assert_same(mdh.predict(X), again.predict(X))
+    assert_same(mdh.transform(X), again.transform(X))
+    assert str(mdh.valley_test_) == str(again.valley_test_)
+    assert not again.hyperplane_.normal.flags.writeable
+
+
+@pytest.mark.parametrize("X", [np.zeros((5, 2)), np.eye(2), np.random.default_rng(0).normal(size=(7, 30))])
+def test_hyperplane_of_odd_data_comes_back(path, X):
+    again = round_trip(MinimumDensityHyperplane().fit(X), path)
+    assert len(again.predict(X)) == len(X)
+
+
+def test_parameters_of_every_plain_type_come_back(path):
+    X, _ = blobs(d=3)
+    directions = np.eye(3, dtype=np.float32)
+    round_trip(MinimumDensityHyperplane(init=directions, subsample=None, n_init=np.int64(2), tol=1e-300).fit(X), path)
+    round_trip(MinimumDensityHyperplane(init=[[1.0, 0, 0], [0, 1, 1]], eta=np.float32(0.01)).fit(X), path)
+    wide = MinimumDensityHyperplane().fit(X)
+    wide.set_params(tol=float("inf"), alpha_min=-0.0, n_init=10**30)
+    round_trip(wide, path)
+
+
+def test_names_of_columns_come_back(path):
+    pd = pytest.importorskip("pandas")
+    X, _ = blobs(d=3)
+    frame = pd.DataFrame(X, columns=["a", "</script>", "naïve"])
+    again = round_trip(MinimumDensityTree(2, random_state=0).fit(frame), path)
+    assert again.predict(frame).tolist() == again.labels_.tolist()
+
+
+@pytest.mark.parametrize("n_clusters", ["auto", 1, 2, 5])
+def test_tree_comes_back_and_can_be_edited(path, n_clusters):
+    X, _ = blobs()
+    mdt = MinimumDensityTree(n_clusters, random_state=0).fit(X)
+    again = round_trip(mdt, path)
+    assert_same(mdt.predict(X), again.predict(X))
+    assert repr(mdt.tree_) == repr(again.tree_)
+    if mdt.n_clusters_ < 3:
+        return
+    leaf, other = sorted(mdt.tree_.leaves(), key=lambda k: -mdt.tree_.size[k])[:2]
+    for edit in (
+        lambda t: t.merge(leaf, other),
+        lambda t: t.prune(int(t.tree_.parent[leaf])),
+        lambda t: t.split(leaf, X, min_cluster_size=1, bandwidth=0.1),
+    ):
+        edited = edit(mdt)
+        assert_same(edited.tree_, edit(again).tree_)
+        assert_same(edited.labels_, edit(again).labels_)
+        assert_same(edited.tree_, round_trip(edited, path).tree_)
+    assert_same(mdt.cut(2), again.cut(2))
+
+
+LABELS = {
+    "int": np.array([3, 7, 11]),
+    "int8": np.array([3, 7, 11], dtype=np.int8),
+    "uint16": np.array([3, 7, 60000], dtype=np.uint16),
+    "float": np.array([0.0, 1.0, 5.0]),
+    "str": np.array(["ä", "bb", "c"]),
+    "object": np.array(["a", "\ud800", "</b>"], dtype=object),
+    "bool": np.array([False, True, True]),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+def test_classifier_comes_back_with_classes_of_any_type(path, kind, voting):
+    X, y = blobs(n=40)
+    labels = LABELS[kind][y]
+    if kind == "object":
+        labels[5:] = [None if k % 3 else label for k, label in enumerate(labels[5:])]
+    mdc = MinimumDensityClassifier(voting=voting, n_alpha=3, max_iter=4).fit(X, labels)
+    again = round_trip(mdc, path)
+    assert_same(mdc.predict(X), again.predict(X))
+    assert_same(mdc.predict_proba(X), again.predict_proba(X))
+    assert_same(mdc.decision_function(X), again.decision_function(X))
+
+
+def test_same_model_gives_same_bytes(tmp_path):
+    mdt = MinimumDensityTree(3, random_state=0).fit(blobs()[0])
+    save(mdt, tmp_path / "a")
+    save(mdt, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_model_of_a_table_comes_back(path):
+    X, _ = blobs(d=2)
+    table = {"length": X[:, 0], "width": X[:, 1], "kind": np.array(["a", "b", None] * 90, dtype=object)}
+    plan = Preparation(("width", "kind", "length"), {"kind": ("a", "b")}, "impute-median", "robust")
+    plan = plan.fitted(plan.matrix(table))
+    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan, "y")
+    save(model, path)
+    again = load(path)
+    assert_same(model.preparation, again.preparation)
+    assert again.label_column == "y"
+    assert_same(model.predict(table), again.predict(table))
+    assert_same(model.predict(table), again.estimator.labels_)
+    with pytest.raises(ValueError, match="no column 'kind'"):
+        again.predict({"length": X[:, 0], "width": X[:, 1]})
+    with pytest.raises(ValueError, match="category that the model does not know"):
+        again.predict({**table, "kind": np.array(["c"] * 270)})
+
+
+def test_file_says_what_wrote_it(path):
+    import ravine
+
+    save(MinimumDensityHyperplane().fit(blobs()[0]), path)
+    info = inspect(path)
+    assert info.schema == 2
+    assert info.versions["ravine"] == ravine.__version__
+    assert info.versions["numpy"] == np.__version__
+
+
+# ----------------------------------------------------------------------------------------------- older files
+
+
+def schema_1(path, document, arrays):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.json", json.dumps({"format": "ravine model", "schema": 1, **document}))
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as stream:
+                np.lib.format.write_array(stream, np.asarray(array), version=(1, 0))
+
+
+def test_hyperplane_of_schema_1_is_read(path):
+    known = {"offset": 1.0, "density": 0.25, "relative_depth": 2.0, "bandwidth": 0.5, "alpha": 1.5}
+    document = {"class": "MinimumDensityHyperplane", "params": {"n_init": 2}, "features": 2, "columns": ["a", "b"]}
+    arrays = {"normal": [0.6, 0.8], "point": [0.6, 0.8], "labels": np.array([0, 1, 0])}
+    schema_1(path, {**document, "hyperplane": known}, arrays)
+    mdh = load(path)
+    assert mdh.n_init == 2
+    assert mdh.feature_names_in_.tolist() == ["a", "b"]
+    assert mdh.hyperplane_.relative_depth == 2.0
+    assert mdh.labels_.tolist() == [0, 1, 0]
+    assert mdh.path_ == ()
+    assert mdh.decision_function([[3.0, 4.0], [0.0, 0.0]]).tolist() == [4.0, -1.0]
+    assert inspect(path).schema == 1
+    round_trip(mdh, path)
+    assert inspect(path).schema == 2
+
+
+def test_tree_of_schema_1_is_read(path):
+    nan, none = np.nan, [np.nan, np.nan]
+    tree = {
+        "parent": [-1, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "size": [3, 2, 1], "order": [0, -1, -1],
+        "cluster": [-1, 0, 1], "normal": [[1.0, 0.0], none, none], "point": [[2.0, 0.0], none, none],
+    }  # fmt: skip
+    tree |= {name: [2.0, nan, nan] for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue")}
+    arrays = {f"tree/{name}": values for name, values in tree.items()} | {"leaves": [1, 2, 1]}
+    schema_1(path, {"class": "MinimumDensityTree", "params": {"n_clusters": 2}, "features": 2, "columns": None}, arrays)
+    mdt = load(path)
+    assert mdt.labels_.tolist() == [0, 1, 0]
+    assert mdt.predict([[1.0, 9.0], [3.0, 9.0]]).tolist() == [0, 1]
+    round_trip(mdt, path)
+
+
+# ----------------------------------------------------------------------------------------------- what cannot be saved
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"random_state": np.random.default_rng(0)}, "random_state.*Generator.*set_params\\(random_state=None"),
+        ({"random_state": np.random.RandomState(0)}, "random_state.*RandomState"),
+        ({"callback": print}, "callback.*set_params\\(callback=None"),
+        ({"bandwidth": lambda n, s: s}, "bandwidth.*set_params\\(bandwidth='silverman'"),
+    ],
+)
+def test_what_cannot_be_saved_is_named(path, parameters, named):
+    mdh = MinimumDensityHyperplane(**{"n_init": 1, "n_alpha": 2, **parameters})
+    mdh.set_params(callback=(lambda step: None) if "callback" in parameters else None).fit(blobs()[0])
+    with pytest.raises(TypeError, match=named):
+        save(mdh, path)
+    assert not path.exists()
+
+
+def test_tree_with_a_splitter_of_ones_own_cannot_be_saved(path):
+    mdt = MinimumDensityTree(2).fit(blobs()[0])
+    with pytest.raises(TypeError, match=r"splitter.*split_next.*set_params\(split_next='depth'|split_next.*splitter"):
+        save(mdt.set_params(splitter=object(), split_next=len), path)
+
+
+def test_other_objects_and_unfitted_estimators_cannot_be_saved(path):
+    class Own(MinimumDensityTree):
+        pass
+
+    with pytest.raises(TypeError, match="Own cannot be saved"):
+        save(Own(2).fit(blobs()[0]), path)
+    with pytest.raises(TypeError, match="dict cannot be saved"):
+        save({}, path)
+    with pytest.raises(NotFittedError):
+        save(MinimumDensityTree(), path)
+    assert not path.exists()
+
+
+def test_failed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch):
+    mdt = MinimumDensityTree(2).fit(blobs()[0])
+    save(mdt, path)
+    before = path.read_bytes()
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
+    with pytest.raises(OSError, match="No space"):
+        save(mdt, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_missing_file_is_an_ordinary_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.ravine")
+    assert issubclass(ModelFileError, ValueError)
