@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ravine.cli.errors import DataError
-from ravine.cli.sniff import ABSENT
+from ravine.cli.sniff import ABSENT, is_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ravine.models import Preparation
 
-__all__ = ["Choices", "Prepared", "check_names", "labels_of", "named", "prepare"]
+__all__ = ["Choices", "Prepared", "check_finite", "check_names", "labels_of", "named", "plain_columns", "prepare"]
 
 # A column with more categories than this is no category.
 MOST_CATEGORIES = 50
@@ -70,7 +70,7 @@ def prepare(table: Any, choices: Choices, say: Say) -> Prepared:
 
     columns, categories = _features(table, choices, say)
     plan = Preparation(columns, categories, choices.missing, choices.scale)
-    raw = plan.matrix(_plain(table, columns))
+    raw = plan.matrix(plain_columns(table, columns))
     check_finite(raw, plan.feature_names)
     kept = _kept(raw, plan, say)
     if kept is not None:
@@ -176,7 +176,7 @@ def _features(table: Any, choices: Choices, say: Say) -> tuple[tuple[str, ...], 
 
 
 def _refuse(table: Any, texts: list[str], others: dict[str, str], columns: list[str]) -> None:
-    example = {name: next(str(v) for v in table[name].to_pylist() if not _absent(v)) for name in texts[:3]}
+    example = {name: _example(table[name].to_pylist()) for name in texts[:3]}
     parts = [f"{name!r} (text such as {text[:30]!r})" for name, text in example.items()]
     parts += [f"{name!r} (text)" for name in texts[3:8]]
     parts += [f"{name!r} ({kind})" for name, kind in list(others.items())[:5]]
@@ -191,6 +191,12 @@ def _refuse(table: Any, texts: list[str], others: dict[str, str], columns: list[
         f"{'is' if len(bad) == 1 else 'are'} not numbers. {advice}; a column that names or labels the rows is given by "
         "--key or --label-column."
     )
+
+
+def _example(cells: list[Any]) -> str:
+    """A cell that is no number, if there is one."""
+    there = [str(cell) for cell in cells if not _absent(cell)]
+    return next((cell for cell in there if not is_number(cell)), there[0] if there else "")
 
 
 def _dropping(names: Sequence[str]) -> str:
@@ -222,9 +228,12 @@ def _warn_of_counters(table: Any, columns: Sequence[str], say: Say) -> None:
         if pa.types.is_integer(table.schema.field(name).type) and not table[name].null_count and table.num_rows > 2:
             values = np.asarray(table[name])
             if (np.diff(values[:1000]) == 1).all() and (np.diff(values) == 1).all():
-                say(
-                    f"warning: {name!r} counts the rows, and is used as a feature; if it only numbers them: --key {name}"
-                )
+                say(f"warning: {name!r} counts the rows and is used as a feature; --key {name} if it only numbers them")
+
+
+def _is_text(kind: Any) -> bool:
+    types = import_module("pyarrow").types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _undictionary(column: Any) -> Any:
@@ -232,15 +241,14 @@ def _undictionary(column: Any) -> Any:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def _plain(table: Any, columns: Sequence[str]) -> dict[str, Any]:
+def plain_columns(table: Any, columns: Sequence[str]) -> dict[str, Any]:
     """Columns whose cells are numbers, truth values or text, None or NaN where they are absent."""
     import numpy as np
 
-    pa = import_module("pyarrow")
     plain: dict[str, Any] = {}
     for name in columns:
         column = _undictionary(table[name])
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if _is_text(column.type):
             cells = np.empty(len(column), dtype=object)
             cells[:] = [None if _absent(cell) else cell for cell in column.to_pylist()]
             plain[name] = cells
@@ -278,7 +286,7 @@ def _kept(raw: NDArray[Any], plan: Preparation, say: Say) -> NDArray[np.bool_] |
             f"missing cells: {listed(gaps)}. Give --missing drop to leave such rows out, or --missing impute-median to "
             "fill them with the median of the column (or --drop a column with many)."
         )
-    kept = ~np.isnan(raw).any(axis=1)
+    kept: NDArray[np.bool_] = ~np.isnan(raw).any(axis=1)
     if plan.missing == "impute-median":
         say(f"missing cells filled with the median of their column: {listed(gaps)}")
         return None

@@ -1,0 +1,84 @@
+"""The pictures and the report of a run: the only place of the command that knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from ravine.cli.result import Result
+
+__all__ = ["write_figures", "write_report"]
+
+# Splits, or pairs of classes, that get a picture of their own.
+MOST_SPLITS = 4
+DOTS_PER_INCH = 130
+
+
+def write_figures(folder: Path, result: Result) -> list[Path]:
+    """Draw what was found into a folder, and return the files.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if there is anything to draw.
+    result : Result
+    """
+    plotting = _optional("ravine.plotting")
+    if plotting is None or _optional("matplotlib") is None:
+        return []
+    import_module("matplotlib").use("Agg")
+    pyplot = import_module("matplotlib.pyplot")
+    drawn = []
+    for name, draw in _pictures(plotting, result):
+        folder.mkdir(exist_ok=True)
+        figure = draw().figure_
+        figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
+        pyplot.close(figure)
+        drawn.append(folder / f"{name}.png")
+    return drawn
+
+
+def _pictures(plotting: Any, result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Names of files and how to draw them."""
+    estimator, X, names = result.model.estimator, result.X, result.feature_names
+    plane, direction = plotting.HyperplaneDisplay.from_estimator, plotting.DirectionDisplay.from_estimator
+    if hasattr(estimator, "tree_"):
+        tree = estimator.tree_
+        if tree.n_leaves > 1:
+            yield "tree", lambda: plotting.TreeDisplay.from_estimator(estimator, X)
+        splits = sorted((k for k in range(len(tree)) if tree.left[k] >= 0), key=lambda k: tree.order[k])
+        for k in splits[:MOST_SPLITS]:
+            yield f"split-{k}", lambda k=k: plane(estimator, X, node=k)  # type: ignore[misc]
+            yield f"direction-{k}", lambda k=k: direction(estimator, node=k, feature_names=names)  # type: ignore[misc]
+    elif len(getattr(estimator, "classes_", ())) > 2:
+        pairs = [pair for pair, p in estimator.hyperplanes_.items() if p.splits]
+        for number, pair in enumerate(pairs[:MOST_SPLITS]):
+            yield f"pair-{number}", lambda pair=pair: plane(estimator, X, pair=pair)  # type: ignore[misc]
+    elif estimator.hyperplane_.splits:
+        yield "hyperplane", lambda: plane(estimator, X)
+        yield "direction", lambda: direction(estimator, feature_names=names)
+        yield "path", lambda: plotting.PathDisplay.from_estimator(estimator, X)
+
+
+def write_report(path: Path, result: Result, figures: list[Path]) -> list[Path]:
+    """Write the report, and return it.
+
+    Parameters
+    ----------
+    path : Path
+    result : Result
+    figures : list of Path
+    """
+    report = _optional("ravine.report")
+    if report is None:
+        return []
+    report.write_report(path, result, figures)
+    return [path]
+
+
+def _optional(name: str) -> Any:
+    """A module, or None if it is not installed."""
+    return import_module(name) if find_spec(name) is not None else None

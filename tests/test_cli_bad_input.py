@@ -1,0 +1,204 @@
+"""Bad input: one line that says what to do, a non-zero exit code, no traceback, no half-written files."""
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("click")
+
+from click.testing import CliRunner
+
+from ravine.cli.app import app
+from ravine.estimators import MinimumDensityTree
+
+GOOD = "a,b\n" + "".join(f"{x:.3f},{y:.3f}\n" for x, y in np.random.default_rng(0).normal(size=(40, 2)))
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(GOOD)
+
+
+def refused(*arguments, code=1, stdin=None):
+    """The one line that is said; nothing is left behind."""
+    before = sorted(map(str, Path().rglob("*")))
+    result = CliRunner().invoke(app, list(arguments), input=stdin)
+    assert result.exit_code == code, (result.output, result.exception)
+    assert result.stdout == ""
+    assert "Traceback" not in result.output
+    last = result.stderr.splitlines()[-1]
+    assert [line for line in result.stderr.splitlines() if line.startswith("Error: ")] == [last]
+    assert len(last) < 500
+    assert sorted(map(str, Path().rglob("*"))) == before
+    return last
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "data.csv is empty"),
+        (b"\n \n", "data.csv is empty"),
+        (b"a,b\n", "no rows"),
+        (b"name,kind\nx,y\nz,w\n", "no column holds numbers: 'name' (text such as 'x'), 'kind' (text such as 'y')"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 cells instead of 2. Correct that line"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3: 3 cells instead of 2"),
+        ("a,b\n1,2\n3,é\n".encode("latin-1"), "not encoded as utf-8 (byte 0xe9"),
+        ("a,b\n1,2\n".encode("utf-16-be"), "zero bytes"),
+        (b"a,a,b\n1,2,3\n", "several columns named 'a': rename them"),
+        (b"a,b\n1,2\n3,inf\n", "column 'b' holds an infinite value (row 2)"),
+        (b"a,b\n1,2\n3,?\n", "'b' (text such as '?') is not numbers"),
+        (b"a,b\n1,2\n3,\n", "missing cells: 'b' 1"),
+        (b"a,b\n1,2\n1,2\n1,2\n", "every row is the same"),
+        (b"a,b\n1,2\n", "every row is the same"),
+        (b'a,b\n1,"2\n', "'b' (text such as '2\\n') is not numbers"),
+        (b"PK\x03\x04", "zip or Excel"),
+        (b"\x1f\x8b\x08\x00", "damaged gzip"),
+        (bytes(range(256)), "data.csv"),
+    ],
+)
+@pytest.mark.parametrize("place", ["file", "stdin"])
+def test_tables_that_cannot_be_used(content, said, place):
+    if place == "file":
+        Path("data.csv").write_bytes(content)
+        assert said in refused("cluster", "data.csv")
+    else:
+        assert said.replace("data.csv", "standard input") in refused("cluster", "-", stdin=content)
+
+
+@pytest.mark.parametrize("command", ["cluster", "classify"])
+def test_files_that_are_not_there(command):
+    label = ["--label-column", "b"] if command == "classify" else []
+    assert "'none.csv' does not exist: check its name" in refused(command, "none.csv", *label)
+    os.mkdir("folder")
+    assert "'folder' is a folder: give a file in it" in refused(command, "folder", *label)
+
+
+def test_columns_that_are_not_there():
+    assert "--drop aa: there is no such column. Did you mean 'a'?" in refused("cluster", "data.csv", "--drop", "aa")
+    assert "--key zzz: there is no such column. The columns are 'a', 'b'." in refused(
+        "cluster", "data.csv", "--key", "zzz"
+    )
+    assert "--label-column x" in refused("classify", "data.csv", "--label-column", "x")
+    assert "no column is left" in refused("cluster", "data.csv", "--drop", "a,b")
+    assert "the same column" in refused("classify", "data.csv", "--label-column", "a", "--key", "a")
+
+
+def test_too_many_clusters_and_categories():
+    assert "more than the 40 rows" in refused("cluster", "data.csv", "--clusters", "100")
+    Path("data.csv").write_text("a,b\n" + "".join(f"{k},t{k}\n" for k in range(60)))
+    assert "60 different texts" in refused("cluster", "data.csv", "--encode", "one-hot")
+
+
+@pytest.mark.parametrize(
+    "bad", [["--clusters", "0"], ["--clusters", "x"], ["--scale", "big"], ["--seed", "-1"], ["--nonsense"]]
+)
+def test_wrong_usage_has_exit_code_2(bad):
+    result = CliRunner().invoke(app, ["cluster", "data.csv", *bad.split()])
+    assert result.exit_code == 2
+    assert "Error:" in result.stderr
+
+
+def test_results_are_not_overwritten_unless_told():
+    arguments = ["cluster", "data.csv", "--clusters", "2", "--no-figures"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    before = Path("data-ravine/labels.csv").read_bytes()
+    Path("data-ravine/mine.txt").write_text("mine")
+    assert "holds labels.csv already: give --force" in refused(*arguments)
+    assert CliRunner().invoke(app, [*arguments, "--force", "--seed", "5"]).exit_code == 0
+    assert Path("data-ravine/mine.txt").read_text() == "mine"
+    assert Path("data-ravine/labels.csv").read_bytes() == before
+    Path("file").write_text("")
+    assert "is a file, not a folder" in refused("cluster", "data.csv", "--out", "file")
+
+
+def test_folder_that_cannot_be_written_is_noticed_before_the_work(monkeypatch):
+    def forbidden(self, *args, **kwargs):
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    monkeypatch.setattr(MinimumDensityTree, "fit", lambda *args: pytest.fail("too late"))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", forbidden)
+        assert "must not be read or written: change its permissions" in refused("cluster", "data.csv")
+    Path("file").write_text("")
+    assert "'" in refused("cluster", "data.csv", "--out", "file/below")
+    if os.path.isdir("/proc/1"):
+        refused("cluster", "data.csv", "--out", "/proc/ravine-out")
+
+
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("place", ["labels", "model", "summary", "move"])
+def test_full_disk_leaves_everything_as_it_was(monkeypatch, place, existing):
+    if existing:
+        assert CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "2", "--no-figures"]).exit_code == 0
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    targets = {
+        "labels": ("ravine.cli.outputs.write_csv", full),
+        "model": ("zipfile.ZipFile.writestr", full),
+        "summary": ("pathlib.Path.write_text", full),
+        "move": ("os.replace" if existing else "os.rename", full),
+    }
+    with monkeypatch.context() as patch:
+        patch.setattr(*targets[place])
+        arguments = ["cluster", "data.csv", "--clusters", "2", "--no-figures", *(["--force"] if existing else [])]
+        assert "the disk is full: free some space" in refused(*arguments)
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("place", ["fit", "write"])
+def test_interruption_leaves_nothing_and_has_exit_code_130(monkeypatch, place):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    if place == "fit":
+        monkeypatch.setattr(MinimumDensityTree, "fit", interrupted)
+    else:
+        monkeypatch.setattr("ravine.models.save", interrupted)
+    result = CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "2", "--out", "deep/er/out"])
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "Stopped: nothing was written."
+    assert sorted(map(str, Path().rglob("*"))) == ["data.csv"]
+
+
+def test_unexpected_errors_are_one_line_and_debug_shows_where(monkeypatch):
+    def broken(*args, **kwargs):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(MinimumDensityTree, "fit", broken)
+    assert "unexpected ZeroDivisionError: division by zero (--debug shows where)" in refused("cluster", "data.csv")
+    shown = CliRunner().invoke(app, ["cluster", "data.csv", "--debug"])
+    assert shown.exit_code == 1
+    assert "in broken" in shown.stderr
+
+
+def test_predict_leaves_the_old_file_if_the_disk_is_full(monkeypatch):
+    arguments = ["cluster", "data.csv", "--clusters", "2", "--no-figures"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    Path("new.csv").write_text("old")
+
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ravine.cli.outputs.write_csv", full)
+    message = refused("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", "--force")
+    assert "disk is full" in message
+    assert Path("new.csv").read_text() == "old"
+    assert "does not exist: make it first" in refused(
+        "predict", "data-ravine/model.ravine", "data.csv", "--out", "none/new.csv"
+    )  # fmt: skip
+
+
+def test_model_saved_from_python_is_not_used_on_tables():
+    from ravine.models import save
+
+    save(MinimumDensityTree(2).fit(np.random.default_rng(0).normal(size=(50, 2))), "m.ravine")
+    assert "does not know columns by name" in refused("predict", "m.ravine", "data.csv")
+    assert "Tree of" in CliRunner().invoke(app, ["describe", "m.ravine"]).stdout

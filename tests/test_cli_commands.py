@@ -1,0 +1,388 @@
+"""The command from end to end: results, words, exit codes, and nothing half-written."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+pytest.importorskip("pyarrow")
+click = pytest.importorskip("click")
+
+from click.testing import CliRunner  # noqa: E402
+
+from ravine.cli.app import app  # noqa: E402
+from ravine.models import load  # noqa: E402
+
+CENTRES = 8.0 * np.eye(3, 4)
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def blobs(n=60, seed=0):
+    return make_blobs([n, n, n], centers=CENTRES, random_state=seed)
+
+
+def table(names=("a", "b", "c", "d"), extra=None, n=60):
+    """A CSV of three blobs, and the blob of each row."""
+    X, y = blobs(n)
+    columns = dict(zip(names, X.T.tolist(), strict=True)) | ({} if extra is None else extra(y))
+    stream = io.StringIO()
+    csv.writer(stream).writerows([list(columns), *zip(*columns.values(), strict=True)])
+    return stream.getvalue(), y
+
+
+def write(text, name="data.csv"):
+    with open(name, "wb") as stream:
+        stream.write(text if isinstance(text, bytes) else text.encode())
+    return name
+
+
+def ravine(*arguments, stdin=None, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
+    assert result.exit_code == code, (result.output, result.exception)
+    return result
+
+
+def column(text, name):
+    return [row[name] for row in csv.DictReader(io.StringIO(text))]
+
+
+def read(path):
+    with open(path, encoding="utf-8") as stream:
+        return stream.read()
+
+
+def leftovers():
+    return sorted(name for name in os.listdir() if name != "data.csv")
+
+
+# ----------------------------------------------------------------------------------------------- cluster
+
+
+def test_cluster_finds_the_blobs_and_leaves_labels_and_a_model(workplace):
+    text, y = table()
+    said = ravine("cluster", write(text)).stderr
+    labels = column(read("data-ravine/labels.csv"), "cluster")
+    assert adjusted_rand_score(y, labels) == 1.0
+    assert column(read("data-ravine/labels.csv"), "row") == [str(k) for k in range(1, 181)]
+    assert "180 rows, 4 columns; names in the first line, comma between cells" in said
+    assert "standardised" in said
+    assert "3 clusters of 180 rows" in said
+    model = load("data-ravine/model.ravine")
+    assert model.estimator.labels_.tolist() == [int(label) for label in labels]
+    assert {"labels.csv", "model.ravine", "summary.json"} <= set(os.listdir("data-ravine"))
+    assert leftovers() == ["data-ravine"]
+
+
+def test_cluster_equals_the_estimator_on_standardised_columns():
+    from sklearn.preprocessing import StandardScaler
+
+    from ravine import MinimumDensityTree
+
+    X, _ = blobs()
+    ravine("cluster", write(table()[0]), "--clusters", 5, "--seed", 3)
+    expected = MinimumDensityTree(5, random_state=3).fit(StandardScaler().fit_transform(X))
+    found = load("data-ravine/model.ravine").estimator
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_allclose(found.tree_.offset, expected.tree_.offset, rtol=1e-9)
+
+
+def test_hyperplane_gives_two_clusters_and_a_p_value():
+    ravine("cluster", write(table()[0]), "--method", "hyperplane", "--scale", "none", "--out", "out")
+    assert set(column(read("out/labels.csv"), "cluster")) == {"0", "1"}
+    assert 0.0 <= load("out/model.ravine").estimator.pvalue_ <= 1.0
+    assert "Valley test" in ravine("describe", "out/model.ravine").stdout
+    message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", 3, code=2).stderr
+    assert "two clusters" in message
+
+
+def test_json_is_all_there_is_on_standard_output():
+    result = ravine("cluster", write(table()[0]), "--json", "--quiet", "--drop", "d", "--out", "o", "--clusters", 3)
+    summary = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert [c["rows"] for c in summary["clusters"]] == [60, 60, 60]
+    assert summary["features"] == ["a", "b", "c"]
+    assert set(summary["files"]) <= set(os.listdir("o")) | {f"figures/{n}" for n in _figures("o")}
+    assert json.loads(read("o/summary.json"))["clusters"] == summary["clusters"]
+
+
+def _figures(folder):
+    return os.listdir(f"{folder}/figures") if os.path.isdir(f"{folder}/figures") else []
+
+
+def test_standard_input_and_output():
+    text, y = table()
+    result = ravine("cluster", "-", "--out", "-", "--clusters", 3, stdin=text)
+    assert adjusted_rand_score(y, column(result.stdout, "cluster")) == 1.0
+    assert leftovers() == []
+    again = ravine("cluster", "-", "--out", "-", "--clusters", 3, stdin=gzip.compress(text.encode()))
+    assert again.stdout == result.stdout
+    assert "both want standard output" in ravine("cluster", "-", "--out", "-", "--json", stdin=text, code=2).stderr
+
+
+def test_keys_and_known_labels_are_kept_beside_the_clusters():
+    text, y = table(extra=lambda y: {"id": [f"0{k}" for k in range(180)], "kind": [f"k{v}" for v in y]})
+    said = ravine("cluster", write(text), "--key", "id", "--label-column", "kind", "--clusters", 3).stderr
+    written = read("data-ravine/labels.csv")
+    assert column(written, "id") == [f"0{k}" for k in range(180)]
+    assert column(written, "given") == [f"k{v}" for v in y]
+    assert "adjusted Rand index 1.00" in said
+
+
+def test_key_named_like_a_result_does_not_hide_it():
+    text, y = table(extra=lambda y: {"cluster": range(180)})
+    ravine("cluster", write(text), "--key", "cluster", "--clusters", 3)
+    assert adjusted_rand_score(y, column(read("data-ravine/labels.csv"), "ravine_cluster")) == 1.0
+
+
+def test_text_is_refused_dropped_or_encoded_but_never_ignored():
+    text, _ = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] for v in y], "it's": ["x"] * 180})
+    write(text)
+    message = ravine("cluster", "data.csv", code=1).stderr
+    assert "'kind' (text such as 'red')" in message or "'kind' (text such as" in message
+    assert "--drop kind --drop 'it'\"'\"'s'" in message
+    assert "--encode one-hot" in message
+    assert len(message.strip().splitlines()[-1]) == len(message.strip().split("Error:")[-1]) + len("Error:")
+    ravine("cluster", "data.csv", "--drop", "kind,it's", "--out", "dropped", "--clusters", 2)
+    assert load("dropped/model.ravine").preparation.columns == ("a", "b", "c", "d")
+    said = ravine(
+        "cluster", "data.csv", "--drop", "it's", "--encode", "one-hot", "--out", "encoded", "--clusters", 2
+    ).stderr
+    assert "'kind' has 3 categories" in said
+    assert load("encoded/model.ravine").preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
+
+
+def test_dates_and_empty_columns_are_refused():
+    text, _ = table(extra=lambda y: {"when": ["2020-01-02"] * 180})
+    assert "'when' (dates or times)" in ravine("cluster", write(text), code=1).stderr
+    text, _ = table(extra=lambda y: {"nothing": [""] * 180})
+    assert "'nothing': no cell has a value. Leave out with --drop nothing" in ravine(
+        "cluster", write(text), code=1
+    ).stderr  # fmt: skip
+
+
+def test_truth_values_counters_and_constants_are_said():
+    text, _ = table(extra=lambda y: {"yes": ["true", "false"] * 90, "n": range(5, 185), "one": [1] * 180})
+    said = ravine("cluster", write(text), "--clusters", 2).stderr
+    assert "'yes': true and false are 1 and 0" in said
+    assert "warning: 'n' counts the rows" in said
+    assert "'one' has one value only" in said
+
+
+def with_gaps():
+    text, y = table()
+    rows = list(csv.reader(io.StringIO(text)))
+    for k, mark in ((3, ""), (50, "NA"), (120, "nan")):
+        rows[k][1] = mark
+    rows[120][2] = ""
+    stream = io.StringIO()
+    csv.writer(stream).writerows(rows)
+    return stream.getvalue(), y
+
+
+def test_missing_cells_are_refused_with_their_counts():
+    message = ravine("cluster", write(with_gaps()[0]), code=1).stderr
+    assert "missing cells: 'b' 3, 'c' 1" in message
+    assert "--missing drop" in message
+    assert leftovers() == []
+
+
+def test_rows_with_missing_cells_are_dropped_or_filled_as_wished():
+    text, y = with_gaps()
+    said = ravine("cluster", write(text), "--missing", "drop", "--out", "dropped", "--clusters", 3).stderr
+    assert "3 of 180 rows have missing cells" in said
+    labels = column(read("dropped/labels.csv"), "cluster")
+    assert [k for k, label in enumerate(labels) if label == ""] == [2, 49, 119]
+    known = [k for k, label in enumerate(labels) if label]
+    assert adjusted_rand_score(y[known], [labels[k] for k in known]) == 1.0
+    said = ravine("cluster", "data.csv", "--missing", "impute-median", "--out", "filled", "--clusters", 3).stderr
+    assert "filled with the median of their column: 'b' 3, 'c' 1" in said
+    plan = load("filled/model.ravine").preparation
+    X = blobs()[0]
+    assert plan.medians[1] == np.median(np.delete(X[:, 1], [2, 49, 119]))
+    assert "" not in column(read("filled/labels.csv"), "cluster")
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "none"])
+def test_scale_is_what_it_says(scale):
+    X, _ = blobs()
+    ravine("cluster", write(table()[0]), "--scale", scale, "--clusters", 2)
+    model = load("data-ravine/model.ravine")
+    Z = model.transform(dict(zip("abcd", X.T, strict=True)))
+    quartiles = np.percentile(X, [25, 50, 75], axis=0)
+    expected = {
+        "standard": (X - X.mean(axis=0)) / X.std(axis=0),
+        "robust": (X - quartiles[1]) / ((quartiles[2] - quartiles[0]) / 1.349),
+        "none": X,
+    }
+    np.testing.assert_allclose(Z, expected[scale], rtol=1e-12, atol=1e-12)
+
+
+# ----------------------------------------------------------------------------------------------- the other commands
+
+
+def test_classify_labels_the_empty_cells():
+    text, y = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] if k < 20 else "" for k, v in enumerate(y)]})
+    said = ravine("classify", write(text), "--label-column", "kind").stderr
+    written = read("data-ravine/labels.csv")
+    assert column(written, "class") == [("red", "green", "blue")[v] for v in y]
+    assert column(written, "given")[:20] == column(written, "class")[:20]
+    assert set(column(written, "given")[20:]) == {""}
+    assert all(0.3 < float(p) <= 1.0 for p in column(written, "probability"))
+    assert "20 of 180 rows have one, 160 cells are empty" in said
+    assert load("data-ravine/model.ravine").estimator.classes_.tolist() == ["blue", "green", "red"]
+    out = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
+    assert column(out, "class") == column(written, "class")
+    assert "3 classes: blue, green, red" in ravine("describe", "data-ravine/model.ravine").stdout
+
+
+def test_classify_keeps_integers_and_refuses_what_it_would_have_to_guess():
+    text, _ = table(extra=lambda y: {"kind": [v + 1 if k < 20 else "" for k, v in enumerate(y.tolist())]})
+    ravine("classify", write(text), "--label-column", "kind")
+    assert load("data-ravine/model.ravine").estimator.classes_.tolist() == [1, 2, 3]
+    text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
+    assert "holds -1" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
+    text, _ = table(extra=lambda y: {"kind": [""] * 180})
+    assert "unlabelled" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
+    text, _ = table(extra=lambda y: {"kind": ["x"] * 180})
+    assert "only one class" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
+    assert "Missing option '--label-column'" in ravine("classify", "data.csv", code=2).stderr
+
+
+def test_predict_finds_columns_by_name_and_says_what_it_ignores():
+    text, _ = table()
+    ravine("cluster", write(text), "--clusters", 3)
+    expected = column(read("data-ravine/labels.csv"), "cluster")
+    rows = [dict(row, more="x", key=f"r{k}") for k, row in enumerate(csv.DictReader(io.StringIO(text)))]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, ["more", "d", "c", "key", "b", "a"])
+    writer.writeheader()
+    writer.writerows(rows)
+    result = ravine("predict", "data-ravine/model.ravine", "-", "--key", "key", stdin=stream.getvalue())
+    assert column(result.stdout, "cluster") == expected
+    assert column(result.stdout, "key") == [f"r{k}" for k in range(180)]
+    assert "ignored, since the model does not use it: 'more'" in result.stderr
+    ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv")
+    assert column(read("new.csv"), "cluster") == expected
+    assert "exists already" in ravine(
+        "predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", code=1
+    ).stderr  # fmt: skip
+    ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", "--force")
+    answer = json.loads(ravine("predict", "data-ravine/model.ravine", "data.csv", "--json").stdout)
+    assert [str(k) for k in answer["labels"]["cluster"]] == expected
+
+
+def test_predict_names_the_columns_that_are_missing():
+    ravine("cluster", write(table()[0]), "--clusters", 3)
+    write("a,c,z\n1,2,3\n", "new.csv")
+    message = ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
+    assert "no column 'b', 'd'" in message
+    assert "it has 'a', 'c', 'z'" in message
+    write("a,b,c,d\n1,x,3,4\n", "new.csv")
+    assert "column 'b' does not hold numbers" in ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
+
+
+def test_predict_treats_missing_cells_as_told():
+    ravine("cluster", write(table()[0]), "--clusters", 3)
+    write("a,b,c,d\n8,0,0,0\n,0,0,0\n", "new.csv")
+    model = "data-ravine/model.ravine"
+    assert "missing cells: 'a' 1" in ravine("predict", model, "new.csv", code=1).stderr
+    assert column(ravine("predict", model, "new.csv", "--missing", "drop").stdout, "cluster")[1] == ""
+    assert "no medians" in ravine("predict", model, "new.csv", "--missing", "impute-median", code=1).stderr
+
+
+def test_models_that_are_none_are_refused():
+    write(table()[0])
+    for command in (("predict", "data.csv", "data.csv"), ("describe", "data.csv")):
+        assert "data.csv cannot be read: it is not a zip file" in ravine(*command, code=1).stderr
+        assert "'none.ravine' does not exist" in ravine(command[0], "none.ravine", *command[2:], code=1).stderr
+
+
+def test_describe_is_words_or_json():
+    ravine("cluster", write(table()[0]), "--clusters", 3)
+    words = ravine("describe", "data-ravine/model.ravine").stdout
+    assert "Tree of 3 clusters (180 rows)" in words
+    assert "A row belongs to cluster 0" in words
+    assert "4 columns: a, b, c, d" in words
+    known = json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)
+    assert known["clusters"] == 3
+    assert len(known["nodes"]) == 5
+    assert known["columns"] == ["a", "b", "c", "d"]
+
+
+def test_demo_leaves_results_and_agrees_with_the_truth():
+    said = ravine("demo").stderr
+    assert "4 clusters of 600 rows" in said
+    assert "adjusted Rand index 1.00" in said
+    assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
+    assert "--force" in ravine("demo", code=1).stderr
+    ravine("cluster", "ravine-demo/birds.csv", "--key", "ring", "--label-column", "kind", "--out", "again")
+    assert read("again/labels.csv") == read("ravine-demo/labels.csv")
+
+
+# ----------------------------------------------------------------------------------------------- real processes
+
+
+def command(*arguments, **options):
+    script = "from ravine.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120, **options)
+
+
+def test_process_writes_data_to_standard_output_and_words_to_standard_error():
+    text, y = table()
+    run = command("cluster", "-", "--out", "-", "--clusters", "3", input=text.encode())
+    assert run.returncode == 0
+    assert adjusted_rand_score(y, column(run.stdout.decode(), "cluster")) == 1.0
+    assert b"3 clusters of 180 rows" in run.stderr
+    assert b"\x1b" not in run.stderr  # no bar where there is no terminal
+
+
+def test_process_fails_without_a_traceback_unless_asked():
+    run = command("cluster", "none.csv")
+    assert run.returncode == 1
+    assert run.stderr == b"Error: 'none.csv' does not exist: check its name.\n"
+    assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
+    assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
+
+
+def test_interrupted_process_says_so_and_leaves_nothing():
+    text, _ = table(n=20_000)
+    write(text)
+    script = "from ravine.cli import main; main()"
+    arguments = [sys.executable, "-c", script, "cluster", "data.csv", "--clusters", "40"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for line in process.stderr:
+            if b"standardised" in line:
+                break
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        process.wait(timeout=60)
+    assert process.returncode == 130
+    assert rest.strip() == b"Stopped: nothing was written."
+    assert leftovers() == []
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\nfrom ravine.cli.app import app\ntry:\n app(['--help'])\nexcept SystemExit:\n print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in run.stdout.split()}
+    assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich", "pooch"}
+    for name in ("cluster", "classify", "predict", "describe", "demo"):
+        assert name in run.stdout
