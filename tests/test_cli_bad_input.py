@@ -94,9 +94,7 @@ def test_too_many_clusters_and_categories():
     assert "60 different texts" in refused("cluster", "data.csv", "--encode", "one-hot")
 
 
-@pytest.mark.parametrize(
-    "bad", [["--clusters", "0"], ["--clusters", "x"], ["--scale", "big"], ["--seed", "-1"], ["--nonsense"]]
-)
+@pytest.mark.parametrize("bad", ["--clusters 0", "--clusters x", "--scale big", "--seed -1", "--nonsense"])
 def test_wrong_usage_has_exit_code_2(bad):
     result = CliRunner().invoke(app, ["cluster", "data.csv", *bad.split()])
     assert result.exit_code == 2

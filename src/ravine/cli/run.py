@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,6 @@ def row_keys(table: Any, choices: Choices) -> tuple[Any, str]:
 
 
 def _summary(result: Result, job: Job, voice: Voice, n_rows: int) -> dict[str, Any]:
-    import ravine
-
     word = {"cluster": "cluster", "classify": "class"}[job.command]
     groups = profiles(result.X, result.found, result.feature_names, word)
     summary: dict[str, Any] = {
@@ -142,7 +141,7 @@ def _summary(result: Result, job: Job, voice: Voice, n_rows: int) -> dict[str, A
         "settings": job.settings,
         "clusters" if job.command == "cluster" else "classes": groups,
         "notes": list(voice.notes),
-        "version": ravine.__version__,
+        "version": version("ravine"),
     }
     if job.command == "cluster" and result.given is not None:
         summary["agreement"] = _agreement(result)
