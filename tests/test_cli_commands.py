@@ -51,7 +51,9 @@ def write(text, name="data.csv"):
     return name
 
 
-def ravine(*arguments, stdin=None, code=0):
+def ravine(*arguments, stdin=None, code=0, figures=False):
+    if arguments[0] in ("cluster", "classify") and not figures:
+        arguments = (*arguments, "--no-figures")
     result = CliRunner().invoke(app, [str(a) for a in arguments], input=stdin)
     assert result.exit_code == code, (result.output, result.exception)
     return result
@@ -102,7 +104,8 @@ def test_cluster_equals_the_estimator_on_standardised_columns():
 
 
 def test_hyperplane_gives_two_clusters_and_a_p_value():
-    ravine("cluster", write(table()[0]), "--method", "hyperplane", "--scale", "none", "--out", "out")
+    ravine("cluster", write(table()[0]), "--method", "hyperplane", "--scale", "none", "--out", "out", figures=True)
+    assert set(_figures("out")) == {"hyperplane.png", "direction.png", "path.png"}
     assert set(column(read("out/labels.csv"), "cluster")) == {"0", "1"}
     assert 0.0 <= load("out/model.ravine").estimator.pvalue_ <= 1.0
     assert "Valley test" in ravine("describe", "out/model.ravine").stdout
@@ -237,7 +240,8 @@ def test_scale_is_what_it_says(scale):
 
 def test_classify_labels_the_empty_cells():
     text, y = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] if k < 20 else "" for k, v in enumerate(y)]})
-    said = ravine("classify", write(text), "--label-column", "kind").stderr
+    said = ravine("classify", write(text), "--label-column", "kind", figures=True).stderr
+    assert set(_figures("data-ravine")) == {"pair-0.png", "pair-1.png", "pair-2.png"}
     written = read("data-ravine/labels.csv")
     assert column(written, "class") == [("red", "green", "blue")[v] for v in y]
     assert column(written, "given")[:20] == column(written, "class")[:20]
@@ -326,9 +330,12 @@ def test_describe_is_words_or_json():
 
 def test_demo_leaves_results_and_agrees_with_the_truth():
     said = ravine("demo").stderr
-    assert "4 clusters of 600 rows" in said
+    assert "4 clusters of 400 rows" in said
     assert "adjusted Rand index 1.00" in said
     assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
+    assert set(os.listdir("ravine-demo/figures")) == {"tree.png", "direction-0.png"} | {
+        f"split-{k}.png" for k in (0, 1, 3)
+    }
     assert "--force" in ravine("demo", code=1).stderr
     ravine("cluster", "ravine-demo/birds.csv", "--key", "ring", "--label-column", "kind", "--out", "again")
     assert read("again/labels.csv") == read("ravine-demo/labels.csv")
@@ -386,3 +393,26 @@ def test_help_imports_nothing_heavy():
     assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich", "pooch"}
     for name in ("cluster", "classify", "predict", "describe", "demo"):
         assert name in run.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_bar_with_the_time_left_is_shown_on_a_terminal():
+    script = """
+import time
+from ravine.cli.voice import Voice
+with Voice().working("fitting") as move:
+    for k in range(4):
+        move(k, 4, f"step {k}")
+        time.sleep(0.3)
+"""
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    run = subprocess.run(
+        [sys.executable, "-c", script], stderr=theirs, stdout=subprocess.PIPE, env=environment, timeout=60
+    )
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert run.stdout == b""
+    assert "fitting step" in shown
+    assert "left" in shown

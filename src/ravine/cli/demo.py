@@ -13,10 +13,10 @@ __all__ = ["birds", "demo"]
 # Kind, number of birds, mean and standard deviation of each measurement.
 MEASUREMENTS = ("wing_mm", "bill_mm", "tail_mm", "weight_g")
 KINDS = (
-    ("finch", 220, (88.0, 12.5, 64.0, 24.0), (2.4, 0.8, 2.6, 2.0)),
-    ("thrush", 160, (118.0, 20.0, 85.0, 70.0), (3.5, 1.1, 4.0, 6.0)),
-    ("swift", 120, (172.0, 7.0, 76.0, 42.0), (4.0, 0.5, 3.0, 3.5)),
-    ("wader", 100, (116.0, 34.0, 52.0, 62.0), (3.5, 2.2, 2.8, 6.5)),
+    ("finch", 150, (88.0, 12.5, 64.0, 24.0), (2.4, 0.8, 2.6, 2.0)),
+    ("thrush", 105, (118.0, 20.0, 85.0, 70.0), (3.5, 1.1, 4.0, 6.0)),
+    ("swift", 80, (172.0, 7.0, 76.0, 42.0), (4.0, 0.5, 3.0, 3.5)),
+    ("wader", 65, (116.0, 34.0, 52.0, 62.0), (3.5, 2.2, 2.8, 6.5)),
 )
 
 
@@ -50,7 +50,7 @@ def demo(out: str, force: bool, quiet: bool, as_json: bool, debug: bool) -> None
     from ravine.cli.tables import Reading
 
     voice = Voice(quiet, as_json)
-    voice.tell("600 made-up birds of four kinds; how many kinds there are is not told. The same as\n")
+    voice.tell("400 made-up birds of four kinds; how many kinds there are is not told. The same as\n")
     voice.tell(f"  ravine cluster birds.csv --key ring --label-column kind --out {out}\n")
     job = Job(
         command="cluster",

@@ -13,7 +13,7 @@ from ravine.cli.result import Result
 __all__ = ["write_figures", "write_report"]
 
 # Splits, or pairs of classes, that get a picture of their own.
-MOST_SPLITS = 4
+MOST_SPLITS = 3
 DOTS_PER_INCH = 130
 
 
@@ -50,9 +50,10 @@ def _pictures(plotting: Any, result: Result) -> Iterator[tuple[str, Callable[[],
         if tree.n_leaves > 1:
             yield "tree", lambda: plotting.TreeDisplay.from_estimator(estimator, X)
         splits = sorted((k for k in range(len(tree)) if tree.left[k] >= 0), key=lambda k: tree.order[k])
+        if splits:
+            yield "direction-0", lambda: direction(estimator, node=0, feature_names=names)
         for k in splits[:MOST_SPLITS]:
             yield f"split-{k}", lambda k=k: plane(estimator, X, node=k)  # type: ignore[misc]
-            yield f"direction-{k}", lambda k=k: direction(estimator, node=k, feature_names=names)  # type: ignore[misc]
     elif len(getattr(estimator, "classes_", ())) > 2:
         pairs = [pair for pair, p in estimator.hyperplanes_.items() if p.splits]
         for number, pair in enumerate(pairs[:MOST_SPLITS]):
