@@ -366,6 +366,7 @@ def test_process_fails_without_a_traceback_unless_asked():
     assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
 
 
+@pytest.mark.slow
 def test_interrupted_process_says_so_and_leaves_nothing():
     text, _ = table(n=20_000)
     write(text)
