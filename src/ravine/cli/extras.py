@@ -26,13 +26,13 @@ def write_figures(folder: Path, result: Result) -> list[Path]:
         Made if there is anything to draw.
     result : Result
     """
-    plotting = _optional("ravine.plotting")
-    if plotting is None or _optional("matplotlib") is None:
-        return []
-    import_module("matplotlib").use("Agg")
-    pyplot = import_module("matplotlib.pyplot")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
     drawn = []
-    for name, draw in _pictures(plotting, result):
+    for name, draw in _pictures(result):
         folder.mkdir(exist_ok=True)
         figure = draw().figure_
         figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
@@ -41,8 +41,10 @@ def write_figures(folder: Path, result: Result) -> list[Path]:
     return drawn
 
 
-def _pictures(plotting: Any, result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _pictures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Names of files and how to draw them."""
+    from ravine import plotting
+
     estimator, X, names = result.model.estimator, result.X, result.feature_names
     plane, direction = plotting.HyperplaneDisplay.from_estimator, plotting.DirectionDisplay.from_estimator
     if hasattr(estimator, "tree_"):
@@ -73,13 +75,7 @@ def write_report(path: Path, result: Result, figures: list[Path]) -> list[Path]:
     result : Result
     figures : list of Path
     """
-    report = _optional("ravine.report")
-    if report is None:
+    if find_spec("ravine.report") is None:
         return []
-    report.write_report(path, result, figures)
+    import_module("ravine.report").write_report(path, result, figures)
     return [path]
-
-
-def _optional(name: str) -> Any:
-    """A module, or None if it is not installed."""
-    return import_module(name) if find_spec(name) is not None else None
