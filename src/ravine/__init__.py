@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "DirectionDisplay": "ravine.plotting",
     "GradientCheck": "ravine.optimise",
     "HalfTest": "ravine.estimators",
     "Hyperplane": "ravine.hyperplane",
+    "HyperplaneDisplay": "ravine.plotting",
     "MinimumDensityClassifier": "ravine.estimators",
     "MinimumDensityHyperplane": "ravine.estimators",
     "MinimumDensityTree": "ravine.estimators",
     "NoSplitWarning": "ravine.estimators",
+    "PathDisplay": "ravine.plotting",
     "PathStep": "ravine.estimators",
     "ProjectedDensity": "ravine.density",
     "Split": "ravine.tree",
     "Tree": "ravine.tree",
+    "TreeDisplay": "ravine.plotting",
     "Valley": "ravine.density",
     "ValleyTest": "ravine.estimators",
     "check_gradient": "ravine.optimise",
+    "load": "ravine.models",
     "minimum_density_hyperplane": "ravine.estimators",
     "paper_settings": "ravine.estimators",
+    "save": "ravine.models",
     "valley_test": "ravine.estimators",
 }
 
@@ -43,26 +49,34 @@ if TYPE_CHECKING:
         valley_test,
     )
     from ravine.hyperplane import Hyperplane
+    from ravine.models import load, save
     from ravine.optimise import GradientCheck, check_gradient
+    from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay, TreeDisplay
     from ravine.tree import Split, Tree
 
 __all__ = [
+    "DirectionDisplay",
     "GradientCheck",
     "HalfTest",
     "Hyperplane",
+    "HyperplaneDisplay",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
     "MinimumDensityTree",
     "NoSplitWarning",
+    "PathDisplay",
     "PathStep",
     "ProjectedDensity",
     "Split",
     "Tree",
+    "TreeDisplay",
     "Valley",
     "ValleyTest",
     "check_gradient",
+    "load",
     "minimum_density_hyperplane",
     "paper_settings",
+    "save",
     "valley_test",
 ]
 
