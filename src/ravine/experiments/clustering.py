@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ravine.datasets import load
-from ravine.experiments.errors import StudyError
+from ravine.experiments.choice import chosen_names
 from ravine.experiments.methods import METHODS, Method
 from ravine.experiments.paper import SETS
 from ravine.experiments.runner import Task, failure
@@ -64,15 +64,7 @@ class Cell:
 
 def choose_sets(names: str | None) -> tuple[str, ...]:
     """Sets by their names, separated by commas; None for the paper's 14."""
-    if names is None:
-        return SETS
-    chosen = tuple(dict.fromkeys(filter(None, (part.strip() for part in names.split(",")))))
-    for name in chosen:
-        if name not in SETS:
-            raise StudyError(f"Unknown data set {name!r}. The paper's sets are: {', '.join(SETS)}.")
-    if not chosen:
-        raise StudyError(f"No data set was named. The paper's sets are: {', '.join(SETS)}.")
-    return chosen
+    return chosen_names(names, SETS, "data set")
 
 
 def _key(dataset: str, method: Method, seed: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ravine.experiments.errors import StudyError
+from ravine.experiments.choice import chosen_names
 
 __all__ = ["LABEL_METHODS", "LabelMethod", "choose_label_methods"]
 
@@ -114,18 +114,5 @@ LABEL_METHODS = {
 
 
 def choose_label_methods(names: str | None) -> tuple[LabelMethod, ...]:
-    """Methods by their names, separated by commas; None for all.
-
-    Raises
-    ------
-    StudyError
-        If a name is not known.
-    """
-    if names is None:
-        return tuple(LABEL_METHODS.values())
-    chosen = dict.fromkeys(filter(None, (part.strip().lower() for part in names.split(","))))
-    unknown = [name for name in chosen if name not in LABEL_METHODS]
-    if unknown or not chosen:
-        what = f"Unknown method {unknown[0]!r}" if unknown else "No method was named"
-        raise StudyError(f"{what}. The methods are: {', '.join(LABEL_METHODS)}.")
-    return tuple(LABEL_METHODS[name] for name in chosen)
+    """Methods by their names, separated by commas; None for all."""
+    return tuple(LABEL_METHODS[name] for name in chosen_names(names, LABEL_METHODS, "method"))

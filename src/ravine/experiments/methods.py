@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+from ravine.experiments.choice import chosen_names
 from ravine.experiments.errors import StudyError
 
 __all__ = ["METHODS", "Method", "choose_methods"]
@@ -191,17 +192,12 @@ def choose_methods(names: str | None) -> tuple[Method, ...]:
     StudyError
         If a name is not known, or needs a package that is not installed.
     """
+    chosen = [METHODS[name] for name in chosen_names(names, METHODS, "method")]
     if names is None:
-        return tuple(method for method in METHODS.values() if method.installed)
-    chosen = {}
-    for name in filter(None, (part.strip().lower() for part in names.split(","))):
-        if name not in METHODS:
-            raise StudyError(f"Unknown method {name!r}. The methods are: {', '.join(METHODS)}.")
-        if not METHODS[name].installed:
+        return tuple(method for method in chosen if method.installed)
+    for method in chosen:
+        if not method.installed:
             raise StudyError(
-                f"The method {name!r} needs the package {METHODS[name].needs}: pip install 'ravine[peers]'"
+                f"The method {method.name!r} needs the package {method.needs}: pip install 'ravine[peers]'"
             )
-        chosen[name] = METHODS[name]
-    if not chosen:
-        raise StudyError(f"No method was named. The methods are: {', '.join(METHODS)}.")
-    return tuple(chosen.values())
+    return tuple(chosen)

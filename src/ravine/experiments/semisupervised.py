@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine.datasets import load
-from ravine.experiments.errors import StudyError
+from ravine.experiments.choice import chosen_names
 from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod
 from ravine.experiments.runner import Task
 from ravine.experiments.store import Record, ResultStore
@@ -98,14 +98,7 @@ class Problem:
 
 def choose_label_sets(names: str | None) -> tuple[str, ...]:
     """Sets by their names, separated by commas; None for all eight."""
-    if names is None:
-        return LABEL_SETS
-    chosen = tuple(dict.fromkeys(filter(None, (part.strip() for part in names.split(",")))))
-    unknown = [name for name in chosen if name not in LABEL_SETS]
-    if unknown or not chosen:
-        what = f"Unknown data set {unknown[0]!r}" if unknown else "No data set was named"
-        raise StudyError(f"{what}. The sets of this study are: {', '.join(LABEL_SETS)}.")
-    return chosen
+    return chosen_names(names, LABEL_SETS, "data set")
 
 
 def label_counts(dataset: str) -> tuple[int, ...]:
