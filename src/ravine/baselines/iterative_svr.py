@@ -93,7 +93,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     The paper gives no settings for this method. A balance of 0.05 was found by comparing with its Table 2, so with the
     labels of its data sets in view; on data with clusters of different sizes a larger one is better.
 
-    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-4 of its objective, by
+    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-5 of its objective, by
     Newton's method on smoothed losses, and a gap that stays larger is a warning.
 
     References

@@ -20,8 +20,8 @@ from ravine.estimators.frame import Frame
 
 __all__ = ["Separation", "SvrOptions", "median_gamma", "separate"]
 
-# Relative duality gap of a regression: as the tolerance of the turns.
-GAP = 1e-4
+# Relative duality gap of a regression: well below the tolerance of the turns, which it must not decide.
+GAP = 1e-5
 # Megabytes of the kernel matrix that the solver keeps.
 CACHE = 400
 # Rows whose distances give the width of the kernel.
