@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,6 +51,10 @@ def _explained() -> Iterator[None]:
     """Errors of a study as one line."""
     from ravine.experiments import StudyError
 
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)  # what a scheduler sends
     try:
         yield
     except StudyError as error:
@@ -57,6 +62,8 @@ def _explained() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("Stopped. What was finished is kept: run the same command again to go on.", err=True)
         sys.exit(130)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _say(text: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import multiprocessing.connection
+import os
 import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -168,6 +170,7 @@ DISK = 74
 def _work(task: Task, keys: Sequence[str], store: ResultStore) -> None:
     """Compute some results of a task, in a process of its own, with one thread for linear algebra."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is the parent's business
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     pending = list(keys)
     try:
         with threadpool_limits(limits=1):
@@ -182,6 +185,14 @@ def _work(task: Task, keys: Sequence[str], store: ResultStore) -> None:
                     store.put(key, failure(error))
     except StudyError:
         sys.exit(DISK)
+
+
+def _end_with_parent() -> None:
+    """However the parent ends, its processes do not go on without it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)
 
 
 def failure(error: Exception) -> Record:
