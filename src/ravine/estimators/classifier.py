@@ -81,6 +81,8 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         Whether the hyperplane that is kept is then optimised to convergence.
     tol : float, default=1e-6
         Relative decrease of the index still to be expected at which the optimiser stops.
+    optimiser : str, default="lbfgs"
+        How directions are optimised; as for :class:`MinimumDensityHyperplane`.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1.0
@@ -200,6 +202,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         max_iter: int = 15,
         polish: bool = True,
         tol: float = 1e-6,
+        optimiser: str = "lbfgs",
         eta: float = 0.01,
         epsilon: float = 1.0,
         start_C: float = 1.0,
@@ -228,6 +231,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.polish = polish
         self.tol = tol
+        self.optimiser = optimiser
         self.eta = eta
         self.epsilon = epsilon
         self.start_C = start_C

@@ -21,6 +21,7 @@ from ravine.estimators._validation import check_choice, check_flag, check_intege
 from ravine.estimators.label_starts import NAMED_STARTS, principal_number
 from ravine.estimators.separator import SeparatorOptions
 from ravine.index import LabelPenalty
+from ravine.optimise import OPTIMISERS
 from ravine.pursuit import PursuitSettings
 
 __all__ = ["pair_options"]
@@ -56,6 +57,7 @@ def _separator_options(estimator: Any, n_features: int) -> SeparatorOptions:
         polish=check_flag("polish", estimator.polish),
         tolerance=check_number("tol", estimator.tol, low=0.0),
         penalty=check_penalty(estimator.eta, estimator.epsilon),
+        optimiser=check_choice("optimiser", estimator.optimiser, tuple(OPTIMISERS)),
     )
     form = check_choice("label_penalty", estimator.label_penalty, ("mean", "sum"))
     return SeparatorOptions(

@@ -36,6 +36,7 @@ from ravine.estimators.fit import Fit, find_hyperplane
 from ravine.estimators.frame import PathStep
 from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.estimators.significance import split_test
+from ravine.optimise import OPTIMISERS
 from ravine.pursuit import BandwidthRule, PursuitSettings
 from ravine.sample import project
 
@@ -86,6 +87,10 @@ class MinimumDensityHyperplane(
         Whether the hyperplane that is kept is then optimised to convergence.
     tol : float, default=1e-6
         Relative decrease of the density still to be expected at which the optimiser stops.
+    optimiser : str, default="lbfgs"
+        How the direction is optimised: ``"lbfgs"``, Riemannian L-BFGS; ``"bfgs"``, BFGS on a vector of any length;
+        ``"spherical"``, BFGS in spherical coordinates, as in the paper; ``"gradient_sampling"`` or
+        ``"adaptive_gradient_sampling"``, for kinks. All but the first are there for comparison and cost more.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1-1e-6
@@ -180,6 +185,7 @@ class MinimumDensityHyperplane(
         select: str = "deepest",
         polish: bool = True,
         tol: float = 1e-6,
+        optimiser: str = "lbfgs",
         eta: float = 0.01,
         epsilon: float = 1.0 - 1e-6,
         subsample: int | str | None = "auto",
@@ -199,6 +205,7 @@ class MinimumDensityHyperplane(
         self.select = select
         self.polish = polish
         self.tol = tol
+        self.optimiser = optimiser
         self.eta = eta
         self.epsilon = epsilon
         self.subsample = subsample
@@ -253,6 +260,7 @@ class MinimumDensityHyperplane(
             polish=check_flag("polish", self.polish),
             tolerance=check_number("tol", self.tol, low=0.0),
             penalty=check_penalty(self.eta, self.epsilon),
+            optimiser=check_choice("optimiser", self.optimiser, tuple(OPTIMISERS)),
         )
         return {
             "settings": settings,

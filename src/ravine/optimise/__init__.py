@@ -1,17 +1,41 @@
 """Optimisation on the unit sphere. Knows nothing of densities."""
 
+from collections.abc import Callable, Mapping
+
+from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
+from ravine.optimise.min_norm import HullGap, hull_gap, min_norm_weights
 from ravine.optimise.objective import Asking, FunctionObjective, SphereObjective, run
+from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling, points_near, transported_to
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
 __all__ = [
+    "OPTIMISERS",
     "Asking",
     "FunctionObjective",
     "GradientCheck",
+    "HullGap",
     "Memory",
     "SphereObjective",
     "SphereResult",
     "check_gradient",
+    "hull_gap",
+    "min_norm_weights",
+    "minimise_by_adaptive_sampling",
+    "minimise_by_sampling",
     "minimise_on_sphere",
+    "minimise_spherical",
+    "minimise_unnormalised",
+    "points_near",
     "run",
+    "transported_to",
 ]
+
+# All take (objective, v, *, max_iter, tolerance, memory, resolution) and are generators that return a SphereResult.
+OPTIMISERS: Mapping[str, Callable[..., Asking[SphereResult]]] = {
+    "lbfgs": minimise_on_sphere,
+    "bfgs": minimise_unnormalised,
+    "spherical": minimise_spherical,
+    "gradient_sampling": minimise_by_sampling,
+    "adaptive_gradient_sampling": minimise_by_adaptive_sampling,
+}

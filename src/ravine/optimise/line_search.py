@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
-from ravine.optimise.objective import Asking, SphereObjective
+from ravine.optimise.objective import Asking
 
-__all__ = ["Step", "weak_wolfe"]
+__all__ = ["Line", "Step", "weak_wolfe"]
 
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
@@ -27,22 +28,41 @@ class Step:
     n_trials: int
 
 
-def weak_wolfe(objective: SphereObjective, value: float, slope: float, first: float, resolution: float) -> Asking[Step]:
+class Line(Protocol):
+    """A function along a line or circle: all that a line search sees."""
+
+    def trial(self, t: float) -> Asking[float]:
+        """Value at t."""
+
+    def slope(self, t: float) -> Asking[float]:
+        """Derivative at t, the last trial."""
+
+
+def weak_wolfe(
+    objective: Line,
+    value: float,
+    slope: float,
+    first: float,
+    resolution: float,
+    largest: float = LARGEST_ANGLE,
+) -> Asking[Step]:
     """Find an angle with sufficient decrease and a slope that has risen enough.
 
     Parameters
     ----------
-    objective : SphereObjective
-        Already facing along the circle.
+    objective : Line
+        A `SphereObjective` that already faces along the circle, or anything else with values along a line.
     value, slope : float
         At angle 0; the slope is negative.
     first : float
         First angle to try.
     resolution : float
         Smallest difference of values that means anything.
+    largest : float
+        No angle beyond this is tried.
     """
     low, low_value, high = 0.0, value, math.inf
-    t, last = min(first, LARGEST_ANGLE), 0.0
+    t, last = min(first, largest), 0.0
     n_trials = 0
     while n_trials < MAX_TRIALS:
         at = yield from objective.trial(t)
@@ -52,10 +72,10 @@ def weak_wolfe(objective: SphereObjective, value: float, slope: float, first: fl
             t = _interpolated(low, low_value, slope if low == 0.0 else math.nan, high, at)
         else:
             slope_here = yield from objective.slope(t)
-            if slope_here >= CURVATURE * slope or t >= LARGEST_ANGLE:
+            if slope_here >= CURVATURE * slope or t >= largest:
                 return Step(t, at, n_trials)
             low, low_value = t, at
-            t = min(2.0 * t, LARGEST_ANGLE) if math.isinf(high) else 0.5 * (low + high)
+            t = min(2.0 * t, largest) if math.isinf(high) else 0.5 * (low + high)
         if not math.isinf(high) and abs(slope) * (high - low) <= resolution:
             break
     if low == 0.0:

@@ -120,6 +120,8 @@ class SphereResult:
         The decrease still to be expected is at most the tolerance.
     stalled : bool
         The line search found no decrease: a kink, or the resolution of the values.
+    n_samples : int
+        Points at which a gradient was asked for beside the line searches.
     """
 
     v: Array
@@ -129,6 +131,12 @@ class SphereResult:
     n_trials: int
     converged: bool
     stalled: bool
+    n_samples: int = 0
+
+    @property
+    def n_evaluations(self) -> int:
+        """Evaluations of the function: the start, the trials of line searches and the samples."""
+        return 1 + self.n_trials + self.n_samples
 
 
 def minimise_on_sphere(

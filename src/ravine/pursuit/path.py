@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex, Separation
-from ravine.optimise import Asking, Memory, SphereResult, minimise_on_sphere
+from ravine.optimise import OPTIMISERS, Asking, Memory, SphereResult
 from ravine.pursuit.settings import PursuitSettings
 
 __all__ = ["Path", "Stage", "follow", "polish"]
@@ -123,7 +123,7 @@ class _Walk:
             stage = last.again(alpha, gamma, index.n_tied - before[1])
         else:
             index.alpha, index.gamma = alpha, gamma
-            result = yield from minimise_on_sphere(
+            result = yield from OPTIMISERS[settings.optimiser](
                 index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
             )
             self.v = result.v
@@ -190,7 +190,7 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings, depth:
     assert stage is not None
     index.alpha, index.gamma = stage.alpha, stage.gamma
     before = index.n_evaluations, index.n_tied
-    result = yield from minimise_on_sphere(
+    result = yield from OPTIMISERS[settings.optimiser](
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
     return replace((yield from _describe(index, result, stage.start, before, depth)), polished=True)

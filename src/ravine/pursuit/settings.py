@@ -37,6 +37,8 @@ class PursuitSettings:
     tolerance : float
         Relative decrease of φ still to be expected that counts as converged.
     penalty : BalancePenalty
+    optimiser : str
+        One of `OPTIMISERS`.
     """
 
     alpha_min: float = 0.01
@@ -50,6 +52,7 @@ class PursuitSettings:
     polish_iter: int = 200
     tolerance: float = 1e-6
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
+    optimiser: str = "lbfgs"
 
     def segments(self) -> list[list[float]]:
         """The values of alpha on the way to each of the largest ones."""
