@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ravine._typing import Array
 
@@ -55,6 +55,10 @@ class Minima:
         All minimisers within tolerance, ``b`` first.
     certified : bool
         Whether no other b can be lower by more than the tolerance.
+    rows : ndarray of shape (k, 6), optional
+        b, log_index, log_density, slope, curvature and side of all ties.
+    half : float, optional
+        F(v) is [-half, half], where that is not known from ``side``.
     """
 
     b: float
@@ -65,6 +69,8 @@ class Minima:
     side: int
     ties: Array
     certified: bool
+    rows: Array | None = field(default=None, repr=False)
+    half: float | None = field(default=None, repr=False)
 
     @property
     def density_share(self) -> float:
@@ -78,10 +84,17 @@ class Minima:
 
     def placed(self, half: float) -> Minima:
         """The same with its side of F(v) = [-half, half]."""
-        return replace(self, side=int(self.b > half) - int(self.b < -half))
+        return replace(self, side=int(self.b > half) - int(self.b < -half), half=half)
+
+    def each(self) -> list[Minima]:
+        """Every tied minimiser in the place of the lowest."""
+        if self.rows is None or len(self.rows) == 1:
+            return [self]
+        found = [Minima.from_kernel(self.rows[k : k + 1], self.certified, 0) for k in range(len(self.rows))]
+        return found if self.half is None else [m.placed(self.half) for m in found]
 
     @classmethod
     def from_kernel(cls, rows: Array, certified: bool, _: int) -> Minima:
         """Unpack what the kernels return."""
         b, log_index, log_density, slope, curvature, side = rows[0].tolist()
-        return cls(b, log_index, log_density, slope, curvature, int(side), rows[:, 0], certified)
+        return cls(b, log_index, log_density, slope, curvature, int(side), rows[:, 0], certified, rows)

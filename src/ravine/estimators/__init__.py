@@ -1,5 +1,6 @@
 """Thin scikit-learn classes: validate, call one function, store."""
 
+from ravine.estimators.certificate import Stationarity, stationarity
 from ravine.estimators.classifier import MinimumDensityClassifier
 from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.frame import PathStep
@@ -15,8 +16,10 @@ __all__ = [
     "MinimumDensityTree",
     "NoSplitWarning",
     "PathStep",
+    "Stationarity",
     "ValleyTest",
     "minimum_density_hyperplane",
     "paper_settings",
+    "stationarity",
     "valley_test",
 ]

@@ -156,6 +156,26 @@ class ClusteringIndex:
         self.minima = self._trial
         return (yield from self._gradient())
 
+    # ------------------------------------------------------------------------------------------- ties
+
+    def gradients(self) -> Asking[Array]:
+        """The gradient of log f(v, b) for every b in B(v) at the current normal, as rows.
+
+        With a single minimiser there is one, that of the index; with several the index has a kink.
+        """
+        found = self.minima.each()
+        pulled = yield [
+            *self._flush(),
+            *(PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m)) for m in found),
+        ]
+        rows = zip(pulled[-len(found) :], found, strict=True)
+        return np.array([gradient * m.density_share + self._penalty_gradient(m) for gradient, m in rows])
+
+    def directional_derivative(self, u: Array) -> Asking[float]:
+        """One-sided derivative of log φ along the tangent u at the current normal: the least over B(v), eq. OptDif."""
+        gradients = yield from self.gradients()
+        return float((gradients @ u).min())
+
     # ------------------------------------------------------------------------------------------- pieces
 
     def _aim(self, v: Array) -> None:

@@ -7,9 +7,11 @@ from ravine.pursuit.path import Path, Stage, polish
 from ravine.pursuit.pursue import Pursuit, pursue
 from ravine.pursuit.settings import PursuitSettings
 from ravine.pursuit.starts import PrincipalAxes, choose_starts, random_starts, unusual_starts
+from ravine.pursuit.stationarity import ClarkeSample, sample_clarke
 
 __all__ = [
     "BandwidthRule",
+    "ClarkeSample",
     "Path",
     "PrincipalAxes",
     "Pursuit",
@@ -21,6 +23,7 @@ __all__ = [
     "pursue",
     "random_starts",
     "resolve_bandwidth",
+    "sample_clarke",
     "subsample_levels",
     "unusual_starts",
 ]
