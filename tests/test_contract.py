@@ -273,6 +273,7 @@ def test_parameters_are_kept_as_given_and_cloned(data):
         "init": directions,
         "tol": 1e-4,
         "optimiser": "bfgs",
+        "method": "sqp",
         "test": True,
         "n_splits": 2,
         "n_jobs": 2,

@@ -63,6 +63,11 @@ class MinimumDensityHyperplane(
 
     Parameters
     ----------
+    method : {"mdp2", "sqp"}, default="mdp2"
+        ``"sqp"`` solves the constrained problem in normal and offset together, by sequential quadratic programming at
+        ``alpha_max`` from the same starts. It is there for comparison: it ends in the nearest local minimum.
+        ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon`` and
+        ``subsample`` then play no part.
     bandwidth : "silverman", float or callable, default="silverman"
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
         along the first principal component; a callable gets ``(n, s)`` and returns h.
@@ -175,6 +180,7 @@ class MinimumDensityHyperplane(
     def __init__(
         self,
         *,
+        method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
         n_init: int = 6,
@@ -195,6 +201,7 @@ class MinimumDensityHyperplane(
         random_state: Any = None,
         callback: Callable[[PathStep], object] | None = None,
     ) -> None:
+        self.method = method
         self.bandwidth = bandwidth
         self.init = init
         self.n_init = n_init
@@ -261,6 +268,7 @@ class MinimumDensityHyperplane(
             tolerance=check_number("tol", self.tol, low=0.0),
             penalty=check_penalty(self.eta, self.epsilon),
             optimiser=check_choice("optimiser", self.optimiser, tuple(OPTIMISERS)),
+            method=check_choice("method", self.method, ("mdp2", "sqp")),  # type: ignore[arg-type]
         )
         return {
             "settings": settings,

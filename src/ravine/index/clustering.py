@@ -144,7 +144,7 @@ class ClusteringIndex:
     def slope(self, t: float) -> Asking[float]:
         """Derivative by the angle at the last trial: needs only the two projections (eq. Der along the circle)."""
         m = self._trial
-        (along,) = yield [Along(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m))]
+        (along,) = yield [Along(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
         c, s = math.cos(t), math.sin(t)
         vv, vu, uu = self._quadratic
         sigma_slope = (c * s * (uu - vv) + (c * c - s * s) * vu) / self._sigma(t)
@@ -166,7 +166,7 @@ class ClusteringIndex:
         found = self.minima.each()
         pulled = yield [
             *self._flush(),
-            *(PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m)) for m in found),
+            *(PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)) for m in found),
         ]
         rows = zip(pulled[-len(found) :], found, strict=True)
         return np.array([gradient * m.density_share + self._penalty_gradient(m) for gradient, m in rows])
@@ -175,6 +175,34 @@ class ClusteringIndex:
         """One-sided derivative of log φ along the tangent u at the current normal: the least over B(v), eq. OptDif."""
         gradients = yield from self.gradients()
         return float((gradients @ u).min())
+
+    # ------------------------------------------------------------------------------------------- jointly in (v, b)
+
+    def joint(self, v: Array, b: float) -> Asking[tuple[float, Array, float]]:
+        """The log of Î(v, b), eq. eq4, its gradient by v and its derivative by b; v may have any length."""
+        if not self.is_at(v):
+            self._aim(v)
+        self.n_evaluations += 1
+        h = self.bandwidth
+        *_, log_sum = yield [*self._flush(), LogSum(self._track, 0.0, h, b)]
+        log_density = log_sum - math.log(self.sample.total)
+        _, reach = self._sum_and_reach(log_density)
+        gradient, (rows, weights) = yield [
+            PullBack(self._track, h, b, log_sum, reach),
+            Gather(self._track, 0.0, b - reach, b + reach),
+        ]
+        _, slope, _ = SortedDensity(rows, weights, h, self.sample.total).log_evaluate(np.array([b]))
+        return log_density, gradient, float(slope[0]) / h
+
+    def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
+        """What must not be negative in eq. ULconstr1, and its derivatives by (v, b); the mean is the origin."""
+        covered = self.covariance @ v
+        sigma = math.sqrt(max(float(v @ covered), np.finfo(float).tiny))
+        wider = self.alpha / sigma * covered
+        return (
+            np.array([b + self.alpha * sigma, self.alpha * sigma - b]),
+            np.array([np.append(wider, 1.0), np.append(wider, -1.0)]),
+        )
 
     # ------------------------------------------------------------------------------------------- pieces
 
@@ -217,16 +245,16 @@ class ClusteringIndex:
         """What the penalty adds to the gradient."""
         return np.asarray((self._pull(m) / self._sigma(0.0)) * self._cov_v) if m.side else np.zeros(len(self._cov_v))
 
-    def _sum_and_reach(self, m: Minima) -> tuple[float, float]:
-        reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - m.log_density))
-        return m.log_density + math.log(self.sample.total), reach
+    def _sum_and_reach(self, log_density: float) -> tuple[float, float]:
+        reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - log_density))
+        return log_density + math.log(self.sample.total), reach
 
     def _gradient(self) -> Asking[Array]:
         """Gradient of log φ at the current normal (eq. Der): the rows near b, and the balance penalty."""
         m = self.minima
         *_, gradient = yield [
             *self._flush(),
-            PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m)),
+            PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)),
         ]
         return np.asarray(gradient * m.density_share + self._penalty_gradient(m))
 
@@ -275,11 +303,14 @@ class ClusteringIndex:
 
     def describe(self, depth: bool = True) -> Asking[Separation]:
         """What the hyperplane at the current normal separates; its density as an exact sum, its depth if asked for."""
-        m, h = self.minima, self.bandwidth
-        (log_sum,) = yield [LogSum(self._track, 0.0, h, m.b)]
+        return (yield from self.describe_at(self.minima.b, depth))
+
+    def describe_at(self, b: float, depth: bool = True) -> Asking[Separation]:
+        """The same for another offset."""
+        (log_sum,) = yield [LogSum(self._track, 0.0, self.bandwidth, b)]
         log_density = log_sum - math.log(self.sample.total)
-        log_depth = (yield from self._log_depth(m.b, log_density)) if depth else math.nan
-        return Separation(m.b, log_density, log_depth)
+        log_depth = (yield from self._log_depth(b, log_density)) if depth else math.nan
+        return Separation(b, log_density, log_depth)
 
     def _log_depth(self, b: float, log_density: float) -> Asking[float]:
         """Relative log-depth at b (eq. relDep), from a window that is widened until the adjacent modes are inside."""

@@ -165,6 +165,12 @@ class SemiSupervisedIndex(ClusteringIndex):
 
         return lo, hi, solve
 
+    def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
+        """What must not be negative in eq. SSconstr1: the labels on their sides, too."""
+        values, slopes = super().constraints(v, b)
+        ours = self._signs[:, None] * np.column_stack([self._rows, np.full(len(self._rows), -1.0)])
+        return np.append(values, ours @ np.append(v, b)), np.vstack([slopes, ours])
+
     # ------------------------------------------------------------------------------------------- derivatives
 
     def _forces(self, m: Minima, t: float) -> tuple[float, Array]:

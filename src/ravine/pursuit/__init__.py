@@ -1,6 +1,7 @@
 """MDP²: minimising the index over the sphere, for an increasing alpha, from several starts."""
 
 from ravine.pursuit.bandwidth import BandwidthRule, resolve_bandwidth
+from ravine.pursuit.direct import follow_directly
 from ravine.pursuit.driver import drive
 from ravine.pursuit.levels import subsample_levels
 from ravine.pursuit.path import Path, Stage, polish
@@ -19,6 +20,7 @@ __all__ = [
     "Stage",
     "choose_starts",
     "drive",
+    "follow_directly",
     "polish",
     "pursue",
     "random_starts",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex
+from ravine.pursuit.direct import follow_directly
 from ravine.pursuit.driver import drive
 from ravine.pursuit.path import Notify, Path, Stage, follow, polish, with_polished
 from ravine.pursuit.settings import PursuitSettings
@@ -68,10 +69,13 @@ def pursue(
     settings : PursuitSettings
     levels : sequence of int arrays, optional
         Growing subsets of the rows. Paths are followed on the first; the best few are then polished on each of the
-        others and at last on all rows.
+        others and at last on all rows. The direct method always works on all rows.
     notify : callable, optional
         Told of every stage as it is reached.
     """
+    if settings.method == "sqp":
+        found = follow_directly(sample, index, list(enumerate(starts)), settings, notify=notify)
+        return tuple(Pursuit(paths, _best(paths, settings)) for paths in zip(*found, strict=True))
     polished_later = bool(levels) or (settings.select == "final" and settings.polish)
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polished_later else settings
     first = sample.take(levels[0]) if levels else sample

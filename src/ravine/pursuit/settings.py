@@ -39,6 +39,8 @@ class PursuitSettings:
     penalty : BalancePenalty
     optimiser : str
         One of `OPTIMISERS`.
+    method : {"mdp2", "sqp"}
+        Projection pursuit, or the constrained problem in (v, b) at the largest alpha, with ``polish_iter`` iterations.
     """
 
     alpha_min: float = 0.01
@@ -53,6 +55,7 @@ class PursuitSettings:
     tolerance: float = 1e-6
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
     optimiser: str = "lbfgs"
+    method: Literal["mdp2", "sqp"] = "mdp2"
 
     def segments(self) -> list[list[float]]:
         """The values of alpha on the way to each of the largest ones."""
