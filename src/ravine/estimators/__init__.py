@@ -5,11 +5,14 @@ from ravine.estimators.classifier import MinimumDensityClassifier
 from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.frame import PathStep
 from ravine.estimators.functions import minimum_density_hyperplane, valley_test
+from ravine.estimators.margin_path import BandwidthPath, BandwidthStep, bandwidth_path
 from ravine.estimators.settings import paper_settings
 from ravine.estimators.significance import HalfTest, ValleyTest
 from ravine.estimators.tree_clusterer import MinimumDensityTree
 
 __all__ = [
+    "BandwidthPath",
+    "BandwidthStep",
     "HalfTest",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
@@ -18,6 +21,7 @@ __all__ = [
     "PathStep",
     "Stationarity",
     "ValleyTest",
+    "bandwidth_path",
     "minimum_density_hyperplane",
     "paper_settings",
     "stationarity",

@@ -89,9 +89,12 @@ class ClusteringIndex:
         Evaluations of the index so far, and how many of them had more than one minimiser (B(v) not a singleton).
     certified : bool
         Whether the minimum over b was certified in all of them.
+    exact : bool
+        Whether bins are passed over: for few rows and small bandwidths exact sums are cheaper.
     """
 
     gamma = 0.0
+    exact = False
 
     def __init__(
         self, sample: Sample, moments: Moments, bandwidth: float, penalty: BalancePenalty, alpha: float
@@ -266,7 +269,7 @@ class ClusteringIndex:
         """Global minimisers over b of the penalised density at the angle t (eq. PrIndexUL)."""
         h = self.bandwidth
         lo, hi, solve = self._problem(t, self.alpha * sigma)
-        window = Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
+        window = None if self.exact else Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
         self.n_evaluations += 1
         if window is None:
             minima = yield from self._minimise_exactly(t, lo, hi, solve)

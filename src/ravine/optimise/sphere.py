@@ -55,6 +55,13 @@ class Memory:
         """Forget everything."""
         self._count = 0
 
+    def rescale(self, factor: float) -> None:
+        """Multiply all changes of the gradient, for a function whose curvature has grown by a factor."""
+        if self._pairs is not None:
+            self._pairs[1] *= factor
+            self._upper *= factor
+            self._changes *= factor * factor
+
     def push(self, step: Array, change: Array) -> None:
         """Remember a pair unless it has no positive curvature."""
         curvature = float(step @ change)
@@ -147,6 +154,7 @@ def minimise_on_sphere(
     tolerance: float = 1e-9,
     memory: Memory | None = None,
     resolution: float = 1e-14,
+    first_angle: float | None = None,
 ) -> Asking[SphereResult]:
     """Minimise a function on the sphere; a generator that yields the objective's questions.
 
@@ -162,7 +170,11 @@ def minimise_on_sphere(
         Curvature known from an earlier, similar problem at the same v; updated in place.
     resolution : float
         Smallest difference of values that means anything.
+    first_angle : float, optional
+        First trial where nothing is known of the curvature. If given, the last angle takes its place as soon as there
+        is one: for functions so steep that the usual first trial is far too long.
     """
+    carried = first_angle
     memory = Memory() if memory is None else memory
     value, gradient = yield from objective.begin(v)
     gradient = gradient - (gradient @ v) * v
@@ -173,7 +185,7 @@ def minimise_on_sphere(
             direction = memory.descend(gradient)
             length = math.sqrt(float(direction @ direction))
             slope = float(gradient @ direction) / length if length > 0.0 else 0.0
-            first = length if memory else FIRST_ANGLE
+            first = length if memory else FIRST_ANGLE if carried is None else carried
             if -0.5 * slope * first <= tolerance and slope <= 0.0:
                 return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
             if n_iter == max_iter:
@@ -193,6 +205,7 @@ def minimise_on_sphere(
                 return SphereResult(v, value, gradient, n_iter, n_trials, False, True)
             memory.clear()
         t = step.angle
+        carried = None if first_angle is None else t
         moved = math.cos(t) * v + math.sin(t) * u
         moved /= math.sqrt(float(moved @ moved))
         fresh = yield from objective.accept(t, moved)

@@ -4,6 +4,7 @@ from ravine.pursuit.bandwidth import BandwidthRule, resolve_bandwidth
 from ravine.pursuit.direct import follow_directly
 from ravine.pursuit.driver import drive
 from ravine.pursuit.levels import subsample_levels
+from ravine.pursuit.narrowing import narrow
 from ravine.pursuit.path import Path, Stage, polish
 from ravine.pursuit.pursue import Pursuit, pursue
 from ravine.pursuit.settings import PursuitSettings
@@ -21,6 +22,7 @@ __all__ = [
     "choose_starts",
     "drive",
     "follow_directly",
+    "narrow",
     "polish",
     "pursue",
     "random_starts",

@@ -12,7 +12,7 @@ from ravine.index import ClusteringIndex, Separation
 from ravine.optimise import OPTIMISERS, Asking, Memory, SphereResult
 from ravine.pursuit.settings import PursuitSettings
 
-__all__ = ["Path", "Stage", "follow", "polish"]
+__all__ = ["Path", "Stage", "describe", "follow", "polish"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ class _Walk:
                 index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
             )
             self.v = result.v
-            stage = yield from _describe(index, result, self.start, before, depth)
+            stage = yield from describe(index, result, self.start, before, depth)
         self._append(stage)
 
     def jump(self, to: Stage, alpha: float) -> Asking[bool]:
@@ -193,7 +193,7 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings, depth:
     result = yield from OPTIMISERS[settings.optimiser](
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
-    return replace((yield from _describe(index, result, stage.start, before, depth)), polished=True)
+    return replace((yield from describe(index, result, stage.start, before, depth)), polished=True)
 
 
 def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Path:
@@ -202,9 +202,10 @@ def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Pat
     return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
 
 
-def _describe(
+def describe(
     index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int], depth: bool = True
 ) -> Asking[Stage]:
+    """The stage at the index's normal; ``before`` are its evaluations and ties when the optimisation began."""
     separation = yield from index.describe(depth)
     return Stage(
         start=start,
