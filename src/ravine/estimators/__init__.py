@@ -6,6 +6,7 @@ from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.frame import PathStep
 from ravine.estimators.functions import minimum_density_hyperplane, valley_test
 from ravine.estimators.margin_path import BandwidthPath, BandwidthStep, bandwidth_path
+from ravine.estimators.maximum_margin import MaximumMarginHyperplane
 from ravine.estimators.settings import paper_settings
 from ravine.estimators.significance import HalfTest, ValleyTest
 from ravine.estimators.tree_clusterer import MinimumDensityTree
@@ -14,6 +15,7 @@ __all__ = [
     "BandwidthPath",
     "BandwidthStep",
     "HalfTest",
+    "MaximumMarginHyperplane",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
     "MinimumDensityTree",

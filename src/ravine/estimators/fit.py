@@ -28,7 +28,7 @@ from ravine.pursuit import (
 )
 from ravine.sample import Sample
 
-__all__ = ["Fit", "find_hyperplane"]
+__all__ = ["Fit", "find_hyperplane", "points_to_larger"]
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,16 @@ def _no_split(n_features: int, n_rows: int, why: str, steps: Sequence[PathStep],
     return Fit(plane, np.zeros(n_rows, dtype=np.intp), tuple(steps), None, why)
 
 
-def _oriented(distance: Array, weights: Array | None, best: PathStep, steps: Sequence[PathStep]) -> Fit:
-    """Let the normal point to the smaller side; between equal sides, to the longer tail."""
+def points_to_larger(distance: Array, weights: Array | None) -> bool:
+    """Whether the side of positive distances is the larger one or, between equal ones, that of the shorter tail."""
     w = np.ones(len(distance)) if weights is None else weights
     balance = float(w[distance > 0].sum() - w[distance <= 0].sum())
-    if balance > 0 or (balance == 0 and float(w @ (distance / np.max(np.abs(distance))) ** 3) < 0):
+    return balance > 0 or (balance == 0 and float(w @ (distance / np.max(np.abs(distance))) ** 3) < 0)
+
+
+def _oriented(distance: Array, weights: Array | None, best: PathStep, steps: Sequence[PathStep]) -> Fit:
+    """Let the normal point to the smaller side; between equal sides, to the longer tail."""
+    if points_to_larger(distance, weights):
         best = replace(best, hyperplane=best.hyperplane.reversed())
         distance = -distance  # to the bit what the reversed hyperplane measures
     return Fit(best.hyperplane, (distance > 0.0).astype(np.intp), tuple(steps), best, None)

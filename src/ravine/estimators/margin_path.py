@@ -37,6 +37,8 @@ __all__ = ["BandwidthPath", "BandwidthStep", "Narrowing", "bandwidth_path", "nar
 SHRINKAGE = 1e-6
 # A row belongs to the support if its kernel is at least this fraction of the nearest row's.
 SUPPORT = 1e-3
+# Normals that differ by less are one.
+SAME_DIRECTION = 1e-6
 # Weights of the labels on the way to the last.
 GAMMAS = (0.1, 1.0, 10.0)
 LABEL_STARTS = ("svm", "lda", "means", "pc1", "pc2")
@@ -255,6 +257,8 @@ def narrowing(
     ends = [(path.kept or path.stages[-1]).normal for path in pursuit.paths]
     if extra is not None:
         ends.extend(extra(frame))
+    if labelled is None:
+        ends = _different(ends)
     narrowed = drive(
         sample,
         [
@@ -270,6 +274,15 @@ def narrowing(
         ],
     )
     return Narrowing(frame, narrowed)
+
+
+def _different(directions: Sequence[Array]) -> list[Array]:
+    """Directions without those that another one, or its opposite, repeats."""
+    kept: list[Array] = []
+    for v in directions:
+        if all(min(float(np.linalg.norm(v - w)), float(np.linalg.norm(v + w))) > SAME_DIRECTION for w in kept):
+            kept.append(v)
+    return kept
 
 
 def _signs(y: ArrayLike, n_rows: int) -> Array:
