@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BandwidthPath": "ravine.estimators",
+    "BandwidthStep": "ravine.estimators",
     "DirectionDisplay": "ravine.plotting",
     "GradientCheck": "ravine.optimise",
     "HalfTest": "ravine.estimators",
     "Hyperplane": "ravine.hyperplane",
     "HyperplaneDisplay": "ravine.plotting",
+    "MaximumMarginHyperplane": "ravine.estimators",
     "MinimumDensityClassifier": "ravine.estimators",
     "MinimumDensityHyperplane": "ravine.estimators",
     "MinimumDensityTree": "ravine.estimators",
@@ -22,30 +25,39 @@ _HOMES = {
     "PathStep": "ravine.estimators",
     "ProjectedDensity": "ravine.density",
     "Split": "ravine.tree",
+    "Stationarity": "ravine.estimators",
     "Tree": "ravine.tree",
     "TreeDisplay": "ravine.plotting",
     "Valley": "ravine.density",
     "ValleyTest": "ravine.estimators",
+    "bandwidth_path": "ravine.estimators",
     "check_gradient": "ravine.optimise",
     "load": "ravine.models",
     "minimum_density_hyperplane": "ravine.estimators",
     "paper_settings": "ravine.estimators",
     "save": "ravine.models",
+    "stationarity": "ravine.estimators",
     "valley_test": "ravine.estimators",
 }
 
 if TYPE_CHECKING:
     from ravine.density import ProjectedDensity, Valley
     from ravine.estimators import (
+        BandwidthPath,
+        BandwidthStep,
         HalfTest,
+        MaximumMarginHyperplane,
         MinimumDensityClassifier,
         MinimumDensityHyperplane,
         MinimumDensityTree,
         NoSplitWarning,
         PathStep,
+        Stationarity,
         ValleyTest,
+        bandwidth_path,
         minimum_density_hyperplane,
         paper_settings,
+        stationarity,
         valley_test,
     )
     from ravine.hyperplane import Hyperplane
@@ -55,11 +67,14 @@ if TYPE_CHECKING:
     from ravine.tree import Split, Tree
 
 __all__ = [
+    "BandwidthPath",
+    "BandwidthStep",
     "DirectionDisplay",
     "GradientCheck",
     "HalfTest",
     "Hyperplane",
     "HyperplaneDisplay",
+    "MaximumMarginHyperplane",
     "MinimumDensityClassifier",
     "MinimumDensityHyperplane",
     "MinimumDensityTree",
@@ -68,15 +83,18 @@ __all__ = [
     "PathStep",
     "ProjectedDensity",
     "Split",
+    "Stationarity",
     "Tree",
     "TreeDisplay",
     "Valley",
     "ValleyTest",
+    "bandwidth_path",
     "check_gradient",
     "load",
     "minimum_density_hyperplane",
     "paper_settings",
     "save",
+    "stationarity",
     "valley_test",
 ]
 
