@@ -173,7 +173,7 @@ METHODS = {
             in_paper=False, time_limit=300.0, weight=50,
         ),
         Method(
-            "hipart-mdh", "HiPart MDH", _hipart_mdh, "its defaults, one seed (10 random starts)", in_paper=False, needs="HiPart",
+            "hipart-mdh", "HiPart MDH", _hipart_mdh, "its defaults, one seed", in_paper=False, needs="HiPart",
             time_limit=120.0, weight=60,
         ),
         Method(
