@@ -63,7 +63,6 @@ def density_curve(distances: Array, bandwidth: float, most_points: int) -> Curve
     n = len(distances)
     if n == 0:
         return None
-    h = bandwidth if math.isfinite(bandwidth) and bandwidth > 0.0 else 0.9 * float(np.std(distances)) * n**-0.2
     k = int(FAR * n)
     if k:
         parted = np.partition(distances, (k, n - 1 - k))
@@ -71,7 +70,10 @@ def density_curve(distances: Array, bandwidth: float, most_points: int) -> Curve
     else:
         low, high = float(distances.min()), float(distances.max())
     low, high = min(low, 0.0), max(high, 0.0)
-    h = h if h > 0.0 else max(1e-3 * (high - low), 1e-300 + 1e-12 * abs(high), np.finfo(float).tiny)
+    h = bandwidth
+    if not (math.isfinite(h) and h > 0.0):
+        unit = max(high - low, 1e-290)
+        h = max(0.9 * float(np.std(np.clip(distances, low, high) / unit)) * n**-0.2, 1e-3) * unit
     low, high = low - 3.0 * h, high + 3.0 * h
     n_points = int(min(max(math.ceil(4.0 * (high - low) / h), FEWEST_POINTS), most_points))
     drawn = max(h, (high - low) / (n_points - 1))

@@ -53,7 +53,7 @@ function splitParts(k, split, cluster) {
   if (cluster) {
     parts.push(make("h4", "", "Its next split"), make("p", "quiet", `Split ${split.order + 1} would divide it; it is not made with ${groupsNow().length} cluster${groupsNow().length === 1 ? "" : "s"}.`));
   } else if (split.depth > 0) {
-    parts.push(make("p", "", `On the cut rows are rare: the lower of the two peaks beside it is ${times(split.depth)} as dense.`));
+    parts.push(make("p", "", `The lower of the two peaks beside the cut is ${times(split.depth)} as dense as the cut itself.`));
   } else if (split.depth === 0) {
     parts.push(make("p", "", isTree ? "The cut does not lie between two peaks of the density." : "The cut follows the labels: it does not lie between two peaks of the density."));
   }

@@ -144,7 +144,7 @@ def _group(found: Findings, g: int, naming: Naming, features: _Features, budget:
         if math.isnan(effect[j]) or effect[j] == 0.0:
             break
         inside, outside = (
-            rounded(float(origin[j] + naming.scale[j] * means[g, j]), 10.0 * float(spread[j]))
+            rounded(float(origin[j] + naming.scale[j] * means[g, j]), 30.0 * float(spread[j]))
             for means in (found.contrast.inside, found.contrast.outside)
         )
         pooled = _number(float(found.contrast.pooled[g, j] * abs(naming.scale[j])), 3)

@@ -108,12 +108,13 @@ class Cut:
 
 def cuts_of(tree: Tree) -> list[Cut]:
     """The tree cut to every number of clusters that it has, from one up; nothing is fitted again."""
-    cuts = []
-    for k in range(1, tree.n_clusters + 1):
-        cut = tree.cut(n_clusters=k)
+    cuts, cut = [], tree
+    # Each is cut from the one before, which undoes one split where the whole tree would have many undone.
+    for k in range(tree.n_clusters, 0, -1):
+        cut = cut.cut(n_clusters=k)
         if cut.n_clusters == k:
             cuts.append(Cut(_frontier(tree, cut), k))
-    return cuts
+    return cuts[::-1]
 
 
 def _frontier(whole: Tree, cut: Tree) -> list[tuple[int, int]]:

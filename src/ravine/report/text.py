@@ -5,21 +5,22 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 __all__ = ["clean", "count", "embedded_json", "escaped", "figures", "plain_number", "rounded", "shortened"]
 
+# Other spaces, such as the narrow ones in numbers, stay.
+_BREAKS = re.compile("[ \t\n\r\f\v\x85\u2028\u2029]+")
 # In JSON inside a page: what could end the script or, in old browsers, the line.
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def clean(value: object) -> str:
     """Any value as one line of text; control characters and halves of surrogate pairs become visible marks."""
-    text = " ".join(str(value).split())
+    text = _BREAKS.sub(" ", str(value)).strip()
     if text.isascii() and text.isprintable():
         return text
     return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs", "Co", "Cn") else c for c in text)
@@ -61,7 +62,7 @@ def rounded(x: float, spread: float) -> int | float | None:
     """A number to about a thousandth of the spread of its feature, so that a far origin costs no digits."""
     if not (math.isfinite(x) and math.isfinite(spread) and spread > 0.0):
         return plain_number(x)
-    return plain_number(float(np.round(x, min(max(3 - math.floor(math.log10(spread)), -300), 300))))
+    return plain_number(round(x, min(max(3 - math.floor(math.log10(spread)), -290), 320)))
 
 
 def count(n: int) -> str:

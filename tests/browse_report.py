@@ -1,0 +1,125 @@
+"""Run by test_report_browser.py with the Python that has Playwright: one story on one page, told as JSON."""
+
+import json
+import sys
+
+from playwright.sync_api import sync_playwright
+
+
+def click(page, _):
+    """Click an inner node below the root, point at its picture and at its neighbour in the tree."""
+    node = page.locator("[role=treeitem] [role=treeitem][aria-expanded=true]").first
+    number = int(node.get_attribute("id").removeprefix("split-"))
+    node.locator(":scope > .item").click()
+    out = {
+        "node": number,
+        "selected": page.locator("[aria-selected=true]").evaluate_all("nodes => nodes.map(node => node.id)"),
+        "curve": page.locator("#detail .plot path.curve").count() == 1,
+        "sides": [text.strip("◀▶ ") for text in page.locator("#detail .sides strong").all_inner_texts()],
+        "weights": page.locator("#detail .bars.wide svg").count(),
+        "rows": page.locator("#detail .rows tbody tr").count(),
+    }
+    page.locator("#detail .plot").hover(position={"x": 200, "y": 215})
+    out["hovered"] = page.locator("#detail h4").last.inner_text()
+    out["marked"] = page.locator("#detail .plot .near").count()
+    page.locator("#split-0 > .item").hover()
+    out["tip"] = page.locator("#tip").inner_text()
+    return out
+
+
+def slide(page, _):
+    """Move the slider to every number of clusters."""
+    cards, items = {}, {}
+    for k in (4, 3, 2, 1, 4):
+        page.locator("#slider").fill(str(k))
+        cards[str(k)] = page.locator("#cards .card h3 small").all_inner_texts()
+        items[str(k)] = page.locator("[role=treeitem]").count()
+        assert page.locator("#chosen").inner_text() == str(k)
+    return {"cards": cards, "items": items}
+
+
+def keys(page, _):
+    """Go through the page with the keyboard alone."""
+    focused = "document.activeElement.id"
+    page.locator("#split-0").focus()
+    page.keyboard.press("ArrowRight")
+    out = {"right": page.evaluate(focused)}
+    out["outline"] = page.evaluate("getComputedStyle(document.activeElement.firstElementChild).outlineStyle")
+    page.keyboard.press("ArrowLeft")
+    out["left"] = page.evaluate(focused)
+    page.keyboard.press("End")
+    out["end"] = page.evaluate(focused)
+    page.keyboard.press("Home")
+    page.locator("#detail .plot").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    out["picture"] = page.locator("#detail h4").last.inner_text()
+    page.locator("#slider").focus()
+    page.keyboard.press("ArrowLeft")
+    out["slider"] = page.locator("#chosen").inner_text()
+    return out
+
+
+def text(page, _):
+    """Look for what the user's text might have become."""
+    return {
+        "images": page.locator("img").count(),
+        "bold": page.locator("main b").count(),
+        "nasty": page.evaluate("document.body.innerText.split('<img src=x onerror=alert(1)>').length - 1"),
+        "title": page.title(),
+        "heading": page.locator("h1").inner_text(),
+    }
+
+
+def look(page, _):
+    """Width and colours; the button changes them."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    out = {"scroll": page.evaluate("document.documentElement.scrollWidth"), "ground": page.evaluate(ground)}
+    page.locator("#theme").click()
+    out["toggled"] = page.evaluate(ground)
+    page.locator("#theme").click()
+    out["toggled again"] = page.evaluate(ground)
+    return out
+
+
+def pairs(page, _):
+    """Click the last pair of classes."""
+    page.locator("[role=treeitem] .item").last.click()
+    return {
+        "pairs": page.locator("[role=treeitem]").count(),
+        "heading": page.locator("#detail h3").inner_text(),
+        "cut": page.locator("#cut").is_visible(),
+    }
+
+
+def single(page, _):
+    """What there is if nothing was split."""
+    return {"heading": page.locator("#detail h3").inner_text(), "cut": page.locator("#cut").is_visible()}
+
+
+STORIES = {"click": click, "slide": slide, "keys": keys, "text": text, "look": look, "pairs": pairs, "single": single}
+
+
+def main():
+    """Open the page, tell the story and what the browser had to say."""
+    job = json.loads(sys.argv[1])
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=job["chromium"], args=["--no-sandbox"])
+        page = browser.new_page(
+            viewport={"width": job.get("width", 1280), "height": 800}, color_scheme=job.get("scheme", "light")
+        )
+        seen = {"console": [], "errors": [], "requests": [], "dialogs": []}
+        page.on("console", lambda message: seen["console"].append(message.text))
+        page.on("pageerror", lambda error: seen["errors"].append(str(error)))
+        page.on("request", lambda request: seen["requests"].append(request.url))
+        page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))
+        page.goto(job["page"])
+        page.wait_for_selector("#detail h3")
+        page.wait_for_timeout(100)
+        seen |= STORIES[job["story"]](page, job)
+        browser.close()
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    main()
