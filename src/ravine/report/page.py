@@ -5,10 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterable, Sequence
-from importlib import resources
+from importlib import metadata, resources
 from typing import Any
 
-import ravine
 from ravine.report.text import count, embedded_json, escaped
 from ravine.report.words import AUTHORS, PAPER
 
@@ -97,12 +96,13 @@ def _summary(data: dict[str, Any]) -> str:
 
 
 def _citation() -> str:
+    version = metadata.version("ravine")
     names = [_initials(name) for name in AUTHORS]
     paper = (
         f"{', '.join(names[:-1])} and {names[-1]}. {PAPER['title']}. {PAPER['journal']} {PAPER['volume']} "
         f"({PAPER['year']}), {PAPER['pages'].replace('-', '–')}."
     )
-    software = f"The ravine developers. ravine: minimum density hyperplanes for Python, version {ravine.__version__}."
+    software = f"The ravine developers. ravine: minimum density hyperplanes for Python, version {version}."
     bibtex = "\n".join(
         [
             "@article{pavlidis2016minimum,",
@@ -116,7 +116,7 @@ def _citation() -> str:
             "@software{ravine,",
             "  author  = {{The ravine developers}},",
             "  title   = {ravine: minimum density hyperplanes for Python},",
-            f"  version = {{{ravine.__version__}}}",
+            f"  version = {{{version}}}",
             "}",
         ]
     )
