@@ -79,6 +79,8 @@ def look(page, _):
     out["toggled"] = page.evaluate(ground)
     page.locator("#theme").click()
     out["toggled again"] = page.evaluate(ground)
+    page.emulate_media(media="print")
+    out["printed"] = page.evaluate(ground)
     return out
 
 

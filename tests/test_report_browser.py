@@ -128,6 +128,7 @@ def test_nothing_is_wider_than_the_screen_and_themes_differ(browse, page, width,
     assert seen["scroll"] <= width
     assert (seen["ground"] == "rgb(18, 22, 28)") == (scheme == "dark")
     assert seen["toggled"] != seen["toggled again"]
+    assert seen["printed"] == "rgb(255, 255, 255)"
 
 
 def test_pairs_of_classes_can_be_clicked(browse, blobs, tmp_path):

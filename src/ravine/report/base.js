@@ -71,7 +71,15 @@ function depthWords(depth) {
 
 const pWords = (p) => (p < 0.0001 ? "P < 0.0001" : `P = ${Number(p.toPrecision(2))}`);
 
-/** "0, 2 and 5" */
-function listed(words) {
+/** Increasing whole numbers in words: "0 to 4, 7 and 9". */
+function listed(numbers) {
+  const runs = [];
+  for (const n of numbers) {
+    const last = runs[runs.length - 1];
+    if (last && last[1] === n - 1) last[1] = n;
+    else runs.push([n, n]);
+  }
+  const words = runs.flatMap(([a, b]) => (b > a + 1 ? [`${a} to ${b}`] : b > a ? [String(a), String(b)] : [String(a)]));
+  if (words.length > 8) words.splice(7, words.length, `${words.length - 7} more groups`);
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }

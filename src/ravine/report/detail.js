@@ -15,7 +15,7 @@ function showDetail() {
   else parts.push(make("h3", cluster ? `chip ${sideColour(k)}` : "", nameOf(k)));
   const facts = make("dl", "facts", fact("rows", `${count(split.size)} (${share(split.size)})`));
   if (split.weights && !cluster) {
-    facts.append(fact("relative depth", depthWords(split.depth)));
+    if (split.depth !== null) facts.append(fact("relative depth", depthWords(split.depth)));
     if (split.p !== null) facts.append(fact("test of the valley", pWords(split.p)));
   } else if (split.p !== null && split.p !== undefined && !split.weights) facts.append(fact("test of a further split", pWords(split.p)));
   if (isTree) facts.append(fact("node in the model", k));
@@ -64,7 +64,7 @@ function splitParts(k, split, cluster) {
     else if (!cluster) {
       const node = side ? split.right : split.left;
       box.append(link(nameOf(node), () => select(node, true, false)));
-      if (shownInner(node)) box.append(` (${listed(clustersBelow(node).map(String)).replace(/^/, "clusters ")})`);
+      if (shownInner(node)) box.append(` (clusters ${listed(clustersBelow(node))})`);
     }
     sides.append(box);
   });

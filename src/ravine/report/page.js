@@ -90,7 +90,8 @@ function showGroups() {
   const largest = Math.max(1, ...groups.flatMap((group) => group.apart.map((row) => Math.abs(row[1] || 0))));
   byId("groups-title").textContent = isTree ? "Clusters" : "Classes";
   byId("shares").replaceChildren(...groups.map((group, k) => {
-    const part = make("button", colour(k), isTree ? (group.size > 0.04 * data.n ? k : "") : group.size > 0.15 * data.n ? name_(data.classes[k]) : "");
+    const part = make("button", colour(k));
+    if (group.size > (isTree ? 0.05 : 0.15) * data.n) part.append(make("span", "", name_(isTree ? k : data.classes[k])));
     part.type = "button";
     part.style.setProperty("flex", `${Math.max(group.size, 1)} 1 0`);
     part.title = `${title(k)}: ${rows_(group.size)}`;
@@ -151,7 +152,7 @@ function item(k) {
   } else if (shownInner(k)) {
     node.setAttribute("aria-expanded", "true");
     line.append(spark(split.curve, colours(k)));
-    text.append(nameOf(k), make("small", "", `${rows_(split.size)} · depth ${depthWords(split.depth)}${split.p === null ? "" : ` · ${pWords(split.p)}`}`));
+    text.append(nameOf(k), make("small", "", [rows_(split.size), ...(split.depth === null ? [] : [`depth ${depthWords(split.depth)}`]), ...(split.p === null ? [] : [pWords(split.p)])].join(" · ")));
   } else {
     const size = make("i", "");
     size.style.setProperty("width", `${(100 * split.size) / data.n}%`);
