@@ -342,6 +342,7 @@ def test_the_number_of_rows_does_not_matter(tmp_path):
     mdh = MinimumDensityHyperplane(subsample=2000, **QUICK).fit(X)
     text, page = report(tmp_path, mdh, X, max_rows=10**9)
     assert len(text.encode()) <= 3_000_000
+    assert len(page.data["sample"]["keys"]) == 20_000
     text, page = report(tmp_path, mdh, X)
     assert len(text.encode()) < 600_000
     assert len(page.data["sample"]["keys"]) == 2000

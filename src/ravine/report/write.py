@@ -22,7 +22,7 @@ from ravine.report.words import headline, parameters, story, versions, warnings_
 
 __all__ = ["write_report"]
 
-MOST_BYTES = 3_000_000
+MOST_BYTES, MOST_ROWS = 3_000_000, 20_000
 # Of what the caller adds: notes, and characters of each.
 MOST_NOTES, NOTE_CHARACTERS = 100, 600
 
@@ -79,7 +79,7 @@ def write_report(
     centre, scale : array-like of shape (n_features,), optional
         If X was standardised: ``scale * X + centre`` has the original units, in which means and rows are then shown.
     max_rows : int, default=2000
-        Most rows of the sample.
+        Most rows of the sample; never more than 20,000, and fewer if the file would be too large.
 
     Examples
     --------
@@ -102,9 +102,10 @@ def write_report(
             f"{type(estimator).__name__}. Of a pipeline take the last step, and X as the other steps transform it."
         )
     check_is_fitted(estimator)
-    budget = Budget(check_integer("max_rows", max_rows, low=1))
+    most = check_integer("max_rows", max_rows, low=1)
     rows = check_rows(estimator, X, reset=False)
     n, d = rows.shape
+    budget = Budget(min(most, n, MOST_ROWS))
     naming = Naming(
         _names(feature_names, estimator, d), _keys(row_keys, n), key_name, label_name,
         _column("centre", centre, d, 0.0), _column("scale", scale, d, 1.0),
