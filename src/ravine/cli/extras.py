@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,8 @@ MOST_SPLITS = 3
 DOTS_PER_INCH = 130
 
 
-def write_figures(folder: Path, result: Result) -> list[Path]:
-    """Draw what was found into a folder, and return the files.
+def write_figures(folder: Path, result: Result) -> None:
+    """Draw what was found into a folder.
 
     Parameters
     ----------
@@ -31,14 +29,11 @@ def write_figures(folder: Path, result: Result) -> list[Path]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    drawn = []
     for name, draw in _pictures(result):
         folder.mkdir(exist_ok=True)
         figure = draw().figure_
         figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
         pyplot.close(figure)
-        drawn.append(folder / f"{name}.png")
-    return drawn
 
 
 def _pictures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -66,16 +61,20 @@ def _pictures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "path", lambda: plotting.PathDisplay.from_estimator(estimator, X)
 
 
-def write_report(path: Path, result: Result, figures: list[Path]) -> list[Path]:
-    """Write the report, and return it.
+def write_report(path: Path, result: Result) -> None:
+    """Write the report."""
+    import numpy as np
 
-    Parameters
-    ----------
-    path : Path
-    result : Result
-    figures : list of Path
-    """
-    if find_spec("ravine.report") is None:
-        return []
-    import_module("ravine.report").write_report(path, result, figures)
-    return [path]
+    from ravine import report
+
+    prepared = result.model.preparation
+    unscaled = prepared.scaling == "none"
+    kept = slice(None) if result.kept is None else result.kept
+    report.write_report(
+        path, result.model.estimator, result.X, feature_names=result.feature_names,
+        labels_true=None if result.given is None else result.given[kept],
+        label_name=result.model.label_column or "label",
+        row_keys=np.asarray(result.keys)[kept], key_name=result.key_name, source=Path(result.source).name,
+        settings=result.summary["settings"], notes=result.summary["notes"],
+        centre=None if unscaled else prepared.centre, scale=None if unscaled else prepared.scale,
+    )  # fmt: skip

@@ -112,6 +112,12 @@ def _pddp(seed: int) -> Any:
 def _depddp(seed: int) -> Any:
     from ravine.baselines import DePDDP
 
+    return DePDDP(percentile=0.0)
+
+
+def _depddp_defaults(seed: int) -> Any:
+    from ravine.baselines import DePDDP
+
     return DePDDP()
 
 
@@ -158,7 +164,7 @@ METHODS = {
         Method("pddp", "PDDP", _pddp, "split at the mean"),
         Method(
             "depddp", "dePDDP", _depddp,
-            "half of Silverman's bandwidth, within the 10 and 90 % quantiles (found with the labels in view)",
+            "half of Silverman's bandwidth (found with the labels in view); the lowest of all local minima",
         ),
         Method(
             "mdp2-defaults", "MDP², ravine's defaults", _mdp2_defaults,
@@ -167,6 +173,10 @@ METHODS = {
         Method(
             "scn-defaults", "SCn, ravine's defaults", _spectral_defaults,
             "the scale of repeated rows is that of others", True, in_paper=False, weight=30,
+        ),
+        Method(
+            "depddp-defaults", "dePDDP, ravine's defaults", _depddp_defaults,
+            "the lowest minimum between the 10 and 90 % quantiles", in_paper=False,
         ),
         Method(
             "pdfcluster", "pdfCluster", _pdf_cluster, "cut at the first split of its tree; for few rows only",
