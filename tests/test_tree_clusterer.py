@@ -101,6 +101,7 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
     other = {
         "bandwidth": 0.9, "init": "pca", "n_init": 3, "alpha_min": 0.02, "alpha_max": 1.2, "n_alpha": 4, "max_iter": 5,
         "select": "last", "polish": False, "tol": 1e-4, "eta": 0.02, "epsilon": 0.9, "subsample": 100,
+        "method": "sqp", "optimiser": "bfgs",
     }  # fmt: skip
     assert other.keys() == of_plane.keys() - {"test", "n_splits", "n_jobs", "random_state", "callback"}
     seen, find = [], splitters.find_hyperplane

@@ -68,7 +68,9 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         Anything with a method ``split(X, rows, rng)`` that returns an object with the attributes ``hyperplane`` (a
         :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. By default the minimum density
         hyperplane with the parameters below. With ``n_jobs`` it is called from several threads.
-    bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol, eta, epsilon, subsample
+    method, optimiser, eta, epsilon, subsample
+        As for :class:`MinimumDensityHyperplane`.
+    bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
         As for :class:`MinimumDensityHyperplane`.
     n_jobs : int or None, default=None
         Threads, over nodes. None is 1; -1 all cores. The result does not depend on it.
@@ -128,6 +130,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         alpha_test: float = 0.05,
         n_splits: int = 1,
         splitter: Splitter | None = None,
+        method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
         n_init: int = 6,
@@ -138,6 +141,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         select: str = "deepest",
         polish: bool = True,
         tol: float = 1e-6,
+        optimiser: str = "lbfgs",
         eta: float = 0.01,
         epsilon: float = 1.0 - 1e-6,
         subsample: int | str | None = "auto",
@@ -152,6 +156,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         self.alpha_test = alpha_test
         self.n_splits = n_splits
         self.splitter = splitter
+        self.method = method
         self.bandwidth = bandwidth
         self.init = init
         self.n_init = n_init
@@ -162,6 +167,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         self.select = select
         self.polish = polish
         self.tol = tol
+        self.optimiser = optimiser
         self.eta = eta
         self.epsilon = epsilon
         self.subsample = subsample
