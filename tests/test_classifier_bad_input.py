@@ -244,6 +244,7 @@ BAD_PARAMETERS = [
     *each("max_iter", "an integer >= 1", 0, 2.0, None),
     *each("polish", "True or False", "no", None, 1),
     *each("tol", r"a number in \[0, inf\)", -1e-9, np.nan, None),
+    *each("optimiser", "one of 'lbfgs'", "newton", None, 1),
     ("eta", 2.0, r"eta must lie in \(0, "),
     *each("eta", POSITIVE, 0, np.nan, None),
     *each("epsilon", r"a number in \(0, 1\]", 0, 1.1, np.nan, None),

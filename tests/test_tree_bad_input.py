@@ -65,6 +65,8 @@ BAD = {
     "select": ["first", None],
     "polish": [1, "no"],
     "tol": [-1.0, None],
+    "optimiser": ["newton", None],
+    "method": ["newton", None],
     "eta": [0.0, "a"],
     "epsilon": [0.0, 1.5],
     "subsample": [1, "all", 2.5],
