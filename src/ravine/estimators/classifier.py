@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._validation import all_or_nothing, check_rows, check_weights
+from ravine.estimators._inputs import check_input, with_sparse
+from ravine.estimators._validation import all_or_nothing, check_weights
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.clusterer import NoSplitWarning
 from ravine.estimators.frame import PathStep
@@ -21,6 +22,7 @@ from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels, 
 from ravine.estimators.pairs import PairModel, fit_pairs
 from ravine.estimators.separator import Separator
 from ravine.pursuit import BandwidthRule
+from ravine.sample import on_rows, take_rows
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -258,17 +260,17 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            rows = check_rows(self, X, reset=True)
+            rows = check_input(self, X, reset=True)
             options = pair_options(self, rows.shape[1])
-            weights = check_weights(sample_weight, len(rows))
-            classes, codes = encode_labels(y, len(rows), type(self).__name__)
+            weights = check_weights(sample_weight, rows.shape[0])
+            classes, codes = encode_labels(y, rows.shape[0], type(self).__name__)
             counted, their_codes, their_weights = rows, codes, weights
             if weights is not None and not weights.all():
                 classes, codes = without_weightless(classes, codes, weights > 0.0)
                 kept = weights > 0.0
-                counted, their_codes, their_weights = rows[kept], codes[kept], weights[kept]
+                counted, their_codes, their_weights = take_rows(rows, np.flatnonzero(kept)), codes[kept], weights[kept]
             model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
-            self.transduction_ = classes[np.where(codes == UNLABELLED, model.codes(rows), codes)]
+            self.transduction_ = classes[np.where(codes == UNLABELLED, on_rows(rows, model.codes), codes)]
             self._store(model, separators, classes)
         return self
 
@@ -316,7 +318,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             the logarithms of the probabilities or, with ``voting="hard"``, votes and a part that breaks ties.
         """
         check_is_fitted(self)
-        return self._model.decision(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self._model.decision)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class of each row: that of the largest decision function and of the largest probability.
@@ -330,7 +332,13 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[self._model.codes(check_rows(self, X, reset=False))])
+        return on_rows(check_input(self, X, reset=False), self._classes)  # type: ignore[no-any-return]
+
+    def _classes(self, rows: Any) -> NDArray[Any]:
+        return np.asarray(self.classes_[self._model.codes(rows)])
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse(super().__sklearn_tags__())
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class, from a logistic curve of the distance fitted to the labelled rows.
@@ -345,7 +353,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             With ``voting="hard"`` and more than two classes the shares of the votes instead.
         """
         check_is_fitted(self)
-        return self._model.probabilities(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self._model.probabilities)  # type: ignore[no-any-return]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.

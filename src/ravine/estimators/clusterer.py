@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
+from ravine.estimators._inputs import check_input, with_sparse
 from ravine.estimators._parameters import (
     MOST_ALPHAS,
     check_bandwidth,
@@ -28,7 +29,6 @@ from ravine.estimators._validation import (
     check_flag,
     check_integer,
     check_number,
-    check_rows,
     check_weights,
     thread_count,
 )
@@ -36,7 +36,7 @@ from ravine.estimators.fit import Fit, find_hyperplane
 from ravine.estimators.frame import PathStep
 from ravine.estimators.significance import split_test
 from ravine.pursuit import BandwidthRule, PursuitSettings
-from ravine.sample import project
+from ravine.sample import on_rows, project
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
@@ -224,8 +224,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         with all_or_nothing(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
-            rows = check_rows(self, X, reset=True)
-            weights = check_weights(sample_weight, len(rows))
+            rows = check_input(self, X, reset=True)
+            weights = check_weights(sample_weight, rows.shape[0])
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
             options["init"] = self._directions(rows.shape[1])
@@ -233,7 +233,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             for name in ("valley_test_", "pvalue_"):
                 self.__dict__.pop(name, None)
             if test:
-                self.valley_test_ = split_test(rows, np.arange(len(rows)), n_splits, options)
+                self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
                 self.pvalue_ = self.valley_test_.pvalue
             self._store(fit)
         return self
@@ -304,7 +304,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.hyperplane_.distance(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.distance)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Side of the hyperplane: 0 or 1.
@@ -317,7 +317,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         ndarray of shape (n_samples,)
         """
-        return (self.decision_function(X) > 0.0).astype(np.intp)
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.side)  # type: ignore[no-any-return]
 
     def transform(self, X: ArrayLike) -> Array:
         """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
@@ -331,5 +332,10 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ndarray of shape (n_samples, 1)
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        return on_rows(check_input(self, X, reset=False), self._projections)  # type: ignore[no-any-return]
+
+    def _projections(self, rows: Any) -> Array:
         return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse(super().__sklearn_tags__())

@@ -26,9 +26,12 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import Sample
+from ravine.sample import Sample, is_sparse
 
 __all__ = ["Fit", "find_hyperplane"]
+
+# Principal axes beyond the starts, among which unusual directions are looked for where there are very many columns.
+MORE_AXES = 4
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Fit:
 
 
 def find_hyperplane(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     weights: Array | None = None,
     *,
     rows: NDArray[np.intp] | None = None,
@@ -56,20 +59,25 @@ def find_hyperplane(
     rng: np.random.Generator,
     callback: Callable[[PathStep], object] | None,
 ) -> Fit:
-    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated."""
-    n_rows = len(X) if rows is None else len(rows)
-    counted, their_weights = X, weights
+    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated.
+
+    X is an array, a sparse matrix or a source of rows; weights are for all rows of X, and rows then None.
+    """
+    n_rows = X.shape[0] if rows is None else len(rows)
+    counted, their_weights, their_rows = X, weights, rows
     if weights is not None and not weights.all():
-        counted, their_weights = X[weights > 0], weights[weights > 0]
+        their_weights, their_rows = weights[weights > 0], np.flatnonzero(weights > 0)
+        if isinstance(X, np.ndarray) or is_sparse(X):
+            counted, their_rows = X[their_rows], None
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        frame = Frame.of(counted, their_weights, pool, rows)
+        frame = Frame.of(counted, their_weights, pool, their_rows)
         if frame.all_rows_equal():
             why = "all rows are equal" if n_rows > 1 else "there is only one row"
             return _no_split(X.shape[1], n_rows, why, (), math.nan)
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
-        axes = PrincipalAxes.of(moments)
+        axes = PrincipalAxes.of(moments, sample.n_features, n_init + MORE_AXES)
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
         full_bandwidth = resolve_bandwidth(bandwidth, sample.total, pc1_std)

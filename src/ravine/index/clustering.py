@@ -25,7 +25,7 @@ from ravine.density import (
     relevant_distance,
 )
 from ravine.optimise import Asking
-from ravine.sample import Accept, Aim, Along, Bin, Gather, LogSum, Moments, PullBack, Request, Sample, Turn
+from ravine.sample import Accept, Aim, Along, Bin, Gather, LogSum, Moments, PullBack, Request, Sample, Scatter, Turn
 
 __all__ = ["ClusteringIndex", "Separation"]
 
@@ -72,7 +72,8 @@ class ClusteringIndex:
     ----------
     sample : Sample
     moments : Moments
-        Whose standard deviation defines F(v) (eq. constr1).
+        Whose standard deviation defines F(v) (eq. constr1). Where they have no covariance, that of the sample's own
+        rows, about the same mean, is used: the sample is asked for its products.
     bandwidth : float
         In working units.
     penalty : BalancePenalty
@@ -103,6 +104,8 @@ class ClusteringIndex:
         self.alpha = alpha
         self._track = sample.track()
         self._v: Array | None = None
+        self._cov_v: Array  # the covariance times v, and times u
+        self._cov_u: Array
         self._pending: list[Request] = []
         self.n_evaluations = 0
         self.n_tied = 0
@@ -114,6 +117,8 @@ class ClusteringIndex:
         """Go to v (no new projection if already there): value and gradient."""
         if not self.is_at(v):
             self._aim(v)
+            if self.covariance is None:
+                *_, self._cov_v = yield [*self._flush(), Scatter(self._track, turned=False)]
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
 
@@ -131,10 +136,12 @@ class ClusteringIndex:
         return same and same_penalty and before.side == 0 and self.minima.side == 0
 
     def line(self, u: Array) -> Asking[None]:
-        """Face along u; the projection is asked for together with the first trial."""
+        """Face along u; the projection is asked for with the first trial, or with the product of the covariance."""
         self._turn(u)
-        return
-        yield
+        if self.covariance is None:
+            *_, self._cov_u = yield [*self._flush(), Scatter(self._track, turned=True)]
+        assert self._v is not None
+        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
 
     def trial(self, t: float) -> Asking[float]:
         """Value at the angle t."""
@@ -160,12 +167,13 @@ class ClusteringIndex:
 
     def _aim(self, v: Array) -> None:
         self._pending.append(Aim(self._track, v))
-        self._v, self._cov_v = v, self.covariance @ v
+        self._v = v
+        if self.covariance is not None:
+            self._cov_v = self.covariance @ v
 
     def _turn(self, u: Array) -> None:
-        assert self._v is not None
-        self._cov_u = self.covariance @ u
-        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
+        if self.covariance is not None:
+            self._cov_u = self.covariance @ u
         self._pending.append(Turn(self._track, u))
 
     def _move(self, t: float, v: Array) -> None:

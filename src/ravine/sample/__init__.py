@@ -1,6 +1,6 @@
 """The data, however it is stored: the only layer that touches X."""
 
-from ravine.sample.dense import DenseSample, project
+from ravine.sample.dense import DenseSample
 from ravine.sample.protocol import (
     Accept,
     Aim,
@@ -12,9 +12,12 @@ from ravine.sample.protocol import (
     PullBack,
     Request,
     Sample,
+    Scatter,
     Turn,
 )
+from ravine.sample.rows import RowSource, cells_of, is_source, is_sparse, on_rows, project, take_rows
 from ravine.sample.rowspace import RowSpace
+from ravine.sample.sparse import SparseSample
 
 __all__ = [
     "Accept",
@@ -27,8 +30,16 @@ __all__ = [
     "Moments",
     "PullBack",
     "Request",
+    "RowSource",
     "RowSpace",
     "Sample",
+    "Scatter",
+    "SparseSample",
     "Turn",
+    "cells_of",
+    "is_source",
+    "is_sparse",
+    "on_rows",
     "project",
+    "take_rows",
 ]
