@@ -20,6 +20,7 @@ from ravine.sample import (
     PullBack,
     Scatter,
     SparseSample,
+    Spread,
     Turn,
     sparse,
 )
@@ -73,11 +74,12 @@ def test_products_of_the_covariance_are_those_of_the_stored_one(weighted, rng, u
     np.testing.assert_allclose(moments.times(v), stored @ v, atol=1e-12)
     assert moments.trace == pytest.approx(np.trace(stored), rel=1e-12)
     track = sample.track()
-    (_, on_v), (_, on_u) = sample.answer(
-        [[Aim(track, v), Scatter(track, False)], [Turn(track, 2.0 * v), Scatter(track, True)]]
-    )
+    u = rng.standard_normal(7)
+    ((_, on_v, (vv, _, _)),) = sample.answer([[Aim(track, v), Scatter(track), Spread(track, False)]])
+    ((_, spread),) = sample.answer([[Turn(track, u), Spread(track, True)]])
     np.testing.assert_allclose(on_v, stored @ v, atol=1e-12)
-    np.testing.assert_allclose(on_u, stored @ v * 2.0, atol=1e-12)
+    assert vv == pytest.approx(v @ stored @ v)
+    np.testing.assert_allclose(spread, [v @ stored @ v, v @ stored @ u, u @ stored @ u], atol=1e-12)
 
 
 @pytest.mark.parametrize("reach", [0.5, 50.0])
@@ -94,11 +96,11 @@ def test_answers_are_those_of_the_dense_sample(weighted, reach, rng):
         results.append([
             sample.answer([[Aim(track, v), Bin(track, 0.0, -3.0, 0.1, 64)], [Aim(other, u)]]),
             sample.answer([[Turn(track, u), LogSum(track, 0.3, 0.4, 0.1), Along(track, 0.3, 0.4, 0.1, 2.0, 2.0)]]),
-            sample.answer([[Accept(track, 0.3), PullBack(track, 0.4, 0.1, 2.0, reach)], [PullBack(other, 0.4, 0.0, 2.0, 9.0)]]),
+            sample.answer([[Accept(track, 0.3), PullBack(track, 0.4, 0.1, 2, reach)], [PullBack(other, 0.4, 0, 2, 9)]]),
             sample.answer([[Gather(track, 0.0, -0.5, 0.5)]])[0][0],
             sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
         ])  # fmt: skip
-    flat = [[part for part in _flat(result)] for result in results]
+    flat = [list(_flat(result)) for result in results]
     assert len(flat[0]) == len(flat[1])
     for one, two in zip(*flat, strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-11)
@@ -115,7 +117,7 @@ def _flat(thing):
 @pytest.mark.parametrize("n", [1, 3, 12])
 def test_leading_eigenvectors_are_those_of_the_matrix(n, rng):
     basis = np.linalg.qr(rng.standard_normal((40, 40)))[0]
-    values = np.concatenate([[9.0, 5.0, 5.0, 2.0], np.linspace(1.0, 0.0, 36)])
+    values = np.concatenate([[9.0, 5.0, 4.0, 2.0], np.linspace(1.0, 0.0, 36)])
     matrix = (basis * values) @ basis.T
     found, vectors = leading_eigenvectors(lambda v: matrix @ v, 40, n)
     np.testing.assert_allclose(found[:4], values[:n][:4], rtol=1e-10)
@@ -232,7 +234,7 @@ def test_a_bad_cell_is_named(estimator, value):
 
 def test_valley_test_says_that_it_is_not_for_sparse_columns():
     X = sp.csr_array(two_clusters(60, 3)[0])
-    with pytest.raises(ValueError, match="not for sparse.*n_clusters"):
+    with pytest.raises(ValueError, match=r"not for sparse.*n_clusters"):
         MinimumDensityTree().fit(X)
     with pytest.raises(ValueError, match="not for sparse"):
         MinimumDensityHyperplane(test=True).fit(X)

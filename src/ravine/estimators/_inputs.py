@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ravine.estimators._validation import LARGEST, check_rows, refuse_value
-from ravine.sample import is_sparse
+from ravine.estimators._validation import check_rows, refuse_value
+from ravine.sample import RowBlocks, is_sparse
+from ravine.sample.rows import LARGEST
 
 __all__ = ["check_input", "with_sparse"]
 
@@ -17,7 +18,21 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
     if is_sparse(X):
         return _check_sparse(estimator, X, reset)
+    if _is_in_blocks(X):
+        blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
+        _check_feature_names(estimator, blocks, reset=reset)
+        _check_n_features(estimator, blocks, reset=reset)
+        return blocks
     return check_rows(estimator, X, reset=reset)
+
+
+def _is_in_blocks(X: Any) -> bool:
+    """Blocks of rows: told so, a list of two-dimensional arrays, or an array that other libraries keep in a file."""
+    if isinstance(X, RowBlocks):
+        return True
+    if isinstance(X, list | tuple):
+        return any(isinstance(block, np.ndarray) and block.ndim == 2 for block in X)
+    return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
 
 
 def with_sparse(tags: Any) -> Any:
@@ -30,10 +45,9 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
     rows = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, copy=False
     )
-    with np.errstate(over="ignore", invalid="ignore"):
-        good = np.abs(rows.data) < LARGEST
-    if not good.all():
-        k = int(np.argmin(good))
+    data = rows.data
+    if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
+        k = int(np.argmin(np.abs(data) < LARGEST))
         row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
         refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
     return rows

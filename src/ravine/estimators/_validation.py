@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from ravine._typing import Array
+from ravine.sample.rows import LARGEST
 
 __all__ = [
     "all_or_nothing",
@@ -26,9 +27,6 @@ __all__ = [
     "refuse_value",
     "thread_count",
 ]
-
-# Sums of a block of larger values may overflow.
-LARGEST = 1e300
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels, 
 from ravine.estimators.pairs import PairModel, fit_pairs
 from ravine.estimators.separator import Separator
 from ravine.pursuit import BandwidthRule
-from ravine.sample import on_rows, take_rows
+from ravine.sample import on_rows, restrict_rows
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -268,7 +268,11 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             if weights is not None and not weights.all():
                 classes, codes = without_weightless(classes, codes, weights > 0.0)
                 kept = weights > 0.0
-                counted, their_codes, their_weights = take_rows(rows, np.flatnonzero(kept)), codes[kept], weights[kept]
+                counted, their_codes, their_weights = (
+                    restrict_rows(rows, np.flatnonzero(kept)),
+                    codes[kept],
+                    weights[kept],
+                )
             model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
             self.transduction_ = classes[np.where(codes == UNLABELLED, on_rows(rows, model.codes), codes)]
             self._store(model, separators, classes)

@@ -20,7 +20,7 @@ from ravine.estimators.label_starts import svm_classes
 from ravine.estimators.labels import UNLABELLED
 from ravine.estimators.separator import Separator, SeparatorOptions, separate
 from ravine.hyperplane import Hyperplane
-from ravine.sample import on_rows, take_rows
+from ravine.sample import on_rows, restrict_rows
 
 __all__ = ["PairModel", "fit_pairs"]
 
@@ -120,7 +120,7 @@ def fit_pairs(
             if len(rows) == X.shape[0]:
                 part, their_signs, their_weights = X, signs, weights
             else:
-                part, their_signs = take_rows(X, rows), signs[rows]
+                part, their_signs = restrict_rows(X, rows), signs[rows]
                 their_weights = None if weights is None else weights[rows]
             found = separate(
                 part, their_signs, their_weights, options, generator,

@@ -13,17 +13,20 @@ __all__ = ["leading_eigenvectors"]
 
 # Residual, relative to the largest eigenvalue, at which an eigenvector counts as found.
 ACCURACY = 1e-11
-# Products after which directions that are not found yet are taken as they are: any direction may be a start.
-ENOUGH_PRODUCTS = 24
-# But the first one sets the bandwidth, and is worth this many.
+# With more columns than this, products after which directions that are not found yet are taken as they are: any
+# direction may be a start.
+WIDE = 1000
+ENOUGH_PRODUCTS = 16
+# But the first eigenvalue sets the bandwidth: its error is the square of this residual, over the gap to the others.
+FIRST_ACCURACY = 1e-5
 MOST_PRODUCTS = 300
 
 
 def leading_eigenvectors(product: Callable[[Array], Array], d: int, n: int) -> tuple[Array, Array]:
     """At most n leading eigenvalues, decreasing, and eigenvectors (rows), by Lanczos with full reorthogonalisation.
 
-    The first is always iterated to convergence. The others are, too, where they stand out; in a flat spectrum, where
-    that would take hundreds of products, they are as good as a few dozen products make them.
+    They are iterated to convergence where they stand out. In a flat spectrum, where that would take hundreds of
+    products, they are as good as a few products make them, but the first eigenvalue is always found.
 
     Parameters
     ----------
@@ -36,6 +39,7 @@ def leading_eigenvectors(product: Callable[[Array], Array], d: int, n: int) -> t
     """
     rng = np.random.default_rng(0)  # any direction will do, if it is always the same
     basis: list[Array] = [_unit(rng.standard_normal(d))]
+    enough = ENOUGH_PRODUCTS if d > WIDE else MOST_PRODUCTS
     diagonal: list[float] = []
     beside: list[float] = []
     while True:
@@ -47,8 +51,9 @@ def leading_eigenvectors(product: Callable[[Array], Array], d: int, n: int) -> t
         largest = max(float(values[-1]), 0.0)
         residuals = length * np.abs(vectors[-1, ::-1][:n])
         found = residuals <= ACCURACY * largest
+        good_enough = residuals[0] <= FIRST_ACCURACY * largest
         m = len(basis)
-        if m >= d or (m >= n and found.all()) or (m >= max(n, ENOUGH_PRODUCTS) and found[0]) or m >= MOST_PRODUCTS:
+        if m >= d or (m >= n and found.all()) or (m >= max(n, enough) and good_enough) or m >= MOST_PRODUCTS:
             break
         if length <= np.finfo(float).eps * largest * math.sqrt(d):  # an invariant space: go on outside it
             w, length = _unit(_without(_without(rng.standard_normal(d), basis), basis)), 0.0

@@ -15,6 +15,11 @@ from ravine.pursuit.settings import PursuitSettings
 __all__ = ["Path", "Stage", "follow", "polish"]
 
 
+# Steps the optimiser remembers where columns are too many for the covariance to be stored: each is two vectors.
+SHORT_MEMORY = 6
+WIDE = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
@@ -103,7 +108,7 @@ class _Walk:
 
     def __init__(self, index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> None:
         self.index, self.v, self.start, self.settings, self.notify = index, v, start, settings, notify
-        self.memory = Memory()
+        self.memory = Memory(SHORT_MEMORY) if index.covariance is None and len(v) > WIDE else Memory()
         self.stages: list[Stage] = []
         self.kept: Stage | None = None
         self.kept_memory = self.memory

@@ -1,5 +1,6 @@
 """The data, however it is stored: the only layer that touches X."""
 
+from ravine.sample.blocks import BlockSample, RowBlocks
 from ravine.sample.dense import DenseSample
 from ravine.sample.protocol import (
     Accept,
@@ -13,9 +14,10 @@ from ravine.sample.protocol import (
     Request,
     Sample,
     Scatter,
+    Spread,
     Turn,
 )
-from ravine.sample.rows import RowSource, cells_of, is_source, is_sparse, on_rows, project, take_rows
+from ravine.sample.rows import RowSource, cells_of, is_source, is_sparse, on_rows, project, restrict_rows, take_rows
 from ravine.sample.rowspace import RowSpace
 from ravine.sample.sparse import SparseSample
 
@@ -24,22 +26,26 @@ __all__ = [
     "Aim",
     "Along",
     "Bin",
+    "BlockSample",
     "DenseSample",
     "Gather",
     "LogSum",
     "Moments",
     "PullBack",
     "Request",
+    "RowBlocks",
     "RowSource",
     "RowSpace",
     "Sample",
     "Scatter",
     "SparseSample",
+    "Spread",
     "Turn",
     "cells_of",
     "is_source",
     "is_sparse",
     "on_rows",
     "project",
+    "restrict_rows",
     "take_rows",
 ]

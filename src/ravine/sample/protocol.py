@@ -32,6 +32,7 @@ __all__ = [
     "Request",
     "Sample",
     "Scatter",
+    "Spread",
     "Turn",
 ]
 
@@ -141,17 +142,23 @@ class PullBack(NamedTuple):
     reach: float
 
 
-class Scatter(NamedTuple):
-    """The covariance times the current normal or, if ``turned``, the direction of the circle: Σ w z p / Σ w.
+class Spread(NamedTuple):
+    """Weighted means of p², p q and q² (only the first unless ``turned``): variances on the circle, for centred rows.
 
-    Asked for only where the moments have no covariance. Answer: array of shape (d,).
+    Asked for only where the moments have no covariance. Answer: three floats.
     """
 
     track: Any
     turned: bool
 
 
-Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack | Scatter
+class Scatter(NamedTuple):
+    """The covariance times the current normal, Σ w p z / Σ w; only where it is not stored. Answer: array of (d,)."""
+
+    track: Any
+
+
+Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack | Spread | Scatter
 
 
 class Sample(Protocol):

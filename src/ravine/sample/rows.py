@@ -13,7 +13,21 @@ from ravine._typing import Array
 from ravine.sample.dense import project_array
 from ravine.sample.protocol import Sample
 
-__all__ = ["RowSource", "cells_of", "is_source", "is_sparse", "on_rows", "project", "take_rows"]
+__all__ = [
+    "LARGEST",
+    "RowSource",
+    "SomeRows",
+    "cells_of",
+    "is_source",
+    "is_sparse",
+    "on_rows",
+    "project",
+    "restrict_rows",
+    "take_rows",
+]
+
+# Sums of a block of larger values may overflow.
+LARGEST = 1e300
 
 
 class RowSource(Protocol):
@@ -33,8 +47,41 @@ class RowSource(Protocol):
     def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
         """``(X - center) @ direction`` of all or some rows."""
 
-    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
-        """What a function says of the rows, block by block; it keeps their number."""
+    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None) -> Any:
+        """What a function says of all or some rows, block by block; it keeps their number."""
+
+
+class SomeRows:
+    """Some rows of a source, as a source."""
+
+    lazy = False
+
+    def __init__(self, source: RowSource, rows: NDArray[np.intp]) -> None:
+        self.source, self.rows = source, rows
+        self.shape = (len(rows), source.shape[1])
+
+    def _in_source(self, rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
+        return self.rows if rows is None else self.rows[rows]
+
+    def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: ThreadPoolExecutor | None) -> Sample:
+        """The sample of all or some of them."""
+        return self.source.sample(weights, self._in_source(rows), pool)
+
+    def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+        """Some of them, as an array."""
+        return self.source.take(self._in_source(rows))
+
+    def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
+        """One column of some of them."""
+        return self.source.cells(self._in_source(rows), column)
+
+    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
+        """``(X - center) @ direction`` of all or some of them."""
+        return self.source.project(center, direction, self._in_source(rows))
+
+    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None) -> Any:
+        """What a function says of all or some of them."""
+        return self.source.map_rows(function, self._in_source(rows))
 
 
 def is_sparse(X: Any) -> bool:
@@ -61,6 +108,11 @@ def project(X: Any, center: Array, direction: Array, rows: NDArray[np.intp] | No
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Some rows: an array, or a sparse matrix if X is one."""
     return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else X.take(rows)
+
+
+def restrict_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Some rows: a copy in memory, a source without a copy elsewhere."""
+    return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else SomeRows(X, rows)
 
 
 def cells_of(X: Any, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:

@@ -63,13 +63,15 @@ class SparseSample(PassSample):
 
     def _measure(self) -> None:
         """Mean, unit and either the covariance or its trace."""
-        scale = power_of_two(float(np.max(np.abs(self.X.data), initial=0.0)))
-        values = self.X.data / scale
+        data = self.X.data
+        scale = power_of_two(max(float(data.max(initial=0.0)), -float(data.min(initial=0.0))))
+        values = data if 1e-100 < scale < 1e100 else data / scale
+        scale = 1.0 if values is data else scale
         w = np.ones(self.n_rows) if self.weights is None else self.weights
         self.origin = (self._transposed @ w) / self.total
         mean = self.origin / scale
-        row_weights = 1.0 if self.weights is None else np.repeat(w, np.diff(self.X.indptr))
-        raw = np.bincount(self.X.indices, values * values * row_weights, minlength=self.n_features) / self.total
+        squares = self.X._with_data(values * values, copy=False)  # shares the indices
+        raw = (squares.T @ w) / self.total
         variances = np.maximum(raw - mean**2, 0.0)
         off_centre = mean**2 > OFF_CENTRE * variances
         if off_centre.any():
@@ -164,7 +166,7 @@ class SparseSample(PassSample):
         together = []
         for k, r in enumerate(sums):
             if isinstance(r, Scatter):
-                p = r.track.q if r.turned else r.track.p
+                p = r.track.p
                 together.append((k, (p if self.weights is None else p * self.weights) / self.total))
                 continue
             near = np.flatnonzero(np.abs(r.track.p - r.b) <= r.reach)

@@ -22,6 +22,7 @@ from ravine.sample.protocol import (
     PullBack,
     Request,
     Scatter,
+    Spread,
     Turn,
 )
 
@@ -233,6 +234,17 @@ class TrackedSample:
 
         return float(sum(mapper(block, self._blocks)))
 
+    def _spread(self, r: Spread, mapper: Callable[..., Iterable[Array]]) -> Array:
+        def block(rows: slice) -> Array:
+            p, w = _double(r.track.p, rows), self._weights_of(rows)
+            q = _double(r.track.q, rows) if r.turned else np.zeros(0)
+            assert p is not None
+            assert q is not None
+            wp, wq = (p, q) if w is None else (w * p, w * q if r.turned else q)
+            return np.array([wp @ p, wp @ q if r.turned else 0.0, wq @ q])
+
+        return total_of(mapper(block, self._blocks), 3) / self.total
+
     def _accept(self, r: Accept, mapper: Callable[..., Iterable[None]]) -> None:
         c, s = math.cos(r.angle), math.sin(r.angle)
 
@@ -252,6 +264,7 @@ _REPLIES: dict[type, Callable[..., Any]] = {
     Along: lambda sample, r, mapper: sample._along(r, mapper),
     Accept: lambda sample, r, mapper: sample._accept(r, mapper),
     PullBack: lambda sample, r, mapper: sample._pull_back(r, mapper),
+    Spread: lambda sample, r, mapper: sample._spread(r, mapper),
     Scatter: lambda sample, r, mapper: sample._scatter(r, mapper),
 }
 
