@@ -105,6 +105,12 @@ class Hyperplane:
         assert self.point is not None
         return project(values, self.point, self.normal, rows)
 
+    def beyond(self, X: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+        """Whether the rows of X (or some) lie on the side the normal points to."""
+        if self.splits and hasattr(X, "sides"):  # on a cluster: only the answer travels
+            return np.asarray(X.sides(self.point, self.normal, rows))
+        return self.distance(X, rows) > 0.0
+
     def side(self, X: ArrayLike) -> NDArray[np.intp]:
         """1 for the rows of X on the side the normal points to, else 0."""
         return (self.distance(X) > 0.0).astype(np.intp)

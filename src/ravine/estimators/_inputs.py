@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,15 @@ from ravine.estimators._validation import check_rows, refuse_value
 from ravine.sample import RowBlocks, is_sparse
 from ravine.sample.rows import LARGEST
 
-__all__ = ["check_input", "with_sparse"]
+__all__ = ["check_input", "closed_after", "with_sparse"]
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
     if is_sparse(X):
         return _check_sparse(estimator, X, reset)
+    if _is_dask(X):
+        return _check_dask(estimator, X, reset)
     if _is_in_blocks(X):
         blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
         _check_feature_names(estimator, blocks, reset=reset)
@@ -33,6 +37,36 @@ def _is_in_blocks(X: Any) -> bool:
     if isinstance(X, list | tuple):
         return any(isinstance(block, np.ndarray) and block.ndim == 2 for block in X)
     return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
+
+
+def _is_dask(X: Any) -> bool:
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
+    """Nothing is computed here but the lengths of the parts of a data frame."""
+    from ravine.sample.cluster_rows import ClusterRows
+
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True if reset else None)
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X is a Dask array of {X.dtype}: convert it to numbers first.")
+    rows = ClusterRows(X)
+    _check_n_features(estimator, rows, reset=reset)
+    return rows
+
+
+@contextmanager
+def closed_after(rows: Any) -> Iterator[None]:
+    """Whatever happens to a fit, it leaves nothing on a cluster."""
+    try:
+        yield
+    finally:
+        if hasattr(rows, "close"):
+            rows.close()
 
 
 def with_sparse(tags: Any) -> Any:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._inputs import check_input, with_sparse
+from ravine.estimators._inputs import check_input, closed_after, with_sparse
 from ravine.estimators._validation import all_or_nothing, check_weights
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.clusterer import NoSplitWarning
@@ -273,8 +273,10 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
                     codes[kept],
                     weights[kept],
                 )
-            model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
-            self.transduction_ = classes[np.where(codes == UNLABELLED, on_rows(rows, model.codes), codes)]
+            with closed_after(rows):
+                model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
+                found = np.asarray(on_rows(rows, model.codes))
+            self.transduction_ = classes[np.where(codes == UNLABELLED, found, codes)]
             self._store(model, separators, classes)
         return self
 

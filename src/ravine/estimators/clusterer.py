@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._inputs import check_input, with_sparse
+from ravine.estimators._inputs import check_input, closed_after, with_sparse
 from ravine.estimators._parameters import (
     MOST_ALPHAS,
     check_bandwidth,
@@ -229,12 +230,15 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
             options["init"] = self._directions(rows.shape[1])
-            fit = find_hyperplane(rows, weights, **options)
-            for name in ("valley_test_", "pvalue_"):
-                self.__dict__.pop(name, None)
-            if test:
-                self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
-                self.pvalue_ = self.valley_test_.pvalue
+            with closed_after(rows):
+                fit = find_hyperplane(rows, weights, **options)
+                for name in ("valley_test_", "pvalue_"):
+                    self.__dict__.pop(name, None)
+                if test:
+                    self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
+                    self.pvalue_ = self.valley_test_.pvalue
+            if getattr(rows, "lazy", False):
+                fit = replace(fit, labels=on_rows(rows, fit.hyperplane.side))
             self._store(fit)
         return self
 

@@ -27,6 +27,7 @@ from ravine.pursuit import (
     subsample_levels,
 )
 from ravine.sample import Sample, is_sparse
+from ravine.sample.cluster_rows import ClusterSample
 
 __all__ = ["Fit", "find_hyperplane"]
 
@@ -42,7 +43,7 @@ class Fit:
     """A fitted hyperplane, how it was found, and, if it splits nothing, why."""
 
     hyperplane: Hyperplane
-    labels: NDArray[np.intp]
+    labels: NDArray[np.intp] | None  # None where they stay with the rows
     path: tuple[PathStep, ...]
     best: PathStep | None
     why_no_split: str | None
@@ -110,6 +111,13 @@ def find_hyperplane(
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
         return _no_split(X.shape[1], n_rows, why, steps, full_bandwidth)
     best = frame.step(pursuit.best)
+    if getattr(X, "lazy", False) and isinstance(frame.sample, ClusterSample):
+        plane = best.hyperplane
+        assert plane.point is not None
+        balance, cubes = frame.sample.balance(plane.point, plane.normal, plane.bandwidth)
+        if balance > 0 or (balance == 0 and cubes < 0):
+            best = replace(best, hyperplane=plane.reversed())
+        return Fit(best.hyperplane, None, tuple(steps), best, None)
     return _oriented(best.hyperplane.distance(X, rows), weights, best, steps)
 
 

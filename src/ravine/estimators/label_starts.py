@@ -114,7 +114,7 @@ def svm_classes(
     def classes(rows: Any) -> NDArray[np.intp]:
         return np.asarray(svm.classes_[np.argmax(rows @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
 
-    return on_rows(X, classes)  # type: ignore[no-any-return]
+    return np.asarray(on_rows(X, classes))
 
 
 def _svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:

@@ -145,7 +145,7 @@ def fit_pairs(
             planes = tuple(separator.hyperplane for separator in separators)
             model = PairModel(n_classes, pairs, planes, np.array(slopes), voting)
             if gated:
-                current = np.where(unlabelled, on_rows(X, model.codes), codes)
+                current = np.where(unlabelled, np.asarray(on_rows(X, model.codes)), codes)
     return model, separators
 
 

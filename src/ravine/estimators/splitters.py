@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ __all__ = ["DensitySplitter"]
 # Smaller parts of X than this are copied, larger ones are gathered block by block.
 SMALL_PART = 0.25
 # Of rows that are not in this memory, no more than this is copied into it.
-SMALL_BYTES = 1 << 25
+SMALL_BYTES = 1 << 23
 
 
 class DensitySplitter:
@@ -41,11 +42,15 @@ class DensitySplitter:
     @staticmethod
     def _small(X: Any) -> float:
         """Rows up to which a copy is worth its memory."""
-        some = SMALL_PART * float(X.shape[0])
-        return some if isinstance(X, np.ndarray) or is_sparse(X) else min(some, SMALL_BYTES / (8 * X.shape[1]))
+        in_memory = isinstance(X, np.ndarray) or is_sparse(X)
+        return SMALL_PART * float(X.shape[0]) if in_memory else SMALL_BYTES / (8.0 * X.shape[1])
 
     def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
+        with X.taking_part() if hasattr(X, "taking_part") else nullcontext():
+            return self._split(X, rows, rng)
+
+    def _split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
         if len(rows) <= self._small(X):
             X, rows = take_rows(X, rows), np.arange(len(rows))
         options = {**self.options, "rng": rng}

@@ -43,6 +43,8 @@ class RowBlocks:
         Precision in which projections are kept; sums are always in double precision.
     spill : path, optional
         Folder for temporary files that hold the projections instead of memory.
+    names : sequence of str, optional
+        Names of the arrays of a list, for messages.
 
     Attributes
     ----------
@@ -68,11 +70,16 @@ class RowBlocks:
 
     lazy = False
 
-    def __init__(self, source: Any, *, state: str = "float64", spill: Any = None) -> None:
+    def __init__(
+        self, source: Any, *, state: str = "float64", spill: Any = None, names: Sequence[str] | None = None
+    ) -> None:
         if state not in ("float64", "float32"):
             raise ValueError(f"state must be 'float64' or 'float32', got {state!r}.")
         self.state, self.spill = state, spill
         self._pieces = find_pieces(source)
+        if names is not None:
+            of_block = {f"block {k}": name for k, name in enumerate(names)}
+            self._pieces = [piece._replace(name=of_block[piece.name]) for piece in self._pieces]
         if not self._pieces:
             raise ValueError("RowBlocks got no blocks: there is no row in X.")
         d = self._pieces[0].n_columns

@@ -34,6 +34,7 @@ class RowSource(Protocol):
     """Rows that are not all in this memory."""
 
     shape: tuple[int, int]
+    lazy: bool  # whether what is said of every row stays where the rows are
 
     def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: ThreadPoolExecutor | None) -> Sample:
         """The sample of all or some rows."""
@@ -54,10 +55,9 @@ class RowSource(Protocol):
 class SomeRows:
     """Some rows of a source, as a source."""
 
-    lazy = False
-
     def __init__(self, source: RowSource, rows: NDArray[np.intp]) -> None:
         self.source, self.rows = source, rows
+        self.lazy = source.lazy
         self.shape = (len(rows), source.shape[1])
 
     def _in_source(self, rows: NDArray[np.intp] | None) -> NDArray[np.intp]:

@@ -123,7 +123,7 @@ def grow(
         leaf.split = found
         if found.hyperplane is None:
             return
-        beyond = found.hyperplane.distance(X, leaf.rows) > 0.0
+        beyond = found.hyperplane.beyond(X, leaf.rows)
         if min(int(beyond.sum()), int((~beyond).sum())) < min_cluster_size:
             leaf.split = Split(None, found.pvalue)
         else:
