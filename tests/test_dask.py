@@ -120,6 +120,7 @@ def test_data_frame(client, rows):
     assert other.feature_names_in_.tolist() == list("abcd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunks", [(1000, 2), (N, 4)])
 def test_any_chunks_will_do(client, rows, chunks, remote):
     other = quick().fit(da.from_array(rows.astype(np.float32), chunks=chunks))
@@ -184,6 +185,7 @@ def test_classifier(client, closed):
     np.testing.assert_allclose(lazy.compute(), model.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_classifier_whose_rows_stay_on_the_cluster(client, remote, closed):
     X, truth = two_clusters(2000, 4)
     y = np.where(np.arange(2000) < 20, truth, -1)
@@ -237,6 +239,7 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(rows, remote):
         np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_blocks_that_cannot_be_made_again_end_with_an_error(rows, remote):
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
@@ -286,13 +289,18 @@ def test_a_block_that_cannot_be_computed_is_named(client, rows):
         quick().fit(da.from_array(rows, chunks=CHUNKS).map_blocks(fail, meta=np.empty((0, 4))))
 
 
-def test_a_closed_client_is_refused(rows):
+def test_a_closed_client_is_refused(rows, monkeypatch):
     closed = distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
     closed.close()
     with pytest.raises(ClusterError, match="client is closed"):
-        cluster.check_client(closed)
-    with pytest.raises(ClusterError, match="no client"):
-        cluster.current_client()
+        quick().fit(ClusterRows(da.from_array(rows, chunks=CHUNKS), closed))
+
+    def nobody():
+        raise ValueError("No global client found")
+
+    monkeypatch.setattr(distributed, "get_client", nobody)
+    with pytest.raises(ClusterError, match="no Dask client"):
+        quick().fit(da.from_array(rows, chunks=CHUNKS))
 
 
 def test_workers_without_ravine_are_named(client, monkeypatch):

@@ -11,15 +11,22 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 
 from ravine.estimators._validation import check_rows, refuse_value
 from ravine.sample import RowBlocks, is_sparse
+from ravine.sample.cluster_rows import ClusterRows
 from ravine.sample.rows import LARGEST
 
-__all__ = ["check_input", "closed_after", "with_sparse"]
+__all__ = ["check_input", "closed_after", "node_threads", "with_sparse"]
+
+# Nodes whose rounds on a cluster are made together.
+CLUSTER_THREADS = 16
 
 
 def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
     """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
     if is_sparse(X):
         return _check_sparse(estimator, X, reset)
+    if isinstance(X, ClusterRows):
+        _check_feature_names(estimator, X, reset=reset)
+        return _check_cluster_rows(estimator, X, reset)
     if _is_dask(X):
         return _check_dask(estimator, X, reset)
     if _is_in_blocks(X):
@@ -45,8 +52,6 @@ def _is_dask(X: Any) -> bool:
 
 def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
     """Nothing is computed here but the lengths of the parts of a data frame."""
-    from ravine.sample.cluster_rows import ClusterRows
-
     _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
     if hasattr(X, "to_dask_array"):
         X = X.to_dask_array(lengths=True if reset else None)
@@ -54,7 +59,12 @@ def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
         raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")
     if X.dtype.kind not in "fiub":
         raise ValueError(f"X is a Dask array of {X.dtype}: convert it to numbers first.")
-    rows = ClusterRows(X)
+    return _check_cluster_rows(estimator, ClusterRows(X), reset)
+
+
+def _check_cluster_rows(estimator: Any, rows: ClusterRows, reset: bool) -> ClusterRows:
+    if reset:
+        rows.check()
     _check_n_features(estimator, rows, reset=reset)
     return rows
 
@@ -67,6 +77,11 @@ def closed_after(rows: Any) -> Iterator[None]:
     finally:
         if hasattr(rows, "close"):
             rows.close()
+
+
+def node_threads(rows: Any, n_threads: int) -> int:
+    """Nodes of a tree that are fitted together; on a cluster, where threads only wait, so that they share rounds."""
+    return max(n_threads, CLUSTER_THREADS) if getattr(rows, "lazy", False) else n_threads
 
 
 def with_sparse(tags: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from ravine.estimators._inputs import check_input, closed_after, with_sparse
+from ravine.estimators._inputs import check_input, closed_after, node_threads, with_sparse
 from ravine.estimators._parameters import check_callback, random_generator
 from ravine.estimators._validation import (
     all_or_nothing,
@@ -37,9 +37,6 @@ PRIORITIES: dict[str, Priority | None] = {
     "depth": lambda candidate: candidate.hyperplane.relative_depth,
     "significance": lambda candidate: -candidate.pvalue,
 }
-
-# Nodes whose rounds on a cluster are made together.
-CLUSTER_THREADS = 16
 
 
 class MinimumDensityTree(ClusterMixin, BaseEstimator):
@@ -190,7 +187,6 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
         with all_or_nothing(self):
             rows = check_input(self, X, reset=True)
             n_clusters = self._wanted(rows.shape[0])
-            n_threads = thread_count(self.n_jobs)
             with closed_after(rows):
                 tree, leaves = grow(
                     rows,
@@ -199,7 +195,7 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
                     priority=self._priority(),
                     min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
                     seed=int(random_generator(self.random_state).integers(2**31)),
-                    n_threads=max(n_threads, CLUSTER_THREADS) if getattr(rows, "lazy", False) else n_threads,
+                    n_threads=node_threads(rows, thread_count(self.n_jobs)),
                     notify=check_callback(self.callback),
                 )
             self._store(tree, leaves)

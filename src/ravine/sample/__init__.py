@@ -1,6 +1,8 @@
 """The data, however it is stored: the only layer that touches X."""
 
 from ravine.sample.blocks import BlockSample, RowBlocks
+from ravine.sample.cluster import ClusterError
+from ravine.sample.cluster_rows import ClusterRows
 from ravine.sample.dense import DenseSample
 from ravine.sample.protocol import (
     Accept,
@@ -27,6 +29,8 @@ __all__ = [
     "Along",
     "Bin",
     "BlockSample",
+    "ClusterError",
+    "ClusterRows",
     "DenseSample",
     "Gather",
     "LogSum",

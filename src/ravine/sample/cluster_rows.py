@@ -59,15 +59,18 @@ class ClusterRows:
     def rounds(self) -> Rounds:
         """The way to the workers, opened when it is first needed."""
         if self._rounds is None:
-            if any(math.isnan(size) for size in self.X.chunks[0]):
-                raise ValueError(
-                    "X is a Dask array whose blocks have unknown lengths: call X.compute_chunk_sizes() first (of a "
-                    "data frame, use to_dask_array(lengths=True))."
-                )
-            if 0 in self.shape:
-                raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
             self._rounds = Rounds(self.client or current_client(), self.X, self._restore)
         return self._rounds
+
+    def check(self) -> None:
+        """Refuse what cannot be fitted, before anything is computed."""
+        if any(math.isnan(size) for size in self.X.chunks[0]):
+            raise ValueError(
+                "X is a Dask array whose blocks have unknown lengths: call X.compute_chunk_sizes() first (of a data "
+                "frame, use to_dask_array(lengths=True))."
+            )
+        if 0 in self.shape:
+            raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
 
     def close(self) -> None:
         """Drop everything that the fit put on the cluster."""
