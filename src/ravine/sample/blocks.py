@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -24,6 +25,8 @@ __all__ = ["BlockSample", "RowBlocks"]
 TAKE_BYTES = 1 << 29
 # If fewer of the rows of a piece than this are wanted, they are read one by one.
 FEW = 1 / 32
+# Pieces that are read before they are needed.
+AHEAD = 4
 # Rows centred and converted at a time.
 CENTRED_BYTES = 1 << 22
 
@@ -118,22 +121,24 @@ class RowBlocks:
     def blocks(self, rows: NDArray[np.intp] | None = None) -> Iterator[tuple[NDArray[Any], int]]:
         """All or some (sorted) rows block by block, with the place of the first of them among those asked for.
 
-        A block may be overwritten when the next one is asked for.
+        A block may be overwritten when the next ones are read.
         """
         wanted = [(k, None) for k in range(len(self._pieces))] if rows is None else self._wanted(rows)
         jobs = [(self._pieces[k], some) for k, some in wanted if self._pieces[k].n_rows]
         place = 0
         with ThreadPoolExecutor(1) as reader:
-            buffers: list[Any] = [None, None]
-            if not all(piece.resident for piece, _ in jobs):
+            resident = all(piece.resident for piece, _ in jobs)
+            buffers: list[Any] = [None] * (AHEAD + 1)
+            if not resident:
                 largest = max(piece.n_rows for piece, _ in jobs) * self.shape[1]
-                buffers = [np.empty(largest, self._dtype()) for _ in range(2)]
-            ahead = None
-            for k, (piece, some) in enumerate(jobs):
-                block = self._read(piece, some, buffers[k % 2]) if ahead is None else ahead.result()
-                ahead = None
-                if k + 1 < len(jobs) and not jobs[k + 1][0].resident:
-                    ahead = reader.submit(self._read, *jobs[k + 1], buffers[(k + 1) % 2])
+                buffers = [np.empty(largest, self._dtype()) for _ in buffers]
+            ahead: deque[Any] = deque()
+            submitted = 0
+            for k, job in enumerate(jobs):
+                while not resident and submitted < len(jobs) and submitted <= k + AHEAD - 1:
+                    ahead.append(reader.submit(self._read, *jobs[submitted], buffers[submitted % len(buffers)]))
+                    submitted += 1
+                block = self._read(*job, None) if resident else ahead.popleft().result()
                 yield block, place
                 place += len(block)
 

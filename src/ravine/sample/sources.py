@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 __all__ = ["Piece", "find_pieces"]
 
-# Bytes that are read at a time.
-PIECE_BYTES = 1 << 25
+# Bytes that are read at a time: few enough to stay in the cache until they have been used.
+PIECE_BYTES = 1 << 22
 
 
 class Piece(NamedTuple):
