@@ -23,6 +23,9 @@ from ravine.sample import ClusterRows, RowBlocks
 
 __all__ = ["blocks", "cluster", "sparse_rows"]
 
+# Open the parts' sample, look at a few rows, sum moments, set units, fetch the subsample; at last weigh the sides.
+SETUP_ROUNDS = 6
+
 
 def peak() -> int:
     """Largest resident memory of this process since it was last reset, in bytes."""
@@ -114,6 +117,22 @@ def sparse_here(n: int, d: int, words: int) -> None:
     print(t_fit / t_product, t_fit, 1.0 + (peak() - before) / size, agreement)
 
 
+def predicted(model: MinimumDensityHyperplane, n: int, d: int, workers: int) -> tuple[float, float]:
+    """Rounds and megabytes of a fit by the cost model of docs/beyond-memory.md, from what its path says."""
+    rounds, megabytes = SETUP_ROUNDS, 8e-6 * (d * 10_000 + 10_000) + 8e-6 * workers * d * (d + 64)
+    for size in sorted({step.n_rows for step in model.path_} - {10_000}):
+        steps = [step for step in model.path_ if step.n_rows == size]
+        evaluations = max(step.n_evaluations for step in steps)
+        iterations = max(step.n_iter for step in steps)
+        rounds += evaluations + 2 * iterations + 3 + (size < n)
+        megabytes += 8e-6 * size * (size < n)
+        for step in steps:
+            sigma = math.sqrt(float(step.hyperplane.normal @ model.covariance_ @ step.hyperplane.normal))
+            bins = 4 * (2 * step.hyperplane.alpha * sigma / step.hyperplane.bandwidth + 16)
+            megabytes += workers * 1e-6 * (64 * bins * (step.n_evaluations + 1) + 16 * d * (step.n_iter + 1))
+    return rounds, megabytes
+
+
 def cluster_here(n: int, d: int, workers: int) -> None:
     """Measure a fit on local workers; prints the ratio to one thread here, rounds, megabytes moved, seconds."""
     import dask
@@ -128,6 +147,7 @@ def cluster_here(n: int, d: int, workers: int) -> None:
     model = MinimumDensityHyperplane(random_state=0)
     t_here = shortest(lambda: model.fit(X), 2)
     labels = model.labels_
+    model.covariance_ = np.cov(X[:100_000].T)  # for the cost model
     options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None}
     with folder, LocalCluster(**options) as local, Client(local) as client:
         parts = [
@@ -140,7 +160,7 @@ def cluster_here(n: int, d: int, workers: int) -> None:
         t_there = shortest(lambda: model.fit(source), 1)
         moved = (source.bytes_sent + source.bytes_received) / 1e6
         agreement = np.mean(model.labels_.compute() == labels)
-    print(t_there / t_here, source.n_rounds, moved, t_there, t_here, agreement, source.bytes_sent / 1e6)
+    print(t_there / t_here, source.n_rounds, moved, t_there, t_here, agreement, *predicted(model, n, d, workers))
 
 
 def _alone(*arguments: str) -> list[float]:
@@ -169,11 +189,11 @@ def sparse_rows(report: Any) -> None:
 
 def cluster(report: Any) -> None:
     """Rows on two local workers."""
-    ratio, rounds, moved, there, here, agreement, _ = _alone("cluster")
+    ratio, rounds, moved, there, here, agreement, rounds_model, moved_model = _alone("cluster")
     note = f"{there:.2f} s against {here:.2f} s; agreement {agreement:.6f}"
     report("Dask, 2 workers, 4e6 x 50: fit / fit here with one thread", ratio, 1.3, note=note)
-    report("  rounds", rounds, 120)
-    report("  MB moved", moved, 20)
+    report("  rounds", rounds, 120, note=f"cost model: {rounds_model:.0f}")
+    report("  MB moved", moved, 20, note=f"cost model: {moved_model:.1f}")
 
 
 def main() -> None:

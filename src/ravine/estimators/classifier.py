@@ -247,7 +247,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             Labelled and unlabelled rows.
         y : array-like of shape (n_samples,)
             Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y of nothing but -1 and +1 is read as two

@@ -108,7 +108,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
     labels_ : ndarray of shape (n_samples,), int
-        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found.
+        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found. A lazy array if X is of Dask.
     coef_ : ndarray of shape (1, n_features)
         The normal.
     intercept_ : ndarray of shape (1,)
@@ -211,9 +211,9 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Float32 and float64 arrays, in C or Fortran order, are not copied, unless they have fewer rows than columns
-            or some weights are zero.
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
+            Blocks are a list of arrays or `RowBlocks`, for data larger than memory. Float32 and float64 arrays, in C
+            or Fortran order, are not copied, unless they have fewer rows than columns or some weights are zero.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights.

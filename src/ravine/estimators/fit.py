@@ -33,9 +33,6 @@ __all__ = ["Fit", "find_hyperplane"]
 
 # Principal axes beyond the starts, among which unusual directions are looked for where there are very many columns.
 MORE_AXES = 4
-# With more columns than this, of which the covariance is not stored, the index falls on and on by fitting noise.
-WIDE = 1000
-WIDE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -85,8 +82,7 @@ def find_hyperplane(
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
         full_bandwidth = resolve_bandwidth(bandwidth, sample.total, pc1_std)
-        if moments.covariance is None and sample.n_features > WIDE:
-            settings = replace(settings, tolerance=max(settings.tolerance, WIDE_TOLERANCE))
+        settings = settings.for_columns(sample.n_features, moments.covariance is not None)
         steps: list[PathStep] = []
 
         def notify(stage: Stage) -> None:

@@ -126,6 +126,7 @@ def separate(
         return _one_sided(X.shape[1], float(label_weights @ signs[which]), len(which))
     sample, moments = frame.sample, frame.sample.moments()
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
+    settings = options.settings.for_columns(sample.n_features, moments.covariance is not None)
     axes = PrincipalAxes.of(moments, sample.n_features, _axes_needed(options.init))
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
     resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
@@ -157,14 +158,14 @@ def separate(
         )
 
     best: Stage | None = None
-    for k, pursuit in enumerate(pursue(sample, new_index, starts, options.settings, levels=levels, notify=notify)):
+    for k, pursuit in enumerate(pursue(sample, new_index, starts, settings, levels=levels, notify=notify)):
         stage = pursuit.best
         assert stage is not None
         if best is None or _clearly_better(stage, best, k, labelled, moments, options):
             best = stage
     assert best is not None
     few = sample.take(levels[0]) if levels else sample
-    distances = held_out_distances(few, new_index, labelled, best, options.settings)
+    distances = held_out_distances(few, new_index, labelled, best, settings)
     return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
 
 

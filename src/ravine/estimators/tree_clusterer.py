@@ -176,7 +176,7 @@ class MinimumDensityTree(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix (not with "auto"), blocks of rows or Dask collection
             Not copied if float32 or float64; parts of it are, for small nodes.
         y : ignored
 

@@ -22,6 +22,8 @@ STORED_COLUMNS = 1000
 OFF_CENTRE = 1e4
 # Rows are gathered for a sum if they are fewer than this part of all; else zeros take part.
 WORTH_GATHERING = 0.25
+# Of rows that are made dense.
+MOST_BYTES = 1 << 32
 # Numbers of a block of projections on many directions.
 BLOCK_NUMBERS = 1 << 20
 
@@ -140,6 +142,12 @@ class SparseSample(PassSample):
 
     def fetch(self, rows: NDArray[np.intp]) -> Array:
         """Some rows, in working units; as an array."""
+        if 8 * len(rows) * self.n_features > MOST_BYTES:
+            raise ValueError(
+                f"{len(rows)} labelled rows of {self.n_features} columns would make a dense array of "
+                f"{8e-9 * len(rows) * self.n_features:.1f} GB: label fewer rows, or reduce the columns first (with "
+                "sklearn.decomposition.TruncatedSVD)."
+            )
         return np.asarray((self.X[rows].toarray() - self.origin) / self.unit)
 
     def _on(self, directions: Array) -> Array:
