@@ -17,6 +17,7 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.cluster import KMeans
 
+from beyond_memory import blocks, cluster, sparse_rows
 from mixtures import gaussian_mixture
 from ravine import (
     MinimumDensityClassifier,
@@ -274,6 +275,9 @@ def main() -> None:
     trees(report)
     against_hipart(report, arguments.hipart)
     memory(report)
+    sparse_rows(report)
+    cluster(report)
+    blocks(report)
     print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")
     sys.exit(arguments.strict and report.misses > 0)
 

@@ -61,7 +61,7 @@ def test_cell_that_is_not_finite_is_located(value, word, fitted):
         (pd.DataFrame(X, columns=list("abc")).assign(word="red"), ValueError, "not numbers: 'word'"),
         (X[:, 0], ValueError, "Expected 2D array"),
         (np.empty((0, 3)), ValueError, r"0 sample\(s\)"),
-        (scipy.sparse.csr_matrix(X), TypeError, "Sparse data was passed for X"),
+        (scipy.sparse.csr_matrix(X * np.inf), ValueError, "Input X contains (NaN|infinity)"),
         (None, ValueError, "Expected 2D array"),
     ],
     ids=["text", "text column", "1-D", "no rows", "sparse", "None"],

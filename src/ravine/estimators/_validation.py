@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from ravine._typing import Array
+from ravine.sample.rows import LARGEST
 
 __all__ = [
     "all_or_nothing",
@@ -23,11 +24,9 @@ __all__ = [
     "check_number",
     "check_rows",
     "check_weights",
+    "refuse_value",
     "thread_count",
 ]
-
-# Sums of a block of larger values may overflow.
-LARGEST = 1e300
 
 
 @contextmanager
@@ -153,12 +152,14 @@ def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
         for start in range(0, len(rows), 1 << 16):
             bad = np.argwhere(~(np.abs(rows[start : start + (1 << 16)]) < LARGEST))
             if len(bad):
-                _refuse(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
+                refuse_value(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
 
 
-def _refuse(estimator: Any, row: int, column: int, value: float) -> None:
+def refuse_value(estimator: Any, row: int, column: int, value: float, where: str = "") -> None:
+    """Refuse a value that is not finite, or too large; ``where`` says more about the row."""
     names = getattr(estimator, "feature_names_in_", None)
-    where = f"column {column} (row {row})" if names is None else f"column {str(names[column])!r} (row {row})"
+    place = f"row {row}{where}"
+    where = f"column {column} ({place})" if names is None else f"column {str(names[column])!r} ({place})"
     if math.isfinite(value):
         raise ValueError(f"Input X has the value {value:g} in {where}: rescale that column.")
     raise ValueError(

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._validation import all_or_nothing, check_rows, check_weights
+from ravine.estimators._inputs import check_input, closed_after, with_sparse
+from ravine.estimators._validation import all_or_nothing, check_weights
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.clusterer import NoSplitWarning
 from ravine.estimators.frame import PathStep
@@ -22,6 +23,7 @@ from ravine.estimators.pairs import PairModel, fit_pairs
 from ravine.estimators.separator import Separator
 from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.pursuit import BandwidthRule
+from ravine.sample import on_rows, restrict_rows
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -250,7 +252,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             Labelled and unlabelled rows.
         y : array-like of shape (n_samples,)
             Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y of nothing but -1 and +1 is read as two
@@ -263,17 +265,23 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            rows = check_rows(self, X, reset=True)
+            rows = check_input(self, X, reset=True)
             options = pair_options(self, rows.shape[1])
-            weights = check_weights(sample_weight, len(rows))
-            classes, codes = encode_labels(y, len(rows), type(self).__name__)
+            weights = check_weights(sample_weight, rows.shape[0])
+            classes, codes = encode_labels(y, rows.shape[0], type(self).__name__)
             counted, their_codes, their_weights = rows, codes, weights
             if weights is not None and not weights.all():
                 classes, codes = without_weightless(classes, codes, weights > 0.0)
                 kept = weights > 0.0
-                counted, their_codes, their_weights = rows[kept], codes[kept], weights[kept]
-            model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
-            self.transduction_ = classes[np.where(codes == UNLABELLED, model.codes(rows), codes)]
+                counted, their_codes, their_weights = (
+                    restrict_rows(rows, np.flatnonzero(kept)),
+                    codes[kept],
+                    weights[kept],
+                )
+            with closed_after(rows):
+                model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
+                found = np.asarray(on_rows(rows, model.codes))
+            self.transduction_ = classes[np.where(codes == UNLABELLED, found, codes)]
             self._store(model, separators, classes)
         return self
 
@@ -321,7 +329,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
             the logarithms of the probabilities or, with ``voting="hard"``, votes and a part that breaks ties.
         """
         check_is_fitted(self)
-        return self._model.decision(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self._model.decision)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class of each row: that of the largest decision function and of the largest probability.
@@ -335,7 +343,13 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[self._model.codes(check_rows(self, X, reset=False))])
+        return on_rows(check_input(self, X, reset=False), self._classes)  # type: ignore[no-any-return]
+
+    def _classes(self, rows: Any) -> NDArray[Any]:
+        return np.asarray(self.classes_[self._model.codes(rows)])
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse(super().__sklearn_tags__())
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class, from a logistic curve of the distance fitted to the labelled rows.
@@ -350,7 +364,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
             With ``voting="hard"`` and more than two classes the shares of the votes instead.
         """
         check_is_fitted(self)
-        return self._model.probabilities(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self._model.probabilities)  # type: ignore[no-any-return]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.

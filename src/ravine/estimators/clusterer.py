@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
+from ravine.estimators._inputs import check_input, closed_after, with_sparse
 from ravine.estimators._parameters import (
     MOST_ALPHAS,
     check_bandwidth,
@@ -28,7 +30,6 @@ from ravine.estimators._validation import (
     check_flag,
     check_integer,
     check_number,
-    check_rows,
     check_weights,
     thread_count,
 )
@@ -38,7 +39,7 @@ from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.estimators.significance import split_test
 from ravine.optimise import OPTIMISERS
 from ravine.pursuit import BandwidthRule, PursuitSettings
-from ravine.sample import project
+from ravine.sample import on_rows, project
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
@@ -120,7 +121,7 @@ class MinimumDensityHyperplane(
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
     labels_ : ndarray of shape (n_samples,), int
-        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found.
+        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found. A lazy array if X is of Dask.
     coef_ : ndarray of shape (1, n_features)
         The normal.
     intercept_ : ndarray of shape (1,)
@@ -227,9 +228,9 @@ class MinimumDensityHyperplane(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Float32 and float64 arrays, in C or Fortran order, are not copied, unless they have fewer rows than columns
-            or some weights are zero.
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
+            Blocks are a list of arrays or `RowBlocks`, for data larger than memory. Float32 and float64 arrays, in C
+            or Fortran order, are not copied, unless they have fewer rows than columns or some weights are zero.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights.
@@ -241,17 +242,20 @@ class MinimumDensityHyperplane(
         with all_or_nothing(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
-            rows = check_rows(self, X, reset=True)
-            weights = check_weights(sample_weight, len(rows))
+            rows = check_input(self, X, reset=True)
+            weights = check_weights(sample_weight, rows.shape[0])
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
             options["init"] = self._directions(rows.shape[1])
-            fit = find_hyperplane(rows, weights, **options)
-            for name in ("valley_test_", "pvalue_"):
-                self.__dict__.pop(name, None)
-            if test:
-                self.valley_test_ = split_test(rows, np.arange(len(rows)), n_splits, options)
-                self.pvalue_ = self.valley_test_.pvalue
+            with closed_after(rows):
+                fit = find_hyperplane(rows, weights, **options)
+                for name in ("valley_test_", "pvalue_"):
+                    self.__dict__.pop(name, None)
+                if test:
+                    self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
+                    self.pvalue_ = self.valley_test_.pvalue
+            if getattr(rows, "lazy", False):
+                fit = replace(fit, labels=on_rows(rows, fit.hyperplane.side))
             self._store(fit)
         return self
 
@@ -323,7 +327,7 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.hyperplane_.distance(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.distance)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Side of the hyperplane: 0 or 1.
@@ -336,7 +340,8 @@ class MinimumDensityHyperplane(
         -------
         ndarray of shape (n_samples,)
         """
-        return (self.decision_function(X) > 0.0).astype(np.intp)
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.side)  # type: ignore[no-any-return]
 
     def transform(self, X: ArrayLike) -> Array:
         """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
@@ -350,5 +355,10 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples, 1)
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        return on_rows(check_input(self, X, reset=False), self._projections)  # type: ignore[no-any-return]
+
+    def _projections(self, rows: Any) -> Array:
         return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse(super().__sklearn_tags__())

@@ -26,9 +26,13 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import Sample
+from ravine.sample import Sample, is_sparse
+from ravine.sample.cluster_rows import ClusterSample
 
 __all__ = ["Fit", "find_hyperplane", "points_to_larger"]
+
+# Principal axes beyond the starts, among which unusual directions are looked for where there are very many columns.
+MORE_AXES = 4
 
 
 @dataclass(frozen=True)
@@ -36,14 +40,14 @@ class Fit:
     """A fitted hyperplane, how it was found, and, if it splits nothing, why."""
 
     hyperplane: Hyperplane
-    labels: NDArray[np.intp]
+    labels: NDArray[np.intp] | None  # None where they stay with the rows
     path: tuple[PathStep, ...]
     best: PathStep | None
     why_no_split: str | None
 
 
 def find_hyperplane(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     weights: Array | None = None,
     *,
     rows: NDArray[np.intp] | None = None,
@@ -56,23 +60,29 @@ def find_hyperplane(
     rng: np.random.Generator,
     callback: Callable[[PathStep], object] | None,
 ) -> Fit:
-    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated."""
-    n_rows = len(X) if rows is None else len(rows)
-    counted, their_weights = X, weights
+    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated.
+
+    X is an array, a sparse matrix or a source of rows; weights are for all rows of X, and rows then None.
+    """
+    n_rows = X.shape[0] if rows is None else len(rows)
+    counted, their_weights, their_rows = X, weights, rows
     if weights is not None and not weights.all():
-        counted, their_weights = X[weights > 0], weights[weights > 0]
+        their_weights, their_rows = weights[weights > 0], np.flatnonzero(weights > 0)
+        if isinstance(X, np.ndarray) or is_sparse(X):
+            counted, their_rows = X[their_rows], None
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        frame = Frame.of(counted, their_weights, pool, rows)
+        frame = Frame.of(counted, their_weights, pool, their_rows)
         if frame.all_rows_equal():
             why = "all rows are equal" if n_rows > 1 else "there is only one row"
             return _no_split(X.shape[1], n_rows, why, (), math.nan)
         sample, moments = frame.sample, frame.sample.moments()
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
-        axes = PrincipalAxes.of(moments)
+        axes = PrincipalAxes.of(moments, sample.n_features, n_init + MORE_AXES)
         starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
         full_bandwidth = resolve_bandwidth(bandwidth, sample.total, pc1_std)
+        settings = settings.for_columns(sample.n_features, moments.covariance is not None)
         steps: list[PathStep] = []
 
         def notify(stage: Stage) -> None:
@@ -97,6 +107,13 @@ def find_hyperplane(
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
         return _no_split(X.shape[1], n_rows, why, steps, full_bandwidth)
     best = frame.step(pursuit.best)
+    if getattr(X, "lazy", False) and isinstance(frame.sample, ClusterSample):
+        plane = best.hyperplane
+        assert plane.point is not None
+        balance, cubes = frame.sample.balance(plane.point, plane.normal, plane.bandwidth)
+        if balance > 0 or (balance == 0 and cubes < 0):
+            best = replace(best, hyperplane=plane.reversed())
+        return Fit(best.hyperplane, None, tuple(steps), best, None)
     return _oriented(best.hyperplane.distance(X, rows), weights, best, steps)
 
 

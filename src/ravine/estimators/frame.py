@@ -14,7 +14,7 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import Separation
 from ravine.pursuit import Stage
-from ravine.sample import DenseSample, RowSpace
+from ravine.sample import DenseSample, RowSpace, Sample, SparseSample, is_sparse
 
 __all__ = ["Frame", "PathStep"]
 
@@ -80,7 +80,7 @@ class Frame:
 
     Attributes
     ----------
-    sample : DenseSample
+    sample : Sample
     origin : ndarray of shape (d,)
         Origin of the sample's working units, in the units of X.
     unit : float
@@ -89,7 +89,7 @@ class Frame:
         Columns of the row space, where the pursuit runs in it.
     """
 
-    sample: DenseSample
+    sample: Sample
     origin: Array
     unit: float
     basis: Array | None
@@ -97,12 +97,23 @@ class Frame:
     @classmethod
     def of(
         cls,
-        X: NDArray[np.floating[Any]],
+        X: Any,
         weights: Array | None,
         pool: ThreadPoolExecutor | None,
         rows: NDArray[np.intp] | None = None,
     ) -> Frame:
-        """All or some rows, or their coordinates in the row space if they are fewer than the columns."""
+        """All or some rows, or their coordinates in the row space if they are fewer than the columns.
+
+        X is an array, a sparse matrix or a source of rows (see `RowSource`).
+        """
+        if is_sparse(X):
+            few = SparseSample(X if rows is None else X[rows], weights, pool=pool)
+            return cls(few, few.origin, few.unit, None)
+        if not isinstance(X, np.ndarray):
+            if (X.shape[0] if rows is None else len(rows)) >= X.shape[1]:
+                sample = X.sample(weights, rows, pool)
+                return cls(sample, sample.origin, sample.unit, None)
+            X, rows = X.take(np.arange(X.shape[0]) if rows is None else rows), None
         if (len(X) if rows is None else len(rows)) >= X.shape[1]:
             sample = DenseSample(X, weights, pool=pool, rows=rows)
             return cls(sample, sample.origin, sample.unit, None)
@@ -111,7 +122,7 @@ class Frame:
 
     def all_rows_equal(self) -> bool:
         """Whether the rows differ by no more than the rounding of their magnitude."""
-        spread = math.sqrt(max(float(np.trace(self.sample.moments().covariance)), 0.0)) * self.unit
+        spread = math.sqrt(max(self.sample.moments().trace, 0.0)) * self.unit
         return bool(spread <= ROUNDING * np.max(np.abs(self.origin), initial=0.0))
 
     def inward(self, directions: Array) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.sample import cells_of, take_rows
 
 __all__ = ["Grid", "Grids"]
 
@@ -65,20 +66,21 @@ class Grids:
     signs: Array
 
     @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Grids:
+    def of(cls, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Grids:
         """Look at (at most 1000 random) rows: on a grid is a column where at least half share their value."""
         more = rng.choice(rows, min(len(rows), READ_OFF), replace=False)
-        few = X[more[:LOOKED_AT]]
+        seen = take_rows(X, more)
+        few = seen[:LOOKED_AT]
         columns, values = [], []
         for j in range(X.shape[1]):
             _, counts = np.unique(few[:, j], return_counts=True)
             if counts[counts > 1].sum() >= SHARED * len(few):
-                distinct = np.unique(X[more, j]).astype(np.float64)
+                distinct = np.unique(seen[:, j]).astype(np.float64)
                 if len(distinct) > 1:
                     columns.append(j)
                     values.append(distinct)
-        grids = tuple(_grouped(X[more], columns, values))
-        return cls(grids, *_families(X[more][:, [grid.columns[0] for grid in grids]].astype(np.float64)))
+        grids = tuple(_grouped(seen, columns, values))
+        return cls(grids, *_families(seen[:, [grid.columns[0] for grid in grids]].astype(np.float64)))
 
     @property
     def related(self) -> bool:
@@ -92,7 +94,7 @@ class Grids:
 
     def spread(
         self,
-        X: NDArray[np.floating[Any]],
+        X: Any,
         rows: NDArray[np.intp],
         direction: Array,
         rng: np.random.Generator,
@@ -112,7 +114,7 @@ class Grids:
             values = grid.values
             middles = 0.5 * (values[1:] + values[:-1])
             edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
-            x = X[rows, grid.columns[0]].astype(np.float64)
+            x = cells_of(X, rows, int(grid.columns[0])).astype(np.float64)
             cell = np.clip(np.searchsorted(middles, x), 0, len(values) - 1)
             moved = edges[cell] + u * (edges[cell + 1] - edges[cell]) - x
             out += float(direction[grid.columns] @ grid.factors) * moved

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from ravine._typing import Array
 from ravine.index import LabelledRows
 from ravine.pursuit import PrincipalAxes
-from ravine.sample import Moments
+from ravine.sample import Moments, is_sparse, on_rows, take_rows
 
 __all__ = ["NAMED_STARTS", "label_starts", "principal_number", "svm_classes"]
 
@@ -24,6 +25,8 @@ NAMED_STARTS = ("svm", "lda", "means")
 MOST_LABELS = 10_000
 # C times the weights beyond this change nothing but the time of the solver.
 MOST_WEIGHT = 1e13
+# Of conjugate gradients: a start need not be exact.
+MOST_STEPS = 50
 
 
 def principal_number(name: str) -> int | None:
@@ -72,10 +75,9 @@ def label_starts(
         if number is not None:
             direction = axes.directions[number - 1] if number <= len(axes.directions) else None
         elif name == "svm":
-            direction = _svm_weights(labelled, math.sqrt(float(np.trace(moments.covariance)) / n_features), C, rng)
+            direction = _svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
         elif name == "lda":
-            added = ridge * float(np.trace(moments.covariance)) / n_features
-            direction = np.linalg.solve(moments.covariance + added * np.eye(len(difference)), difference)
+            direction = _solved(moments, ridge * moments.trace / n_features, difference)
         else:
             direction = difference
         length = 0.0 if direction is None else float(np.linalg.norm(direction))
@@ -86,18 +88,33 @@ def label_starts(
     return np.ascontiguousarray(found if found else axes.directions[:1])
 
 
+def _solved(moments: Moments, added: float, difference: Array) -> Array:
+    """(Σ + added I)⁻¹ times a vector; by conjugate gradients where Σ is not stored."""
+    if moments.covariance is not None:
+        return np.asarray(np.linalg.solve(moments.covariance + added * np.eye(len(difference)), difference))
+    d = len(difference)
+    matrix = LinearOperator((d, d), matvec=lambda v: moments.times(v) + added * v, dtype=np.float64)
+    return np.asarray(cg(matrix, difference, rtol=1e-10, maxiter=MOST_STEPS)[0])
+
+
 def svm_classes(
-    X: NDArray[np.floating[Any]], codes: NDArray[np.intp], weights: Array | None, C: float, rng: np.random.Generator
+    X: Any, codes: NDArray[np.intp], weights: Array | None, C: float, rng: np.random.Generator
 ) -> NDArray[np.intp]:
     """Class of each row by linear SVMs, one against the rest, on the labelled rows alone."""
     which = np.flatnonzero(codes >= 0)
-    rows, w = X[which].astype(np.float64), np.ones(len(which)) if weights is None else weights[which]
+    labelled = take_rows(X, which)
+    rows = (labelled.toarray() if is_sparse(labelled) else labelled).astype(np.float64)
+    w = np.ones(len(which)) if weights is None else weights[which]
     center = np.average(rows, axis=0, weights=w)
     rows -= center
     scale = math.sqrt(float(np.average(np.mean(rows**2, axis=1), weights=w))) or 1.0
     svm = _linear_svm(rows / scale, codes[which], w, C, rng)
     normals = svm.coef_ / scale
-    return np.asarray(svm.classes_[np.argmax(X @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
+
+    def classes(rows: Any) -> NDArray[np.intp]:
+        return np.asarray(svm.classes_[np.argmax(rows @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
+
+    return np.asarray(on_rows(X, classes))
 
 
 def _svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:

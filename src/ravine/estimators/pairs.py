@@ -20,6 +20,7 @@ from ravine.estimators.label_starts import svm_classes
 from ravine.estimators.labels import UNLABELLED
 from ravine.estimators.separator import Separator, SeparatorOptions, separate
 from ravine.hyperplane import Hyperplane
+from ravine.sample import on_rows, restrict_rows
 
 __all__ = ["PairModel", "fit_pairs"]
 
@@ -52,7 +53,7 @@ class PairModel:
     def log_odds(self, X: NDArray[np.floating[Any]]) -> Array:
         """Log-odds of the second class of each pair, one column for each."""
         columns = [
-            plane.distance(X) * (slope / plane.bandwidth) if plane.splits else np.full(len(X), slope)
+            plane.distance(X) * (slope / plane.bandwidth) if plane.splits else np.full(X.shape[0], slope)
             for plane, slope in zip(self.hyperplanes, self.slopes.tolist(), strict=True)
         ]
         return np.stack(columns, axis=1)
@@ -83,7 +84,7 @@ class PairModel:
 
 
 def fit_pairs(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     codes: NDArray[np.intp],
     weights: Array | None,
     n_classes: int,
@@ -116,10 +117,10 @@ def fit_pairs(
             signs = np.where(codes == pair[1], 1.0, np.where(codes == pair[0], -1.0, 0.0))
             seen = unlabelled if current is None else unlabelled & np.isin(current, pair)
             rows = np.flatnonzero((signs != 0.0) | seen)
-            if len(rows) == len(X):
+            if len(rows) == X.shape[0]:
                 part, their_signs, their_weights = X, signs, weights
             else:
-                part, their_signs = X[rows], signs[rows]
+                part, their_signs = restrict_rows(X, rows), signs[rows]
                 their_weights = None if weights is None else weights[rows]
             found = separate(
                 part, their_signs, their_weights, options, generator,
@@ -144,7 +145,7 @@ def fit_pairs(
             planes = tuple(separator.hyperplane for separator in separators)
             model = PairModel(n_classes, pairs, planes, np.array(slopes), voting)
             if gated:
-                current = np.where(unlabelled, model.codes(X), codes)
+                current = np.where(unlabelled, np.asarray(on_rows(X, model.codes)), codes)
     return model, separators
 
 

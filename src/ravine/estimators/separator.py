@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.estimators.frame import Frame, PathStep
-from ravine.estimators.label_starts import label_starts
+from ravine.estimators.label_starts import label_starts, principal_number
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
 from ravine.pursuit import (
@@ -92,7 +92,7 @@ class Separator:
 
 
 def separate(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     signs: Array,
     weights: Array | None,
     options: SeparatorOptions,
@@ -106,7 +106,7 @@ def separate(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array, sparse matrix or source of rows, of shape (n, d)
     signs : ndarray of shape (n,)
         +1 and -1 for the labelled rows of the two classes, 0 for unlabelled ones.
     weights : ndarray of shape (n,), optional
@@ -126,7 +126,8 @@ def separate(
         return _one_sided(X.shape[1], float(label_weights @ signs[which]), len(which))
     sample, moments = frame.sample, frame.sample.moments()
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
-    axes = PrincipalAxes.of(moments)
+    settings = options.settings.for_columns(sample.n_features, moments.covariance is not None)
+    axes = PrincipalAxes.of(moments, sample.n_features, _axes_needed(options.init))
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
     resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
     levels = subsample_levels(sample.n_rows, options.subsample, rng)
@@ -157,14 +158,14 @@ def separate(
         )
 
     best: Stage | None = None
-    for k, pursuit in enumerate(pursue(sample, new_index, starts, options.settings, levels=levels, notify=notify)):
+    for k, pursuit in enumerate(pursue(sample, new_index, starts, settings, levels=levels, notify=notify)):
         stage = pursuit.best
         assert stage is not None
         if best is None or _clearly_better(stage, best, k, labelled, moments, options):
             best = stage
     assert best is not None
     few = sample.take(levels[0]) if levels else sample
-    distances = held_out_distances(few, new_index, labelled, best, options.settings)
+    distances = held_out_distances(few, new_index, labelled, best, settings)
     return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
 
 
@@ -215,7 +216,7 @@ def _clearly_better(
     """
 
     def log_index_over_normal(s: Stage) -> float:
-        return s.log_index + 0.5 * s.separation.b**2 / float(s.normal @ moments.covariance @ s.normal)
+        return s.log_index + 0.5 * s.separation.b**2 / float(s.normal @ moments.times(s.normal))
 
     if log_index_over_normal(stage) <= log_index_over_normal(than) - widening**2 * math.log(options.index_factor):
         return True
@@ -230,6 +231,11 @@ def _clearly_better(
     variance = float(share @ (gain - mean) ** 2) / max(float(labelled.weights.sum()) - 1.0, 1.0)
     # A single label that gains is worth exactly one standard error: that counts, whatever the rounding.
     return mean > 0.0 and mean >= (1.0 - 1e-9) * widening * options.standard_errors * math.sqrt(variance)
+
+
+def _axes_needed(init: tuple[str, ...] | Array) -> int:
+    """How many principal directions the starts may ask for."""
+    return max([2] + [principal_number(name) or 0 for name in init if isinstance(name, str)])
 
 
 def _one_sided(n_features: int, balance: float, n_labels: int) -> Separator:

@@ -13,6 +13,7 @@ from ravine.density import Judgement, Valley, find_valley, judge
 from ravine.estimators.fit import find_hyperplane
 from ravine.estimators.grids import Grids
 from ravine.hyperplane import Hyperplane
+from ravine.sample import is_sparse
 
 __all__ = ["HalfTest", "ValleyTest", "cross_fitted_test", "split_test"]
 
@@ -86,7 +87,7 @@ class ValleyTest:
 
 
 def cross_fitted_test(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     rows: NDArray[np.intp],
     find: FindHyperplane,
     n_splits: int,
@@ -121,21 +122,26 @@ def cross_fitted_test(
     return ValleyTest(pvalue, tuple(halves), tuple(grids.columns))
 
 
-def split_test(
-    X: NDArray[np.floating[Any]], rows: NDArray[np.intp], n_splits: int, options: dict[str, Any]
-) -> ValleyTest:
+def split_test(X: Any, rows: NDArray[np.intp], n_splits: int, options: dict[str, Any]) -> ValleyTest:
     """The valley test of some rows, with hyperplanes found as `find_hyperplane` would with these options."""
+    if is_sparse(X):
+        raise ValueError(
+            "the valley test (test=True, n_clusters='auto', split_next='significance') looks at the values of every "
+            "column and is not for sparse matrices: give n_clusters a number, or convert X with X.toarray()."
+        )
     quiet = {**options, "callback": None}
 
     def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
         # A copy of half of the rows is worth its memory: gathered block by block they would take twice the time.
-        return find_hyperplane(X[half], **{**quiet, "rng": rng}).hyperplane
+        if isinstance(X, np.ndarray):
+            return find_hyperplane(X[half], **{**quiet, "rng": rng}).hyperplane
+        return find_hyperplane(X, rows=half, **{**quiet, "rng": rng}).hyperplane
 
     return cross_fitted_test(X, rows, find, n_splits, options["rng"])
 
 
 def _half(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     chooses: NDArray[np.intp],
     judges: NDArray[np.intp],
     find: FindHyperplane,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 
 from ravine.estimators.fit import find_hyperplane
 from ravine.estimators.significance import split_test
+from ravine.sample import is_sparse, take_rows
 from ravine.tree import Split
 
 __all__ = ["DensitySplitter"]
 
 # Smaller parts of X than this are copied, larger ones are gathered block by block.
 SMALL_PART = 0.25
+# Of rows that are not in this memory, no more than this is copied into it.
+SMALL_BYTES = 1 << 23
 
 
 class DensitySplitter:
@@ -35,16 +39,26 @@ class DensitySplitter:
         self.n_splits = n_splits
         self.level = level
 
-    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    @staticmethod
+    def _small(X: Any) -> float:
+        """Rows up to which a copy is worth its memory."""
+        in_memory = isinstance(X, np.ndarray) or is_sparse(X)
+        return SMALL_PART * float(X.shape[0]) if in_memory else SMALL_BYTES / (8.0 * X.shape[1])
+
+    def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
-        if len(rows) <= SMALL_PART * len(X):
-            X, rows = X[rows], np.arange(len(rows))
+        with X.taking_part() if hasattr(X, "taking_part") else nullcontext():
+            return self._split(X, rows, rng)
+
+    def _split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+        if len(rows) <= self._small(X):
+            X, rows = take_rows(X, rows), np.arange(len(rows))
         options = {**self.options, "rng": rng}
         pvalue = np.nan
         if self.n_splits is not None:
             pvalue = split_test(X, rows, self.n_splits, options).pvalue
             if self.level is not None and pvalue > self.level:
                 return Split(None, pvalue)
-        everything = None if len(rows) == len(X) else rows
+        everything = None if len(rows) == X.shape[0] else rows
         plane = find_hyperplane(X, rows=everything, **options).hyperplane
         return Split(plane if plane.splits else None, pvalue)

@@ -13,19 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ravine.estimators._inputs import check_input, closed_after, node_threads, with_sparse
 from ravine.estimators._parameters import check_callback, random_generator
 from ravine.estimators._validation import (
     all_or_nothing,
     check_flag,
     check_integer,
     check_number,
-    check_rows,
     thread_count,
 )
 from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.shortcuts import TreePlot
 from ravine.estimators.splitters import DensitySplitter
 from ravine.pursuit import BandwidthRule
+from ravine.sample import on_rows
 from ravine.tree import Splitter, Tree, grow
 from ravine.tree.grow import Candidate, Priority, split_rows
 
@@ -182,7 +183,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix (not with "auto"), blocks of rows or Dask collection
             Not copied if float32 or float64; parts of it are, for small nodes.
         y : ignored
 
@@ -191,18 +192,19 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         self
         """
         with all_or_nothing(self):
-            rows = check_rows(self, X, reset=True)
-            n_clusters = self._wanted(len(rows))
-            tree, leaves = grow(
-                rows,
-                self._make_splitter(rows.shape[1], n_clusters),
-                n_clusters=n_clusters,
-                priority=self._priority(),
-                min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
-                seed=int(random_generator(self.random_state).integers(2**31)),
-                n_threads=thread_count(self.n_jobs),
-                notify=check_callback(self.callback),
-            )
+            rows = check_input(self, X, reset=True)
+            n_clusters = self._wanted(rows.shape[0])
+            with closed_after(rows):
+                tree, leaves = grow(
+                    rows,
+                    self._make_splitter(rows.shape[1], n_clusters),
+                    n_clusters=n_clusters,
+                    priority=self._priority(),
+                    min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
+                    seed=int(random_generator(self.random_state).integers(2**31)),
+                    n_threads=node_threads(rows, thread_count(self.n_jobs)),
+                    notify=check_callback(self.callback),
+                )
             self._store(tree, leaves)
             if n_clusters is not None and tree.n_clusters < n_clusters:
                 found = f"only {tree.n_clusters}" if tree.n_clusters > 1 else "no two"
@@ -255,6 +257,10 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         self.n_clusters_ = tree.n_clusters
         self.n_iter_ = max(1, tree.n_leaves - 1)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return tags if self.n_clusters == "auto" else with_sparse(tags)  # the valley test is not for sparse columns
+
     # ------------------------------------------------------------------------------------------- use
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
@@ -269,7 +275,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.tree_.predict(check_rows(self, X, reset=False))
+        return on_rows(check_input(self, X, reset=False), self.tree_.predict)  # type: ignore[no-any-return]
 
     def decision_path(self, X: ArrayLike) -> Any:
         """Which nodes each row passes.
@@ -283,7 +289,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         scipy.sparse.csr_array of shape (n_samples, n_nodes)
         """
         check_is_fitted(self)
-        return self.tree_.decision_path(check_rows(self, X, reset=False))
+        return self.tree_.decision_path(check_input(self, X, reset=False))
 
     def cut(self, n_clusters: int | None = None, significance: float | None = None) -> NDArray[np.intp]:
         """Labels of the training rows for fewer clusters, without fitting again.
@@ -357,8 +363,8 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         MinimumDensityTree
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
-        if len(rows) != len(self.leaves_) or not np.array_equal(self.tree_.apply(rows), self.leaves_):
+        rows = check_input(self, X, reset=False)
+        if rows.shape[0] != len(self.leaves_) or not np.array_equal(on_rows(rows, self.tree_.apply), self.leaves_):
             raise ValueError("X must be the rows that the tree was fitted to.")
         if not self.tree_.is_leaf(leaf):
             raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")

@@ -25,7 +25,21 @@ from ravine.density import (
     relevant_distance,
 )
 from ravine.optimise import Asking
-from ravine.sample import Accept, Aim, Along, Bin, Gather, LogSum, Moments, PullBack, Request, Sample, Turn
+from ravine.sample import (
+    Accept,
+    Aim,
+    Along,
+    Bin,
+    Gather,
+    LogSum,
+    Moments,
+    PullBack,
+    Request,
+    Sample,
+    Scatter,
+    Spread,
+    Turn,
+)
 
 __all__ = ["ClusteringIndex", "Separation"]
 
@@ -72,7 +86,8 @@ class ClusteringIndex:
     ----------
     sample : Sample
     moments : Moments
-        Whose standard deviation defines F(v) (eq. constr1).
+        Whose standard deviation defines F(v) (eq. constr1). Where they have no covariance, that of the sample's own
+        rows, about the same mean, is used: the sample is asked for its products.
     bandwidth : float
         In working units.
     penalty : BalancePenalty
@@ -106,6 +121,10 @@ class ClusteringIndex:
         self.alpha = alpha
         self._track = sample.track()
         self._v: Array | None = None
+        self._cov_v: Array  # the covariance times v, and times u
+        self._cov_u: Array
+        self._quadratic: tuple[float, float, float]  # variances and covariance on v and u
+        self._vv: float  # variance on v, where the covariance is not stored
         self._pending: list[Request] = []
         self.n_evaluations = 0
         self.n_tied = 0
@@ -117,6 +136,8 @@ class ClusteringIndex:
         """Go to v (no new projection if already there): value and gradient."""
         if not self.is_at(v):
             self._aim(v)
+            if self.covariance is None:
+                *_, (self._vv, _, _) = yield [*self._flush(), Spread(self._track, turned=False)]
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
 
@@ -134,10 +155,13 @@ class ClusteringIndex:
         return same and same_penalty and before.side == 0 and self.minima.side == 0
 
     def line(self, u: Array) -> Asking[None]:
-        """Face along u; the projection is asked for together with the first trial."""
+        """Face along u; the projection is asked for with the first trial, or with the product of the covariance."""
         self._turn(u)
-        return
-        yield
+        if self.covariance is None:
+            *_, self._quadratic = yield [*self._flush(), Spread(self._track, turned=True)]
+            return
+        assert self._v is not None
+        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
 
     def trial(self, t: float) -> Asking[float]:
         """Value at the angle t."""
@@ -211,21 +235,27 @@ class ClusteringIndex:
 
     def _aim(self, v: Array) -> None:
         self._pending.append(Aim(self._track, v))
-        self._v, self._cov_v = v, self.covariance @ v
+        self._v = v
+        if self.covariance is not None:
+            self._cov_v = self.covariance @ v
 
     def _turn(self, u: Array) -> None:
-        assert self._v is not None
-        self._cov_u = self.covariance @ u
-        self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
+        if self.covariance is not None:
+            self._cov_u = self.covariance @ u
         self._pending.append(Turn(self._track, u))
 
     def _move(self, t: float, v: Array) -> None:
         self._pending.append(Accept(self._track, t))
-        self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
+        if self.covariance is None:
+            self._v, self._vv = v, self._sigma(t) ** 2
+        else:
+            self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
 
     def _sigma(self, t: float) -> float:
         """Standard deviation of the projections at the angle t."""
         if t == 0.0:
+            if self.covariance is None:
+                return math.sqrt(self._vv)
             assert self._v is not None
             return math.sqrt(max(float(self._v @ self._cov_v), 0.0))
         vv, vu, uu = self._quadratic
@@ -246,7 +276,9 @@ class ClusteringIndex:
 
     def _penalty_gradient(self, m: Minima) -> Array:
         """What the penalty adds to the gradient."""
-        return np.asarray((self._pull(m) / self._sigma(0.0)) * self._cov_v) if m.side else np.zeros(len(self._cov_v))
+        if not m.side:
+            return np.zeros(self.sample.n_features)
+        return np.asarray((self._pull(m) / self._sigma(0.0)) * self._cov_v)
 
     def _sum_and_reach(self, log_density: float) -> tuple[float, float]:
         reach = self.bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - log_density))
@@ -255,11 +287,16 @@ class ClusteringIndex:
     def _gradient(self) -> Asking[Array]:
         """Gradient of log φ at the current normal (eq. Der): the rows near b, and the balance penalty."""
         m = self.minima
-        *_, gradient = yield [
-            *self._flush(),
-            PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)),
-        ]
+        pull_back = PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))
+        if self.covariance is None and self._feels_sigma(m):
+            *_, self._cov_v, gradient = yield [*self._flush(), Scatter(self._track), pull_back]
+        else:
+            *_, gradient = yield [*self._flush(), pull_back]
         return np.asarray(gradient * m.density_share + self._penalty_gradient(m))
+
+    def _feels_sigma(self, m: Minima) -> bool:
+        """Whether the gradient of the penalty may depend on that of σ_v."""
+        return m.side != 0
 
     def _flush(self) -> list[Request]:
         pending, self._pending = self._pending, []

@@ -205,6 +205,9 @@ class SemiSupervisedIndex(ClusteringIndex):
                     break
         return float(-self.alpha * force[-1] / h), np.asarray(-downward[:-1] * force[:-1] / h)
 
+    def _feels_sigma(self, _: Minima) -> bool:
+        return True
+
     def _penalty_slope(self, m: Minima, t: float, sigma_slope: float) -> float:
         on_sigma, on_labels = self._forces(m, t)
         return on_sigma * sigma_slope + float(on_labels @ (math.cos(t) * self._q - math.sin(t) * self._p))

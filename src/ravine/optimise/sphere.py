@@ -47,7 +47,9 @@ class Memory:
         """Return a memory of the same pairs that does not change with this one."""
         other = Memory(self.size)
         other._count = self._count
-        other._pairs = None if self._pairs is None else self._pairs.copy()
+        if self._pairs is not None:
+            other._pairs = np.empty_like(self._pairs)
+            other._pairs[:, : self._count] = self._pairs[:, : self._count]
         other._upper, other._changes = self._upper.copy(order="F"), self._changes.copy()
         return other
 

@@ -15,6 +15,11 @@ from ravine.pursuit.settings import PursuitSettings
 __all__ = ["Path", "Stage", "describe", "follow", "polish"]
 
 
+# Steps the optimiser remembers where columns are too many for the covariance to be stored: each is two vectors.
+SHORT_MEMORY = 6
+WIDE = 1000
+
+
 @dataclass(frozen=True, eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
@@ -103,15 +108,16 @@ class _Walk:
 
     def __init__(self, index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> None:
         self.index, self.v, self.start, self.settings, self.notify = index, v, start, settings, notify
-        self.memory = Memory()
+        self.memory = Memory(SHORT_MEMORY) if index.covariance is None and len(v) > WIDE else Memory()
         self.stages: list[Stage] = []
-        self.memories: list[Memory] = []
+        self.kept: Stage | None = None
+        self.kept_memory = self.memory
 
     def fork(self) -> _Walk:
         """A walk that goes on from here without changing this one; the index is shared, and moved."""
         other = _Walk(self.index, self.v, self.start, self.settings, self.notify)
         other.memory = self.memory.copy()
-        other.stages, other.memories = self.stages.copy(), self.memories.copy()
+        other.stages, other.kept, other.kept_memory = self.stages.copy(), self.kept, self.kept_memory.copy()
         return other
 
     def step(self, alpha: float, gamma: float, depth: bool = True) -> Asking[None]:
@@ -144,13 +150,14 @@ class _Walk:
 
     def _append(self, stage: Stage) -> None:
         self.stages.append(stage)
-        self.memories.append(self.memory.copy())
+        kept = _select(self.stages, self.settings)
+        if kept is not self.kept:  # by every rule the stage that is kept is the one before, or this
+            self.kept, self.kept_memory = kept, self.memory.copy()
         self.notify(stage)
 
     def path(self) -> Path:
         """What was passed, and the stage that is kept."""
-        kept = _select(self.stages, self.settings)
-        return Path(tuple(self.stages), kept, self.memories[self.stages.index(kept)] if kept else self.memory)
+        return Path(tuple(self.stages), self.kept, self.kept_memory if self.kept else self.memory)
 
 
 def follow(

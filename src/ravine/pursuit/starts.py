@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ravine._typing import Array
+from ravine.pursuit.lanczos import leading_eigenvectors
 from ravine.sample import Moments, Sample
 
 __all__ = ["PrincipalAxes", "choose_starts", "random_starts", "unusual_starts"]
@@ -32,8 +33,13 @@ class PrincipalAxes:
     directions: Array
 
     @classmethod
-    def of(cls, moments: Moments) -> PrincipalAxes:
-        """Principal axes of the moments."""
+    def of(cls, moments: Moments, n_features: int, n_axes: int) -> PrincipalAxes:
+        """Principal axes of the moments; only the n leading ones where the covariance is not stored."""
+        if moments.covariance is None:
+            values, directions = leading_eigenvectors(moments.times, n_features, min(n_axes, n_features))
+            kept = values > values[0] * n_features * np.finfo(float).eps
+            kept[0] = True
+            return cls(values[kept], np.ascontiguousarray(directions[kept]))
         values, vectors = np.linalg.eigh(moments.covariance)
         kept = values > values[-1] * len(values) * np.finfo(float).eps
         return cls(values[kept][::-1], np.ascontiguousarray(vectors[:, kept].T[::-1]))

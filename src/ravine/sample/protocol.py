@@ -10,7 +10,8 @@ power of two as unit, so that neither huge offsets nor extreme scales cost accur
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -19,7 +20,21 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["Accept", "Aim", "Along", "Bin", "Gather", "LogSum", "Moments", "PullBack", "Request", "Sample", "Turn"]
+__all__ = [
+    "Accept",
+    "Aim",
+    "Along",
+    "Bin",
+    "Gather",
+    "LogSum",
+    "Moments",
+    "PullBack",
+    "Request",
+    "Sample",
+    "Scatter",
+    "Spread",
+    "Turn",
+]
 
 
 @dataclass(frozen=True)
@@ -30,13 +45,31 @@ class Moments:
     ----------
     total : float
         Sum of the weights: what the paper calls n.
-    covariance : ndarray of shape (d, d)
+    covariance : ndarray of shape (d, d), or None
         Second central moments, divided by ``total``: the population convention, so that an integer weight equals
-        repetition.
+        repetition. None where there are too many columns to store it.
+    product : callable, optional
+        The product of the covariance with a vector, where it is not stored.
+    variance : float
+        Its trace, where it is not stored.
     """
 
     total: float
-    covariance: Array
+    covariance: Array | None
+    product: Callable[[Array], Array] | None = None
+    variance: float = math.nan
+
+    def times(self, v: Array) -> Array:
+        """The covariance times a vector."""
+        if self.covariance is not None:
+            return np.asarray(self.covariance @ v)
+        assert self.product is not None
+        return self.product(v)
+
+    @property
+    def trace(self) -> float:
+        """Sum of the variances of the columns."""
+        return self.variance if self.covariance is None else float(np.trace(self.covariance))
 
 
 class Aim(NamedTuple):
@@ -109,7 +142,23 @@ class PullBack(NamedTuple):
     reach: float
 
 
-Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack
+class Spread(NamedTuple):
+    """Weighted means of p², p q and q² (only the first unless ``turned``): variances on the circle, for centred rows.
+
+    Asked for only where the moments have no covariance. Answer: three floats.
+    """
+
+    track: Any
+    turned: bool
+
+
+class Scatter(NamedTuple):
+    """The covariance times the current normal, Σ w p z / Σ w; only where it is not stored. Answer: array of (d,)."""
+
+    track: Any
+
+
+Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack | Spread | Scatter
 
 
 class Sample(Protocol):

@@ -38,7 +38,7 @@ class Split:
 class Splitter(Protocol):
     """Anything that can split rows by a hyperplane; with several threads, for several nodes at once."""
 
-    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Split some rows of X."""
 
 
@@ -77,7 +77,7 @@ class _Leaf:
 
 
 def grow(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     splitter: Splitter,
     *,
     n_clusters: int | None,
@@ -91,7 +91,7 @@ def grow(
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
+    X : array, sparse matrix or source of rows, of shape (n, d)
     splitter : Splitter
     n_clusters : int or None
         Leaves to stop at; None to split whatever the splitter splits.
@@ -112,7 +112,7 @@ def grow(
     leaf_of_row : ndarray of shape (n,), int
     """
     tree = _stump(X)
-    leaves: dict[int, _Leaf] = {0: _Leaf(np.arange(len(X)), ())}
+    leaves: dict[int, _Leaf] = {0: _Leaf(np.arange(X.shape[0]), ())}
 
     def look_at(number: int) -> None:
         leaf = leaves[number]
@@ -123,7 +123,7 @@ def grow(
         leaf.split = found
         if found.hyperplane is None:
             return
-        beyond = found.hyperplane.distance(X, leaf.rows) > 0.0
+        beyond = found.hyperplane.beyond(X, leaf.rows)
         if min(int(beyond.sum()), int((~beyond).sum())) < min_cluster_size:
             leaf.split = Split(None, found.pvalue)
         else:
@@ -150,15 +150,13 @@ def grow(
     pvalue = tree.pvalue.copy()
     for k, leaf in leaves.items():
         pvalue[k] = leaf.split.pvalue if leaf.evaluated else math.nan
-    leaf_of_row = np.empty(len(X), dtype=np.intp)
+    leaf_of_row = np.empty(X.shape[0], dtype=np.intp)
     for k, leaf in leaves.items():
         leaf_of_row[leaf.rows] = k
     return tree.with_arrays(pvalue=pvalue), leaf_of_row
 
 
-def split_rows(
-    splitter: Splitter, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator
-) -> Split:
+def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
     """What a splitter says about some rows, if it makes sense."""
     found = splitter.split(X, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
@@ -206,11 +204,11 @@ def _split(tree: Tree, k: int, leaves: dict[int, _Leaf]) -> Tree:
     return grown
 
 
-def _stump(X: NDArray[np.floating[Any]]) -> Tree:
+def _stump(X: Any) -> Tree:
     """The tree of one leaf."""
     arrays: dict[str, Any] = {name: np.full(1, NONE, dtype=np.intp) for name in ("parent", "left", "right", "order")}
     for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue"):
         arrays[name] = np.full(1, np.nan)
     for name in ("normal", "point"):
         arrays[name] = np.full((1, X.shape[1]), np.nan)
-    return Tree(size=np.array([len(X)], dtype=np.intp), cluster=np.zeros(1, dtype=np.intp), **arrays)
+    return Tree(size=np.array([X.shape[0]], dtype=np.intp), cluster=np.zeros(1, dtype=np.intp), **arrays)

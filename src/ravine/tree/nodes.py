@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
+from ravine.sample import is_sparse
 from ravine.tree import editing, html, words
 from ravine.tree.pictures import displays
 
@@ -180,12 +181,12 @@ class Tree:
 
     # ------------------------------------------------------------------------------------------- rows
 
-    def apply(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+    def apply(self, X: Any) -> NDArray[np.intp]:
         """The leaf that each row reaches."""
-        X = np.asarray(X)
+        X = X if is_sparse(X) else np.asarray(X)
         if X.ndim != 2 or X.shape[1] != self.normal.shape[1]:
             raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
-        reached = np.zeros(len(X), dtype=np.intp)
+        reached = np.zeros(X.shape[0], dtype=np.intp)
         waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
         while waiting:
             k, rows = waiting.pop()
@@ -194,15 +195,15 @@ class Tree:
                 reached[slice(None) if rows is None else rows] = k
                 continue
             beyond = plane.distance(X, rows) > 0.0
-            rows = np.arange(len(X)) if rows is None else rows
+            rows = np.arange(X.shape[0]) if rows is None else rows
             waiting += [(int(self.left[k]), rows[~beyond]), (int(self.right[k]), rows[beyond])]
         return reached
 
-    def predict(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> NDArray[np.intp]:
         """The cluster of each row."""
         return np.asarray(self.cluster[self.apply(X)])
 
-    def decision_path(self, X: NDArray[np.floating[Any]]) -> Any:
+    def decision_path(self, X: Any) -> Any:
         """Which nodes each row passes, as a sparse matrix of shape (n, m)."""
         from scipy.sparse import csr_array
 

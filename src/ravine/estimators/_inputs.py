@@ -1,0 +1,102 @@
+"""X in any of the forms that the estimators take: an array, a sparse matrix, blocks of rows, a Dask collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
+
+from ravine.estimators._validation import check_rows, refuse_value
+from ravine.sample import RowBlocks, is_sparse
+from ravine.sample.cluster_rows import ClusterRows
+from ravine.sample.rows import LARGEST
+
+__all__ = ["check_input", "closed_after", "node_threads", "with_sparse"]
+
+# Nodes whose rounds on a cluster are made together.
+CLUSTER_THREADS = 16
+
+
+def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
+    if is_sparse(X):
+        return _check_sparse(estimator, X, reset)
+    if isinstance(X, ClusterRows):
+        _check_feature_names(estimator, X, reset=reset)
+        return _check_cluster_rows(estimator, X, reset)
+    if _is_dask(X):
+        return _check_dask(estimator, X, reset)
+    if _is_in_blocks(X):
+        blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
+        _check_feature_names(estimator, blocks, reset=reset)
+        _check_n_features(estimator, blocks, reset=reset)
+        return blocks
+    return check_rows(estimator, X, reset=reset)
+
+
+def _is_in_blocks(X: Any) -> bool:
+    """Blocks of rows: told so, a list of two-dimensional arrays, or an array that other libraries keep in a file."""
+    if isinstance(X, RowBlocks):
+        return True
+    if isinstance(X, list | tuple):
+        return any(isinstance(block, np.ndarray) and block.ndim == 2 for block in X)
+    return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
+
+
+def _is_dask(X: Any) -> bool:
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
+    """Nothing is computed here but the lengths of the parts of a data frame."""
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
+    if hasattr(X, "to_dask_array"):
+        X = X.to_dask_array(lengths=True if reset else None)
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")
+    if X.dtype.kind not in "fiub":
+        raise ValueError(f"X is a Dask array of {X.dtype}: convert it to numbers first.")
+    return _check_cluster_rows(estimator, ClusterRows(X), reset)
+
+
+def _check_cluster_rows(estimator: Any, rows: ClusterRows, reset: bool) -> ClusterRows:
+    if reset:
+        rows.check()
+    _check_n_features(estimator, rows, reset=reset)
+    return rows
+
+
+@contextmanager
+def closed_after(rows: Any) -> Iterator[None]:
+    """Whatever happens to a fit, it leaves nothing on a cluster."""
+    try:
+        yield
+    finally:
+        if hasattr(rows, "close"):
+            rows.close()
+
+
+def node_threads(rows: Any, n_threads: int) -> int:
+    """Nodes of a tree that are fitted together; on a cluster, where threads only wait, so that they share rounds."""
+    return max(n_threads, CLUSTER_THREADS) if getattr(rows, "lazy", False) else n_threads
+
+
+def with_sparse(tags: Any) -> Any:
+    """Tags of an estimator that takes sparse matrices."""
+    tags.input_tags.sparse = True
+    return tags
+
+
+def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
+    rows = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, copy=False
+    )
+    data = rows.data
+    if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
+        k = int(np.argmin(np.abs(data) < LARGEST))
+        row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
+        refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
+    return rows

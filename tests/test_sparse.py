@@ -1,0 +1,246 @@
+"""Sparse matrices: the same answers as the dense array, without ever making one."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import reference as ref
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.pursuit.lanczos import leading_eigenvectors
+from ravine.sample import (
+    Accept,
+    Aim,
+    Along,
+    Bin,
+    DenseSample,
+    Gather,
+    LogSum,
+    PullBack,
+    Scatter,
+    SparseSample,
+    Spread,
+    Turn,
+    sparse,
+)
+from simulate import mixture, two_clusters
+
+FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array]
+
+
+def with_zeros(X, below=0.3):
+    return np.where(np.abs(X) < below, 0.0, X)
+
+
+@pytest.fixture
+def unstored(monkeypatch):
+    """As if there were too many columns to store the covariance."""
+    monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
+
+
+def assert_same_fit(one, other, normal=1e-6):
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    assert other.density_ == pytest.approx(one.density_, rel=1e-9)
+    np.testing.assert_allclose(other.coef_, one.coef_, atol=normal)
+
+
+# ------------------------------------------------------------------------------------------------- sample
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("scale", "offset"), [(1.0, 0.0), (1e-8, 0.0), (1e6, 3e5), (1e-150, 0.0), (1e140, 0.0), (1.0, 1e6)]
+)
+def test_moments_match_extended_precision(scale, offset, weighted, rng):
+    X = scale * with_zeros(rng.standard_normal((400, 5))) + offset
+    w = rng.integers(0, 3, 400).astype(float) if weighted else None
+    sample = SparseSample(sp.csr_array(X), w)
+    mean, covariance = ref.moments(X, w)
+    largest = np.diagonal(covariance).max()
+    np.testing.assert_allclose(sample.origin, mean.astype(float), rtol=1e-13, atol=1e-12 * float(np.sqrt(largest)))
+    found = sample.moments().covariance * np.longdouble(sample.unit) ** 2
+    assert (np.abs(found - covariance) <= 1e-9 * largest).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_products_of_the_covariance_are_those_of_the_stored_one(weighted, rng, unstored):
+    X = with_zeros(rng.standard_normal((300, 7)) + 0.5)
+    w = rng.random(300) if weighted else None
+    sample = SparseSample(sp.csr_array(X), w)
+    moments, stored = sample.moments(), DenseSample(X, w).moments().covariance
+    assert moments.covariance is None
+    v = rng.standard_normal(7)
+    np.testing.assert_allclose(moments.times(v), stored @ v, atol=1e-12)
+    assert moments.trace == pytest.approx(np.trace(stored), rel=1e-12)
+    track = sample.track()
+    u = rng.standard_normal(7)
+    ((_, on_v, (vv, _, _)),) = sample.answer([[Aim(track, v), Scatter(track), Spread(track, False)]])
+    ((_, spread),) = sample.answer([[Turn(track, u), Spread(track, True)]])
+    np.testing.assert_allclose(on_v, stored @ v, atol=1e-12)
+    assert vv == pytest.approx(v @ stored @ v)
+    np.testing.assert_allclose(spread, [v @ stored @ v, v @ stored @ u, u @ stored @ u], atol=1e-12)
+
+
+@pytest.mark.parametrize("reach", [0.5, 50.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_answers_are_those_of_the_dense_sample(weighted, reach, rng):
+    X = with_zeros(rng.standard_normal((700, 5)) + 0.5)
+    w = rng.random(700) if weighted else None
+    few = SparseSample(sp.csr_array(X), w)
+    full = DenseSample(X, w, origin=few.origin, unit=few.unit)
+    v, u = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
+    results = []
+    for sample in (few, full):
+        track, other = sample.track(), sample.track()
+        results.append([
+            sample.answer([[Aim(track, v), Bin(track, 0.0, -3.0, 0.1, 64)], [Aim(other, u)]]),
+            sample.answer([[Turn(track, u), LogSum(track, 0.3, 0.4, 0.1), Along(track, 0.3, 0.4, 0.1, 2.0, 2.0)]]),
+            sample.answer([[Accept(track, 0.3), PullBack(track, 0.4, 0.1, 2, reach)], [PullBack(other, 0.4, 0, 2, 9)]]),
+            sample.answer([[Gather(track, 0.0, -0.5, 0.5)]])[0][0],
+            sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
+        ])  # fmt: skip
+    flat = [list(_flat(result)) for result in results]
+    assert len(flat[0]) == len(flat[1])
+    for one, two in zip(*flat, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-11)
+
+
+def _flat(thing):
+    if isinstance(thing, list | tuple):
+        for part in thing:
+            yield from _flat(part)
+    elif thing is not None:
+        yield np.asarray(thing)
+
+
+@pytest.mark.parametrize("n", [1, 3, 12])
+def test_leading_eigenvectors_are_those_of_the_matrix(n, rng):
+    basis = np.linalg.qr(rng.standard_normal((40, 40)))[0]
+    values = np.concatenate([[9.0, 5.0, 4.0, 2.0], np.linspace(1.0, 0.0, 36)])
+    matrix = (basis * values) @ basis.T
+    found, vectors = leading_eigenvectors(lambda v: matrix @ v, 40, n)
+    np.testing.assert_allclose(found[:4], values[:n][:4], rtol=1e-10)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), atol=1e-10)
+    np.testing.assert_allclose(matrix @ vectors[0], 9.0 * vectors[0], atol=1e-9)
+
+
+def test_eigenvectors_of_a_matrix_of_low_rank_are_found():
+    e = np.eye(6)
+    found, vectors = leading_eigenvectors(lambda v: np.outer(e[0], e[0]) @ v, 6, 3)
+    np.testing.assert_allclose(found, [1.0, 0.0, 0.0], atol=1e-12)
+    assert abs(vectors[0, 0]) == pytest.approx(1.0)
+
+
+# ------------------------------------------------------------------------------------------------- estimators
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_any_format_gives_the_fit_of_the_array(form):
+    X = with_zeros(two_clusters(300, 5)[0])
+    assert_same_fit(MinimumDensityHyperplane().fit(X), MinimumDensityHyperplane().fit(form(X)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_other_types_are_converted(dtype):
+    X = np.abs(10 * two_clusters(300, 5)[0]).astype(dtype)
+    assert_same_fit(MinimumDensityHyperplane().fit(X.astype(float)), MinimumDensityHyperplane().fit(sp.csr_array(X)))
+
+
+@pytest.mark.parametrize("subsample", [2000, None])
+def test_multilevel_fit_is_that_of_the_array(subsample):
+    X = with_zeros(mixture(12_000, 8, seed=1)[0])
+    model = MinimumDensityHyperplane(subsample=subsample, random_state=0)
+    one, other = model.fit(X).__dict__.copy(), model.fit(sp.csr_array(X))
+    np.testing.assert_array_equal(one["labels_"], other.labels_)
+    assert other.density_ == pytest.approx(one["density_"], rel=1e-9)
+    np.testing.assert_allclose(other.coef_, one["coef_"], atol=1e-6)
+
+
+def test_fit_without_a_stored_covariance_is_the_same(unstored):
+    X = with_zeros(mixture(2500, 12, seed=2)[0])
+    options = {"init": "pca", "n_init": 3}
+    assert_same_fit(
+        MinimumDensityHyperplane(**options).fit(X), MinimumDensityHyperplane(**options).fit(sp.csr_array(X))
+    )
+
+
+def test_weights_of_zero_leave_rows_out(rng):
+    X, w = with_zeros(two_clusters(300, 4)[0]), rng.integers(0, 3, 300).astype(float)
+    one, other = (MinimumDensityHyperplane().fit(data, sample_weight=w) for data in (X, sp.csr_array(X)))
+    assert_same_fit(one, other)
+
+
+def test_fewer_rows_than_columns():
+    X = with_zeros(two_clusters(40, 90, separation=40.0)[0], 0.5)
+    one, other = (MinimumDensityHyperplane(init="pca", n_init=2).fit(data) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    assert other.density_ == pytest.approx(one.density_, rel=1e-6)
+
+
+def test_classifier_and_its_probabilities_are_those_of_the_array():
+    X, y = mixture(900, 5, seed=3)
+    X, y = with_zeros(X), np.where(np.arange(900) < 40, y, -1)
+    one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.transduction_, other.transduction_)
+    np.testing.assert_allclose(other.predict_proba(sp.csc_array(X)), one.predict_proba(X), atol=1e-6)
+
+
+def test_classifier_without_a_stored_covariance(unstored):
+    X, truth = two_clusters(600, 6)
+    X, y = with_zeros(X), np.where(np.arange(600) < 20, truth, -1)
+    one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.transduction_, other.transduction_)
+    np.testing.assert_allclose(other.coef_, one.coef_, atol=1e-5)
+
+
+def test_tree_is_that_of_the_array():
+    X = with_zeros(mixture(900, 5, seed=3)[0])
+    one, other = (MinimumDensityTree(4).fit(data) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(other.predict(sp.csc_array(X)), one.labels_)
+    np.testing.assert_array_equal(other.decision_path(sp.csr_array(X)).toarray(), one.decision_path(X).toarray())
+
+
+def test_scaling_without_centring_in_a_pipeline():
+    X = with_zeros(two_clusters(300, 4)[0]) * [1.0, 10.0, 100.0, 0.01]
+    pipeline = make_pipeline(StandardScaler(with_mean=False), MinimumDensityHyperplane())
+    np.testing.assert_array_equal(pipeline.fit_predict(sp.csr_array(X)), pipeline.fit_predict(X))
+
+
+def test_text_like_data_of_many_columns_is_split():
+    """Two topics that share most words; no array of n x d or d x d would fit the test's time."""
+    rng = np.random.default_rng(0)
+    n, d, k = 3000, 20_000, 40
+    topic = rng.integers(0, 2, n)
+    words = rng.integers(0, d, (n, k))
+    words[:, :12] = rng.integers(0, 60, (n, 12)) + 60 * topic[:, None]
+    X = sp.csr_array((np.ones(n * k), words.ravel(), np.arange(0, n * k + 1, k)), shape=(n, d))
+    labels = MinimumDensityHyperplane(random_state=0).fit(X).labels_
+    assert max(np.mean(labels == topic), np.mean(labels != topic)) > 0.99
+
+
+# ------------------------------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("estimator", [MinimumDensityHyperplane(), MinimumDensityTree(2)])
+def test_a_bad_cell_is_named(estimator, value):
+    X = sp.lil_array(two_clusters(50, 3)[0])
+    X[17, 2] = value
+    with pytest.raises(ValueError, match=r"column 2 \(row 17\)"):
+        estimator.fit(sp.csr_array(X))
+
+
+def test_valley_test_says_that_it_is_not_for_sparse_columns():
+    X = sp.csr_array(two_clusters(60, 3)[0])
+    with pytest.raises(ValueError, match=r"not for sparse.*n_clusters"):
+        MinimumDensityTree().fit(X)
+    with pytest.raises(ValueError, match="not for sparse"):
+        MinimumDensityHyperplane(test=True).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+def test_equal_rows_are_one_cluster():
+    assert not MinimumDensityHyperplane().fit(sp.csr_array(np.ones((9, 3)))).labels_.any()
+    assert not MinimumDensityHyperplane().fit(sp.csr_array((9, 3))).labels_.any()
