@@ -68,8 +68,7 @@ def best_at(X, V, alpha):
     P = np.sort((X @ V.T).T, axis=1)
     mean, half = P.mean(axis=1, keepdims=True), alpha * P.std(axis=1, keepdims=True)
     lo, hi = mean - half, mean + half
-    left = np.hstack([np.full((len(V), 1), -1e9), P])
-    right = np.hstack([P, np.full((len(V), 1), 1e9)])
+    left, right = P[:, :-1], P[:, 1:]  # both sides must have rows, also where F(v) is wider than the data
     b = np.clip(0.5 * (left + right), lo, hi)
     margins = np.minimum(b - left, right - b)
     k = margins.argmax(axis=1)
