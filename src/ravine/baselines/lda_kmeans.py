@@ -177,7 +177,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             if k > len(rows):
                 raise ValueError(f"n_clusters={k} is more than the {len(rows)} rows of X (n_samples={len(rows)}).")
             frame = Frame.of(rows, None, None)
-            centred, total = frame.sample.fetch(np.arange(len(rows))), frame.sample.moments().covariance
+            centred, total = frame.sample.fetch(np.arange(len(rows))), frame.sample.moments().matrix
             lda = Discriminants(centred, total, ridge * float(np.trace(total)) / rows.shape[1], self.weighted)
             runs = []
             if k > 1 and not frame.all_rows_equal():

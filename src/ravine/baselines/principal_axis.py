@@ -46,7 +46,7 @@ class PrincipalAxis:
         """The axis of some rows of X; None if they are all equal (to rounding)."""
         if X.shape[1] <= min(len(rows), LARGEST_GRAM):
             sample = DenseSample(X, rows=None if len(rows) == len(X) else rows)
-            mean, unit, covariance = sample.origin, sample.unit, sample.moments().covariance
+            mean, unit, covariance = sample.origin, sample.unit, sample.moments().matrix
             total = len(rows) * float(np.trace(covariance))
             direction = _top(covariance)
         else:

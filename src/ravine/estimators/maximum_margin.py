@@ -168,14 +168,15 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
                 return self
 
             def directions(frame: Frame) -> Array:
-                axes = PrincipalAxes.of(frame.sample.moments())
+                n_features = frame.sample.n_features
+                axes = PrincipalAxes.of(frame.sample.moments(), n_features, n_features)
                 return choose_starts("random", n_random, axes, frame.sample, options["rng"])
 
             found = narrowing(finder, rows, weights, None, n_bandwidths, extra=directions)
             # Equal rows have one margin, and change sides together.
             distinct = np.sort(np.unique(rows[counted], axis=0, return_index=True)[1])
             points = found.frame.sample.fetch(distinct)
-            search = _Search(points, found.frame.sample.moments().covariance, alpha)
+            search = _Search(points, found.frame.sample.moments().matrix, alpha)
             best = search.run([(s.normal, s.separation.b) for track in found.tracks for s in track])
             self.n_partitions_ = len(search.free)
             if best is None:

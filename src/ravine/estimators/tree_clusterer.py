@@ -28,6 +28,7 @@ from ravine.estimators.splitters import DensitySplitter
 from ravine.pursuit import BandwidthRule
 from ravine.sample import on_rows
 from ravine.tree import Splitter, Tree, grow
+from ravine.tree.editing import places_after
 from ravine.tree.grow import Candidate, Priority, split_rows
 
 __all__ = ["MinimumDensityTree"]
@@ -314,7 +315,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
                     "splits with a larger P-value were not made. Fit with a larger alpha_test."
                 )
         tree = self.tree_.cut(n_clusters, significance)
-        return np.asarray(tree.cluster[_moved(self.tree_, tree)[self.leaves_]])
+        return np.asarray(tree.cluster[places_after(self.tree_, tree)[self.leaves_]])
 
     # ------------------------------------------------------------------------------------------- editing
 
@@ -331,7 +332,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         tree = self.tree_.prune(node)
-        return self._edited(tree, _moved(self.tree_, tree)[self.leaves_])
+        return self._edited(tree, places_after(self.tree_, tree)[self.leaves_])
 
     def merge(self, leaf: int, other: int) -> MinimumDensityTree:
         """Return a copy in which two leaves are one cluster.
@@ -391,17 +392,3 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         edited = copy.copy(self)
         edited._store(tree, leaves)
         return edited
-
-
-def _moved(old: Tree, new: Tree) -> NDArray[np.intp]:
-    """For each node of a tree, its number in the pruned tree, or that of the leaf that took its place."""
-    place = np.full(len(old), -1, dtype=np.intp)
-    waiting = [(0, 0)]
-    while waiting:
-        k, at = waiting.pop()
-        place[k] = at
-        if old.left[k] >= 0:
-            stays = new.left[at] >= 0
-            waiting.append((int(old.left[k]), int(new.left[at]) if stays else at))
-            waiting.append((int(old.right[k]), int(new.right[at]) if stays else at))
-    return place

@@ -236,4 +236,4 @@ def _standard_deviations(rows: Any) -> Array:
         centred = rows.astype(np.float64) - rows[0].astype(np.float64)
         return np.asarray(centred.std(axis=0))
     sample = DenseSample(rows)
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(sample.moments().covariance), 0.0)) * sample.unit)
+    return np.asarray(np.sqrt(np.maximum(np.diagonal(sample.moments().matrix), 0.0)) * sample.unit)

@@ -76,7 +76,7 @@ class Line:
     def of(cls, X: NDArray[np.floating[Any]], normal: Array, weights: Array | None = None) -> Line:
         """Project all rows; one pass for the covariance, one for the projections."""
         frame = Frame.of(X, weights, None)
-        covariance, basis, inner = frame.sample.moments().covariance, frame.basis, normal
+        covariance, basis, inner = frame.sample.moments().matrix, frame.basis, normal
         if basis is not None:
             # Fewer rows than columns: the row space and, if the direction leaves it, one more axis.
             inner = basis.T @ normal

@@ -106,7 +106,7 @@ def find(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | 
     if isinstance(estimator, MinimumDensityClassifier):
         return _classes(estimator, X, known)
     if isinstance(estimator, MinimumDensityHyperplane):
-        labels = estimator.labels_
+        labels = estimator.predict(X) if estimator.labels_ is None else estimator.labels_
         tree = single_split(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
         return _clusters("hyperplane", estimator, tree, X, known)
     assert isinstance(estimator, MinimumDensityTree)

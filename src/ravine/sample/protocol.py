@@ -67,6 +67,12 @@ class Moments:
         return self.product(v)
 
     @property
+    def matrix(self) -> Array:
+        """The covariance, where it is known to be stored: for dense rows."""
+        assert self.covariance is not None
+        return self.covariance
+
+    @property
     def trace(self) -> float:
         """Sum of the variances of the columns."""
         return self.variance if self.covariance is None else float(np.trace(self.covariance))

@@ -14,7 +14,7 @@ from ravine.hyperplane import Hyperplane
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["first_splits", "merge", "prune", "significant_splits", "split"]
+__all__ = ["first_splits", "merge", "places_after", "prune", "significant_splits", "split"]
 
 NONE = -1
 OF_HYPERPLANES = ("offset", "bandwidth", "alpha", "density", "relative_depth")
@@ -154,3 +154,17 @@ def _with_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
     for leaf in leaves:
         renumbered[leaf] = number.setdefault(int(cluster[leaf]), len(number))
     return tree.with_arrays(cluster=renumbered)
+
+
+def places_after(old: Tree, new: Tree) -> NDArray[np.intp]:
+    """For each node of a tree, its number in the pruned tree, or that of the leaf that took its place."""
+    place = np.full(len(old), -1, dtype=np.intp)
+    waiting = [(0, 0)]
+    while waiting:
+        k, at = waiting.pop()
+        place[k] = at
+        if old.left[k] >= 0:
+            stays = new.left[at] >= 0
+            waiting.append((int(old.left[k]), int(new.left[at]) if stays else at))
+            waiting.append((int(old.right[k]), int(new.right[at]) if stays else at))
+    return place
