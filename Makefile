@@ -15,7 +15,7 @@ $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
+	$(BIN)/ravine demo --force --out out/demo
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
@@ -28,7 +28,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# HiPart, the one peer on the package index, gets an environment of its own.
+# HiPart, the one other package with these hyperplanes, gets an environment of its own.
 $(BENCH_VENV)/.installed:
 	$(PYTHON) -m venv $(BENCH_VENV)
 	-$(BENCH_VENV)/bin/python -m pip install --quiet HiPart==1.1.0
