@@ -26,7 +26,7 @@ TAKE_BYTES = 1 << 29
 # If fewer of the rows of a piece than this are wanted, they are read one by one.
 FEW = 1 / 32
 # Pieces that are read before they are needed.
-AHEAD = 4
+AHEAD = 2
 # Rows centred and converted at a time.
 CENTRED_BYTES = 1 << 22
 
@@ -96,6 +96,7 @@ class RowBlocks:
         self.shape = (int(self._starts[-1]), d)
         if 0 in self.shape:
             raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
+        self._buffers: list[Any] = []
         self._checked: set[Piece] = set()
         self.bytes_read = 0
         self._itemsize = 8
@@ -130,8 +131,8 @@ class RowBlocks:
             resident = all(piece.resident for piece, _ in jobs)
             buffers: list[Any] = [None] * (AHEAD + 1)
             if not resident:
-                largest = max(piece.n_rows for piece, _ in jobs) * self.shape[1]
-                buffers = [np.empty(largest, self._dtype()) for _ in buffers]
+                largest = max(piece.n_rows for piece in self._pieces) * self.shape[1]
+                buffers = self._take_buffers(largest)
             ahead: deque[Any] = deque()
             submitted = 0
             for k, job in enumerate(jobs):
@@ -141,6 +142,14 @@ class RowBlocks:
                 block = self._read(*job, None) if resident else ahead.popleft().result()
                 yield block, place
                 place += len(block)
+        self._buffers = buffers  # for the next pass: fresh memory would cost as much as reading
+
+    def _take_buffers(self, size: int) -> list[Any]:
+        """Room for the pieces that are read ahead; that of an earlier pass, if nobody else uses it."""
+        buffers, self._buffers = self._buffers, []
+        if buffers and buffers[0] is not None and buffers[0].dtype == self._dtype():
+            return buffers
+        return [np.empty(size, self._dtype()) for _ in range(AHEAD + 1)]
 
     def _dtype(self) -> Any:
         """Type of the first block that is read: buffers are made for it."""
