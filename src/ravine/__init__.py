@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BandwidthPath": "ravine.estimators",
     "BandwidthStep": "ravine.estimators",
+    "ClusterError": "ravine.sample",
+    "ClusterRows": "ravine.sample",
     "DirectionDisplay": "ravine.plotting",
     "GradientCheck": "ravine.optimise",
     "HalfTest": "ravine.estimators",
@@ -24,6 +26,7 @@ _HOMES = {
     "PathDisplay": "ravine.plotting",
     "PathStep": "ravine.estimators",
     "ProjectedDensity": "ravine.density",
+    "RowBlocks": "ravine.sample",
     "Split": "ravine.tree",
     "Stationarity": "ravine.estimators",
     "Tree": "ravine.tree",
@@ -64,11 +67,14 @@ if TYPE_CHECKING:
     from ravine.models import load, save
     from ravine.optimise import GradientCheck, check_gradient
     from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay, TreeDisplay
+    from ravine.sample import ClusterError, ClusterRows, RowBlocks
     from ravine.tree import Split, Tree
 
 __all__ = [
     "BandwidthPath",
     "BandwidthStep",
+    "ClusterError",
+    "ClusterRows",
     "DirectionDisplay",
     "GradientCheck",
     "HalfTest",
@@ -82,6 +88,7 @@ __all__ = [
     "PathDisplay",
     "PathStep",
     "ProjectedDensity",
+    "RowBlocks",
     "Split",
     "Stationarity",
     "Tree",

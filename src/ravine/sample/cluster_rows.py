@@ -40,6 +40,17 @@ class ClusterRows:
     shape : tuple of int
     n_rounds, bytes_sent, bytes_received : int
         What the fit has cost so far.
+
+    Examples
+    --------
+    >>> import dask.array as da  # doctest: +SKIP
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> from ravine import ClusterRows, MinimumDensityHyperplane
+    >>> client = Client("scheduler:8786")  # doctest: +SKIP
+    >>> rows = ClusterRows(da.from_zarr("rows.zarr").persist(), client)  # doctest: +SKIP
+    >>> mdh = MinimumDensityHyperplane(random_state=0).fit(rows)  # doctest: +SKIP
+    >>> rows.n_rounds  # doctest: +SKIP
+    66
     """
 
     lazy = True
