@@ -197,3 +197,36 @@ def semisupervised(
     click.echo(study.table)
     for path in study.files:
         _say(f"wrote {path}")
+
+
+@reproduce.command()
+@click.option("--starts", type=click.IntRange(1), default=100, show_default=True, help="Random directions.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of these directions.")
+@click.option("--variants/--no-variants", default=True, help="Also look at what decides the number of solutions.")
+@_parallel
+@_shared
+def s1(
+    starts: int,
+    seed: int,
+    variants: bool,
+    jobs: int | None,
+    retry_failed: bool,
+    out: Path | None,
+    data: str | None,
+) -> None:
+    """The figures on SQP and MDP²: where both end on S1 from many random starts.
+
+    Draws the partitions and the index over the angle with the solutions of both. The summary is printed, and written
+    with everything else to the folder of the results.
+    """
+    with _explained():
+        from ravine.experiments import run_s1
+
+        with _progress("S1") as notify:
+            study = run_s1(
+                out or Path("out") / "s1", n_starts=starts, seed=seed, variants=variants, n_jobs=jobs, folder=data,
+                retry_failed=retry_failed, notify=notify,
+            )  # fmt: skip
+    click.echo(study.table)
+    for path in study.files:
+        _say(f"wrote {path}")

@@ -22,7 +22,7 @@ from ravine.experiments.semisupervised import SIZES, choose_label_sets, collect_
 from ravine.experiments.store import ResultStore
 from ravine.experiments.table2 import csv_text, markdown_text, summary_text
 
-__all__ = ["Study", "run_semisupervised", "run_table2"]
+__all__ = ["Study", "finished", "n_cores", "readable_data", "run_semisupervised", "run_table2"]
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ def run_table2(
         If names are unknown, data are missing or damaged, or the folder cannot be used.
     """
     names, chosen = choose_sets(sets), choose_methods(methods)
-    with _readable_data():
+    with readable_data():
         sizes = {name: load(name, folder).data.size for name in names}  # a damaged file is found before the work begins
     store = ResultStore(out, "table2", PROTOCOL)
     tasks = clustering_tasks(names, chosen, n_seeds, folder, sizes)
-    run(tasks, store, n_jobs=n_jobs or _n_cores(), retry_failed=retry_failed, notify=notify)
+    run(tasks, store, n_jobs=n_jobs or n_cores(), retry_failed=retry_failed, notify=notify)
     cells = collect(store, names, chosen, n_seeds)
     table = markdown_text(cells, names, chosen)
     texts = {
@@ -93,7 +93,7 @@ def run_table2(
         "table.md": table,
         "summary.md": summary_text(cells, names, chosen, store.runs, n_seeds),
     }
-    return _finished(store, table, texts, lambda: draw_boxplots(cells, names, chosen, store.folder))
+    return finished(store, table, texts, lambda: draw_boxplots(cells, names, chosen, store.folder))
 
 
 def run_semisupervised(
@@ -139,13 +139,13 @@ def run_semisupervised(
     if size not in SIZES:
         raise StudyError(f"size must be one of {', '.join(SIZES)}, got {size!r}.")
     names, chosen = choose_label_sets(sets), choose_label_methods(methods)
-    with _readable_data():
+    with readable_data():
         of_two_classes = problems(names, SIZES[size], folder)
         for name in names:
             load(name, folder)
     store = ResultStore(out, "semisupervised", {"columns": "standardised for each problem"})
     tasks = label_tasks(of_two_classes, chosen, SIZES[size], folder)
-    run(tasks, store, n_jobs=n_jobs or _n_cores(), retry_failed=retry_failed, notify=notify)
+    run(tasks, store, n_jobs=n_jobs or n_cores(), retry_failed=retry_failed, notify=notify)
     errors, seconds, failures = collect_errors(store, of_two_classes, chosen, SIZES[size])
     table = errors_markdown(errors, chosen)
     texts = {
@@ -157,22 +157,25 @@ def run_semisupervised(
     def draw() -> list[Path]:
         return [*draw_errors(errors, chosen, store.folder), draw_ranks(errors, chosen, store.folder)]
 
-    return _finished(store, table, texts, draw)
+    return finished(store, table, texts, draw)
 
 
 @contextmanager
-def _readable_data() -> Iterator[None]:
+def readable_data() -> Iterator[None]:
+    """Errors of the data sets as errors of the study."""
     try:
         yield
     except DatasetError as error:
         raise StudyError(str(error)) from error
 
 
-def _n_cores() -> int:
+def n_cores() -> int:
+    """Processes at a time where nobody said."""
     return os.cpu_count() or 1
 
 
-def _finished(store: ResultStore, table: str, texts: Mapping[str, str], draw: Callable[[], list[Path]]) -> Study:
+def finished(store: ResultStore, table: str, texts: Mapping[str, str], draw: Callable[[], list[Path]]) -> Study:
+    """Write texts and pictures to the folder of the results."""
     with store.explaining():
         for name, text in texts.items():
             write_text(store.folder / name, text)

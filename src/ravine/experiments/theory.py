@@ -1,0 +1,80 @@
+"""The studies of the theory from beginning to end: S1, the road to the margin, and the optimisers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ravine.datasets import load
+from ravine.experiments.errors import StudyError
+from ravine.experiments.runner import Notify, run
+from ravine.experiments.s1 import METHODS, VARIANTS, read_ends, tasks
+from ravine.experiments.s1_report import draw_index, draw_partitions, solutions_csv, summary_csv, summary_markdown
+from ravine.experiments.store import ResultStore
+from ravine.experiments.study import Study, finished, n_cores, readable_data
+
+__all__ = ["run_s1"]
+
+
+def run_s1(
+    out: str | os.PathLike[str],
+    *,
+    n_starts: int = 100,
+    seed: int = 0,
+    variants: bool = True,
+    n_jobs: int | None = None,
+    folder: str | None = None,
+    retry_failed: bool = False,
+    notify: Notify = lambda name, done, total: None,
+) -> Study:
+    """Go from many random starts on S1 by SQP and by MDP², or go on with it, and write tables and figures.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of the results, made if it is not there.
+    n_starts : int, default=100
+    seed : int, default=0
+        Of the starts.
+    variants : bool, default=True
+        Whether what decides the number of solutions is looked at, too: bandwidth, α, iterations, first step.
+    n_jobs : int, optional
+        Processes at a time; the number of cores by default.
+    folder : str, optional
+        With the data sets; by default that of ``RAVINE_DATA``, or the archives.
+    retry_failed : bool, default=False
+        Whether what failed before is tried again.
+    notify : callable, optional
+        Called with a task's name, the number of results so far, and that of all.
+
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    StudyError
+        If data are missing or damaged, or the folder cannot be used.
+    """
+    with readable_data():
+        X = load("s1", folder).standardised().data
+    names = (*METHODS, *VARIANTS) if variants else tuple(METHODS)
+    store = ResultStore(out, "s1", {})
+    run(
+        tasks(names, n_starts, seed, folder), store, n_jobs=n_jobs or n_cores(), retry_failed=retry_failed,
+        notify=notify,
+    )  # fmt: skip
+    found = read_ends(store, names, n_starts, seed)
+    for name, method in METHODS.items():
+        if isinstance(found[name], str):
+            raise StudyError(f"{method.title} failed ({found[name]}): see {store.results}, then use --retry-failed.")
+    table = summary_markdown(found, n_starts)
+    texts = {"summary.md": table, "summary.csv": summary_csv(found), "solutions.csv": solutions_csv(found)}
+
+    def draw() -> list[Path]:
+        return [
+            draw_partitions(found, X, store.folder / "partitions.png"),
+            draw_index(found, store.folder / "index.png"),
+        ]
+
+    return finished(store, table, texts, draw)
