@@ -230,3 +230,17 @@ def s1(
     click.echo(study.table)
     for path in study.files:
         _say(f"wrote {path}")
+
+
+@reproduce.command()
+@click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder of the results.  [out/margin]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the made-up rows.")
+def margin(out: Path | None, seed: int) -> None:
+    """The figure on the maximum margin: where minimum density hyperplanes go as the bandwidth shrinks."""
+    with _explained():
+        from ravine.experiments import run_margin
+
+        study = run_margin(out or Path("out") / "margin", seed=seed)
+    click.echo(study.table)
+    for path in study.files:
+        _say(f"wrote {path}")

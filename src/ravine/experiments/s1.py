@@ -1,4 +1,4 @@
-"""S1 from many random starts: the joint problem in (v, b) against projection pursuit, and what decides where they end."""
+"""S1 from many random starts: SQP in (v, b) against projection pursuit, and what decides where they end."""
 
 from __future__ import annotations
 

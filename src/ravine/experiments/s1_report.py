@@ -71,8 +71,8 @@ def summary_markdown(found: Mapping[str, Ends | str], n_starts: int) -> str:
     parts = [
         f"# S1 from {n_starts} random starts\n",
         f"Two hyperplanes are one solution if their angles differ by less than {SAME} rad and their offsets by less "
-        f"than {SAME} standard deviations of a column. A start is at a minimum of the index if its angle is within {SAME} "
-        "rad of it and its density within 1 % of φ there. SR is the success ratio against the 15 clusters.\n",
+        f"than {SAME} standard deviations of a column. A start is at a minimum of the index if its angle is within "
+        f"{SAME} rad of it and its density within 1 % of φ there. SR is the success ratio against the 15 clusters.\n",
         _grid({METHODS[name].title: found[name] for name in METHODS}),
     ]
     sqp, mdp2 = found["sqp"], found["mdp2"]
@@ -191,7 +191,7 @@ def _explanation(found: Mapping[str, Ends | str]) -> str:
 def draw_partitions(found: Mapping[str, Ends | str], X: Array, path: Path) -> Path:
     """The hyperplanes of all starts over the points, for both methods; X is standardised."""
     shown = _complete(found)
-    figure = new_figure(figsize=(5.2 * len(shown), 6.2))
+    figure = new_figure(figsize=(5.2 * len(shown), 5.9))
     low, high = X.min(axis=0) - 0.25, X.max(axis=0) + 0.25
     for axes, (name, ends) in zip(np.atleast_1d(figure.subplots(1, len(shown))), shown.items(), strict=True):
         axes.scatter(*X.T, s=3, color="#9a9a9a", alpha=0.35, lw=0, rasterized=True)
@@ -205,12 +205,13 @@ def draw_partitions(found: Mapping[str, Ends | str], X: Array, path: Path) -> Pa
                       solid_capstyle="butt", zorder=3)  # fmt: skip
             end = line[:, int(np.argmax(line[1] + 1e-3 * line[0]))]
             if len(solutions) <= MOST_LISTED:
-                axes.annotate(str(len(group)), end, textcoords="offset points", xytext=_outwards(end, low, high),
-                              ha="center", va="center", fontsize=9, color=INK, annotation_clip=False)  # fmt: skip
+                axes.annotate(str(len(group)), end, textcoords="offset points", xytext=_inwards(end, low, high),
+                              ha="center", va="center", fontsize=9, color=INK, zorder=5,
+                              bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85})  # fmt: skip
         words = f"{METHODS[name].title}: {len(solutions)} solutions from {len(ends.angles)} starts\n"
         words += f"median SR {np.median(ends.success):.3f}, lowest {ends.success.min():.3f}; "
         words += f"global minimum {int(np.sum(ranks == 0))} times (black)"
-        axes.set_title(words, loc="left", fontsize=10, color=INK, pad=20)
+        axes.set_title(words, loc="left", fontsize=10, color=INK)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal")
         axes.spines[:].set_color("#bbbbbb")
     figure.supxlabel("S1, standardised; a line is a solution, as wide as it is frequent", fontsize=9, color=INK)
@@ -281,8 +282,8 @@ def _segment(angle: float, offset: float, low: Array, high: Array) -> Array:
     return np.asarray(point[:, None] + along[:, None] * np.array([near, far]))
 
 
-def _outwards(end: Sequence[float] | Array, low: Array, high: Array) -> tuple[float, float]:
-    """From the edge of a box, in points."""
+def _inwards(end: Sequence[float] | Array, low: Array, high: Array) -> tuple[float, float]:
+    """From the edge of a box towards its middle, in points."""
     if abs(end[1] - high[1]) < 1e-9 or abs(end[1] - low[1]) < 1e-9:
-        return (0.0, 8.0 if end[1] > 0 else -8.0)
-    return (9.0 if end[0] > 0 else -9.0, 0.0)
+        return (0.0, -10.0 if end[1] > 0 else 10.0)
+    return (-12.0 if end[0] > 0 else 12.0, 0.0)
