@@ -244,3 +244,36 @@ def margin(out: Path | None, seed: int) -> None:
     click.echo(study.table)
     for path in study.files:
         _say(f"wrote {path}")
+
+
+@reproduce.command()
+@click.option("--sets", default=None, metavar="A,B,...", help="Only these data sets.")
+@click.option("--optimisers", "names", default=None, metavar="A,B,...", help="Only these optimisers.")
+@click.option("--starts", type=click.IntRange(1), default=10, show_default=True, help="Directions to start from.")
+@_parallel
+@_shared
+def optimisers(
+    sets: str | None,
+    names: str | None,
+    starts: int,
+    jobs: int | None,
+    retry_failed: bool,
+    out: Path | None,
+    data: str | None,
+) -> None:
+    """What every optimiser costs, how low it gets, and whether it ends at a stationary point.
+
+    Can be stopped at any time; the same command goes on. The summary is printed, and written with everything else to
+    the folder of the results.
+    """
+    with _explained():
+        from ravine.experiments import run_optimisers
+
+        with _progress("Optimisers") as notify:
+            study = run_optimisers(
+                out or Path("out") / "optimisers", sets=sets, optimisers=names, n_starts=starts, n_jobs=jobs,
+                folder=data, retry_failed=retry_failed, notify=notify,
+            )  # fmt: skip
+    click.echo(study.table)
+    for path in study.files:
+        _say(f"wrote {path}")

@@ -4,7 +4,7 @@ from ravine.experiments.errors import StudyError
 from ravine.experiments.margin import run_margin
 from ravine.experiments.pictures import draw_alpha, draw_evolution
 from ravine.experiments.study import Study, run_semisupervised, run_table2
-from ravine.experiments.theory import run_s1
+from ravine.experiments.theory import run_optimisers, run_s1
 
 __all__ = [
     "Study",
@@ -12,6 +12,7 @@ __all__ = [
     "draw_alpha",
     "draw_evolution",
     "run_margin",
+    "run_optimisers",
     "run_s1",
     "run_semisupervised",
     "run_table2",

@@ -214,6 +214,7 @@ def draw_partitions(found: Mapping[str, Ends | str], X: Array, path: Path) -> Pa
         axes.set_title(words, loc="left", fontsize=10, color=INK)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], aspect="equal")
         axes.spines[:].set_color("#bbbbbb")
+    figure.get_layout_engine().set(h_pad=0.16)  # titles of two lines need more than they are given
     figure.supxlabel("S1, standardised; a line is a solution, as wide as it is frequent", fontsize=9, color=INK)
     save(figure, path)
     return path
