@@ -133,7 +133,7 @@ def verdicts(errors: Errors, methods: Sequence[LabelMethod]) -> list[Verdict]:
         share = float(np.mean(list(tied.values())))
         missed = ", ".join(f"{s} ℓ={n}" for (s, n), ok in tied.items() if not ok)
         text = "MinimumDensityClassifier is best or within a standard error of it in 60 % of the cells."
-        found.append(Verdict(text, share >= 0.6, f"{share:.0%} of {len(tied)}; not in {missed or 'none'}"))
+        found.append(Verdict(text, share >= 0.6, f"{share:.0%} of {len(tied)}{f'; not in {missed}' if missed else ''}"))
     if {"ravine", "linear-svc"} <= names:
         worse = _worse_than(errors, "ravine", "linear-svc")
         share = len(worse) / len(_cells(errors))
@@ -156,7 +156,7 @@ def verdicts(errors: Errors, methods: Sequence[LabelMethod]) -> list[Verdict]:
 def _best_on_many_classes(errors: Errors, rivals: Sequence[LabelMethod]) -> Verdict:
     tied = {c: ok for c, ok in _best_or_tied(errors, rivals, "mdp2").items() if c[0] in MULTI_CLASS}
     missed = ", ".join(f"{s} ℓ={n}" for (s, n), ok in tied.items() if not ok)
-    evidence = f"{sum(tied.values())} of {len(tied)} cells; not in {missed or 'none'}" if tied else ""
+    evidence = f"{sum(tied.values())} of {len(tied)} cells{f'; not in {missed}' if missed else ''}" if tied else ""
     return Verdict(
         "MDP² has the lowest or tied lowest median on the multi-class sets for every ℓ.", not missed, evidence
     )
