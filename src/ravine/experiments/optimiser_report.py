@@ -92,8 +92,8 @@ def runs_markdown(runs: Mapping[str, Runs], sets: Sequence[str]) -> str:
     parts = [
         "# Optimisers\n",
         "Medians over sets, values of α and starts, all to the same tolerance; ratios are taken run by run. φ is equal "
-        f"if it differs by less than {SAME:g} of itself. Stationarity is the norm of the smallest element of the sampled "
-        "Clarke gradient of log φ, per radian.\n",
+        f"if it differs by less than {SAME:g} of itself. Stationarity is the norm of the smallest element of the "
+        "sampled Clarke gradient of log φ, per radian.\n",
         grid("", columns, rows),
     ]
     against = compare(runs)
