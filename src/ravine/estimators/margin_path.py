@@ -220,7 +220,7 @@ def narrowing(
     if frame.all_rows_equal():
         raise ValueError("all rows of X are equal: no hyperplane has a margin.")
     sample, moments = frame.sample, frame.sample.moments()
-    axes = PrincipalAxes.of(moments, sample.n_features, sample.n_features)
+    axes = PrincipalAxes.of(moments)
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
     sequence = _sequence(bandwidths, n_bandwidths, resolve_bandwidth(options["bandwidth"], sample.total, pc1_std))
     for h in (sequence[0], sequence[-1]):

@@ -168,8 +168,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
                 return self
 
             def directions(frame: Frame) -> Array:
-                n_features = frame.sample.n_features
-                axes = PrincipalAxes.of(frame.sample.moments(), n_features, n_features)
+                axes = PrincipalAxes.of(frame.sample.moments())
                 return choose_starts("random", n_random, axes, frame.sample, options["rng"])
 
             found = narrowing(finder, rows, weights, None, n_bandwidths, extra=directions)

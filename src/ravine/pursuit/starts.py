@@ -33,8 +33,8 @@ class PrincipalAxes:
     directions: Array
 
     @classmethod
-    def of(cls, moments: Moments, n_features: int, n_axes: int) -> PrincipalAxes:
-        """Principal axes of the moments; only the n leading ones where the covariance is not stored."""
+    def of(cls, moments: Moments, n_features: int = 0, n_axes: int = 0) -> PrincipalAxes:
+        """Principal axes of the moments; where the covariance is not stored, only the n leading ones of d columns."""
         if moments.covariance is None:
             values, directions = leading_eigenvectors(moments.times, n_features, min(n_axes, n_features))
             kept = values > values[0] * n_features * np.finfo(float).eps
