@@ -246,3 +246,11 @@ def test_decision_function_needs_two_clusters(kind):
         fitted.decision_function(X)
     assert "at most two clusters, but there are 3" in str(caught.value.__cause__)
     assert hasattr(fitted.set_params(n_clusters=2).fit(X), "decision_function")
+
+
+@pytest.mark.parametrize("estimator", [PDDP(), DePDDP(), LDAKMeans(), IterativeSVR()])
+@pytest.mark.parametrize(("scale", "said"), [(1e200, "beyond"), (1e-200, "differ by less")])
+def test_values_whose_squares_are_no_numbers_are_refused(estimator, scale, said):
+    rows = np.random.default_rng(0).standard_normal((30, 2)) * scale
+    with pytest.raises(ValueError, match=f"{said}.*standard deviations"):
+        estimator.fit(rows)

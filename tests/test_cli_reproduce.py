@@ -100,6 +100,29 @@ def test_pictures(tmp_path, study):
     assert [p.name for p in (tmp_path / "out").iterdir()] == [f"{study}.png"]
 
 
+@needs_data
+def test_the_three_cases_of_alpha_are_what_their_titles_say():
+    from ravine.density import ProjectedDensity
+    from ravine.experiments.pictures import alpha_panels
+
+    few, beyond, edge = alpha_panels(None)
+    rows = [panel.X @ panel.normal for panel in (few, beyond, edge)]
+    assert 0 < min((rows[0] > few.offset).sum(), (rows[0] <= few.offset).sum()) < 0.03 * len(rows[0])
+    density = ProjectedDensity(rows[1], beyond.bandwidth)
+    outside = [b for b in density.minima() if abs(b - rows[1].mean()) > beyond.alpha * rows[1].std()]
+    assert min(density(b) for b in outside if density.relative_depth(b) > 0.5) < density(beyond.offset)
+    assert abs(edge.offset - rows[2].mean()) == pytest.approx(edge.alpha * rows[2].std(), rel=0.02)
+    assert ProjectedDensity(rows[2], edge.bandwidth).relative_depth(edge.offset) == 0.0
+
+
+@needs_data
+def test_a_folder_of_the_environment_that_lacks_a_set_is_passed_over(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAVINE_DATA", str(tmp_path))
+    monkeypatch.setenv("RAVINE_CACHE", DATA)
+    done = reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+
+
 def one_line(done, *words):
     """An error for people: one line, no traceback, exit code 1."""
     assert done.exit_code == 1, done.output

@@ -58,7 +58,14 @@ def test_a_damaged_result_is_computed_again(tmp_path):
     store = store_in(tmp_path)
     run(squares(2), store)
     assert store.get("square.1")["value"] == 1
-    assert store.unreadable == ["square.1.json"]
+
+
+def test_results_of_other_settings_are_computed_again(tmp_path):
+    log, store = tmp_path / "log", store_in(tmp_path / "out")
+    for identity in ("C=1", "C=1", "C=2"):
+        run([Task("", ("square.3",), study_toys.square, {"log": str(log)}, identity=identity)], store)
+    assert log.read_text().split() == ["square.3"] * 2
+    assert store.get("square.3")["identity"] == "C=2"
 
 
 def test_failures_are_results_and_keep_what_came_before(tmp_path):
@@ -86,7 +93,9 @@ def test_time_limit(tmp_path):
         n_jobs=2,
     )
     assert time.monotonic() - start < 60
-    assert store.get("s.0") == store.get("s.1") == {"status": "time limit", "error": "stopped after 1.5 s"}
+    assert (
+        store.get("s.0") == store.get("s.1") == {"status": "time limit", "error": "stopped after 1.5 s", "identity": ""}
+    )
     assert store.get("square.1")["value"] == 1
 
 

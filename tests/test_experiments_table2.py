@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from ravine.experiments.claims import check_claims, differences, score_matrix
-from ravine.experiments.clustering import Cell, choose_sets
+from ravine.experiments.clustering import Cell, choose_sets, collect
 from ravine.experiments.errors import StudyError
 from ravine.experiments.figures import draw_boxplots
 from ravine.experiments.methods import METHODS, choose_methods
 from ravine.experiments.paper import CLUSTERING_METHODS, IMPROVEMENT, SETS, TABLE_2
+from ravine.experiments.store import ResultStore
 from ravine.experiments.table2 import csv_text, markdown_text, summary_text
 
 TITLES = {name: method.title for name, method in METHODS.items()}
@@ -171,3 +172,35 @@ def test_methods_of_packages_that_are_missing(monkeypatch):
     assert not any(m.name.startswith("hipart") for m in choose_methods(None))
     with pytest.raises(StudyError, match=r"needs the package HiPart: pip install 'ravine\[peers\]'"):
         choose_methods("hipart-mdh")
+
+
+def test_improvements_of_some_sets_are_compared_with_the_paper_on_these():
+    cells = {key: cell([pair]) for key, pair in TABLE_2.items() if key[0] in ("wine", "seeds")}
+    text = markdown_text(cells, ("wine", "seeds"), PAPERS)
+    row = next(line for line in text.splitlines() if line.startswith("| MDP² is better by"))
+    gain = np.mean([TABLE_2[s, "mdp2"][0] - TABLE_2[s, "scn"][0] for s in ("wine", "seeds")])
+    assert f"| {gain:.2f} ({gain:.2f}) |" in row
+
+
+def test_best_sets_are_counted_as_they_are_printed():
+    cells = paper_cells()
+    cells["smartphone", "lda-2m"] = cell([(0.9944, 0.974)])
+    cells["smartphone", "mdp2"] = cell([(0.9929, 0.969)])
+    claims = [c for c in check_claims(cells, TITLES) if "seven sets" in c.text]
+    assert all(c.holds for c in claims)
+    assert "with all decimals MDP² 6" in claims[0].evidence
+
+
+def test_reasons_say_whether_the_paper_is_among_our_seeds():
+    cells = {("wine", "2-means++"): cell([(0.74, 0.6), (0.74, 0.6), (0.67, 0.49)])}
+    assert differences(cells)[0].reason.endswith("the paper's SR is among those of our seeds")
+    cells = {("wine", "2-means++"): cell([(0.74, 0.6), (0.73, 0.6)])}
+    assert differences(cells)[0].reason.endswith("not among those of our seeds")
+
+
+def test_damaged_results_are_a_problem_of_their_cell(tmp_path):
+    store = ResultStore(tmp_path, "table2", {})
+    store.put("wine.pddp", {"status": "ok"})
+    found = collect(store, ["wine"], [METHODS["pddp"]], 1)["wine", "pddp"]
+    assert found.problem == "damaged result"
+    assert not len(found.success)

@@ -115,3 +115,11 @@ def test_what_cannot_be_scored_is_refused(function, truth, labels, message):
 def test_a_single_number_has_no_regret():
     with pytest.raises(ValueError, match="one score for each method"):
         metrics.regret(1.0)
+
+
+@pytest.mark.parametrize("truth", [["a", "a", None, None], [1, 1, "b", "b"], [None, None, (1, 2), (1, 2)]])
+def test_labels_of_any_type_are_told_apart(truth):
+    labels = np.empty(4, dtype=object)
+    labels[:] = truth
+    assert metrics.success_ratio(labels, [0, 0, 1, 1]) == 1.0
+    assert metrics.binary_v_measure([0, 0, 1, 1], labels) == 1.0

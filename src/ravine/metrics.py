@@ -144,13 +144,26 @@ def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[
         raise ValueError(f"y_true and labels must have the same length, got {len(truth)} and {len(partition)}.")
     if not len(truth):
         raise ValueError("y_true and labels are empty.")
-    sides, side = np.unique(partition, return_inverse=True)
+    sides, side = _coded(partition)
     if len(sides) > 2:
         raise ValueError(f"labels must have at most two different values, got {len(sides)}.")
-    clusters, cluster = np.unique(truth, return_inverse=True)
+    clusters, cluster = _coded(truth)
     counts = np.zeros((len(sides), len(clusters)), dtype=np.intp)
     np.add.at(counts, (side, cluster), 1)
-    return sides, counts, cluster.astype(np.intp)
+    return sides, counts, cluster
+
+
+def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different labels, in order if they have one, else as they come, and the place of each row's label."""
+    try:
+        values, codes = np.unique(labels, return_inverse=True)
+        return values, codes.astype(np.intp)
+    except TypeError:  # None, or labels of several types
+        places: dict[Any, int] = {}
+        codes = np.array([places.setdefault(label, len(places)) for label in labels.tolist()], dtype=np.intp)
+        different = np.empty(len(places), dtype=object)
+        different[:] = list(places)
+        return different, codes
 
 
 def _assignment(counts: NDArray[np.intp]) -> NDArray[np.intp]:

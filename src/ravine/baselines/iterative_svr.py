@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
+from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.separation import Separation, SvrOptions, separate
 from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
 from ravine.estimators import NoSplitWarning
@@ -161,7 +162,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         with all_or_nothing(self):
             n_clusters, options = self._options()
             rng = random_generator(self.random_state)
-            rows = check_rows(self, X, reset=True)
+            rows = check_moderate_rows(self, X)
             if n_clusters > len(rows):
                 raise ValueError(f"n_clusters={n_clusters} is more than the {len(rows)} rows of X.")
             for name in ("coef_", "intercept_", "gamma_"):

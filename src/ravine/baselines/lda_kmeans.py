@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.baselines.discriminants import Discriminants, two_means
+from ravine.baselines.magnitude import check_moderate_rows
 from ravine.estimators import NoSplitWarning
 from ravine.estimators._parameters import random_generator
 from ravine.estimators._validation import (
@@ -173,7 +174,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             ridge = check_number("ridge", self.ridge, low=0.0)
             n_runs = check_integer("n_init", self.n_init, low=1)
             rng = random_generator(self.random_state)
-            rows = check_rows(self, X, reset=True)
+            rows = check_moderate_rows(self, X)
             if k > len(rows):
                 raise ValueError(f"n_clusters={k} is more than the {len(rows)} rows of X (n_samples={len(rows)}).")
             frame = Frame.of(rows, None, None)

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
+from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.principal_axis import PrincipalAxis, towards_smaller_side
 from ravine.density import ProjectedDensity
 from ravine.estimators import NoSplitWarning
@@ -117,7 +118,7 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
     def _grow(
         self, X: ArrayLike, splitter: Splitter, n_clusters: int | None, priority: Any, min_cluster_size: int
     ) -> None:
-        rows = check_rows(self, X, reset=True)
+        rows = check_moderate_rows(self, X)
         if n_clusters is not None and n_clusters > len(rows):
             raise ValueError(f"n_clusters={n_clusters} is more than the {len(rows)} rows of X.")
         self.tree_, self.leaves_ = grow(

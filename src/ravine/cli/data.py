@@ -37,11 +37,15 @@ def data() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print all cards as JSON.")
 def list_(as_json: bool) -> None:
     """List the data sets and where they would be read from."""
-    from ravine.datasets import describe, list_datasets
+    from ravine.datasets import DatasetError, describe, list_datasets
     from ravine.datasets.loading import place
 
-    with _one_sentence():
-        cards = [(describe(name), place(name)) for name in list_datasets()]
+    cards = []
+    for name in list_datasets():
+        try:
+            cards.append((describe(name), place(name)))
+        except DatasetError as error:  # a listing needs no data
+            cards.append((describe(name), ("missing", str(error))))
     if as_json:
         click.echo(json.dumps([{**card.to_dict(), "where": where, "place": path} for card, (where, path) in cards]))
         return

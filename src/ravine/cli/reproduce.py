@@ -30,7 +30,7 @@ def _shared(command: Command) -> Command:
         click.option(
             "--out", type=click.Path(path_type=Path), default=None, help="Folder of the results.  [out/STUDY]"
         ),
-        click.option("--data", envvar="RAVINE_DATA", default=None, metavar="DIR", help="Folder with the data sets."),
+        click.option("--data", default=None, metavar="DIR", help="Folder with the data sets.  [RAVINE_DATA]"),
     ):
         command = option(command)
     return command
@@ -49,16 +49,18 @@ def _parallel(command: Command) -> Command:
 @contextmanager
 def _explained() -> Iterator[None]:
     """Errors of a study as one line."""
-    from ravine.experiments import StudyError
 
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, stop)  # what a scheduler sends
     try:
-        yield
-    except StudyError as error:
-        raise click.ClickException(str(error)) from error
+        from ravine.experiments import StudyError
+
+        try:
+            yield
+        except StudyError as error:
+            raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
         click.echo("Stopped. What was finished is kept: run the same command again to go on.", err=True)
         sys.exit(130)

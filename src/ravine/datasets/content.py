@@ -75,7 +75,7 @@ def sketch(data: Array) -> tuple[float, ...]:
 
 def check_content(card: Card, data: Array, target: NDArray[np.str_], file: str) -> None:
     """Refuse what is not the card's data set, and say in what it differs."""
-    hint = "get the original again, or pass check=False to use the file as it is"
+    hint = "get the original again, or, in Python, load it with check=False to use the file as it is"
     if data.shape != (card.n, card.d):
         raise CorruptDatasetError(
             f"{file} has {data.shape[0]} rows and {data.shape[1]} feature columns, but {card.name} has {card.n} and "

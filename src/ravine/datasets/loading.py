@@ -106,7 +106,7 @@ def load(
         return _dataset(card, read_csv(found), str(found), check)
     if folder is not None:
         raise DatasetNotFoundError(
-            f"{Path(folder) / f'{name}.csv.gz'} does not exist: put it there, or leave folder out to download it."
+            f"{Path(folder) / f'{name}.csv.gz'} does not exist: put it there, or name no folder to download it."
         )
     return _from_archive(card, download, check)
 

@@ -21,6 +21,8 @@ from ravine.metrics import binary_v_measure, success_ratio
 
 __all__ = ["PROTOCOL", "Cell", "choose_sets", "clustering_tasks", "collect"]
 
+# What a result must have.
+NEEDED = {"success_ratio", "v_measure", "seconds", "peak_mb", "depths"}
 # What all results have in common.
 PROTOCOL = {"columns": "standardised", "missing cells": "median of the column", "clusters": 2}
 
@@ -99,6 +101,7 @@ def clustering_tasks(
             arguments={"dataset": dataset, "method": method.name, "folder": folder},
             time_limit=method.time_limit,
             weight=method.weight * sizes[dataset],
+            identity=repr(method.make(0)),
         )
         for dataset in sets
         for method in methods
@@ -164,8 +167,8 @@ def collect(
     for dataset in sets:
         for method in methods:
             records = [store.get(key) for key in _keys(dataset, method, n_seeds)]
-            ended = tuple(r for r in records if r is not None and r["status"] == "ok")
-            problems = [r.get("error", "no result") if r else "not run" for r in records if r not in ended]
+            ended = tuple(r for r in records if r is not None and r["status"] == "ok" and r.keys() >= NEEDED)
+            problems = [r.get("error", "damaged result") if r else "not run" for r in records if r not in ended]
             cells[dataset, method.name] = Cell(
                 np.array([r["success_ratio"] for r in ended], dtype=float),
                 np.array([r["v_measure"] for r in ended], dtype=float),

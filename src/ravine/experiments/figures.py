@@ -47,7 +47,7 @@ def draw_boxplots(cells: Cells, sets: Sequence[str], methods: Sequence[Method], 
     paths = []
     for name, title in (
         ("performance.png", "Performance"),
-        ("regret.png", "Regret: what is lost against the best method on a set"),
+        ("regret.png", "Regret: what is lost against the best of the paper's methods on a set"),
     ):
         of_regret = name == "regret.png"
         figure = new_figure(figsize=(9.0, 0.42 * len(complete) + 1.6))

@@ -94,7 +94,7 @@ def _spectral_defaults(seed: int) -> Any:
 def _lda_k_means(seed: int) -> Any:
     from ravine.baselines import LDAKMeans
 
-    return LDAKMeans(random_state=seed)
+    return LDAKMeans(kmeans="k-means++", random_state=seed)
 
 
 def _k_means(seed: int) -> Any:
@@ -112,7 +112,7 @@ def _pddp(seed: int) -> Any:
 def _depddp(seed: int) -> Any:
     from ravine.baselines import DePDDP
 
-    return DePDDP(percentile=0.0)
+    return DePDDP(percentile=0.0, min_cluster_size=1)
 
 
 def _depddp_defaults(seed: int) -> Any:
@@ -159,12 +159,12 @@ METHODS = {
             "7th neighbour; Nyström with random landmarks above 6000 rows; repeated rows have a scale near 0",
             True, weight=30,
         ),
-        Method("lda-2m", "LDA-2m", _lda_k_means, "classes weighted by their size", True, weight=5),
+        Method("lda-2m", "LDA-2m", _lda_k_means, "k-means++ seeds, classes weighted by their size", True, weight=5),
         Method("2-means++", "2-means++", _k_means, "scikit-learn, one run for each seed", True),
         Method("pddp", "PDDP", _pddp, "split at the mean"),
         Method(
             "depddp", "dePDDP", _depddp,
-            "half of Silverman's bandwidth (found with the labels in view); the lowest of all local minima",
+            "half of Silverman's bandwidth, the lowest of all local minima (both found with the labels in view)",
         ),
         Method(
             "mdp2-defaults", "MDP², ravine's defaults", _mdp2_defaults,

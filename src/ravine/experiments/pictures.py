@@ -18,11 +18,13 @@ from ravine.experiments.errors import StudyError
 from ravine.experiments.figures import INK, new_figure, save
 from ravine.plotting import HyperplaneDisplay
 
-__all__ = ["draw_alpha", "draw_evolution"]
+__all__ = ["Panel", "alpha_panels", "draw_alpha", "draw_evolution"]
 
 
 @dataclass(frozen=True)
-class _Panel:
+class Panel:
+    """One picture of a direction: its rows, their classes, and what MDP² made of it."""
+
     title: str
     X: Array
     y: Any
@@ -49,6 +51,11 @@ def draw_alpha(out: str | os.PathLike[str], *, folder: str | None = None) -> Pat
     -------
     Path
     """
+    return _draw(alpha_panels(folder), Path(out), "alpha.png", n_columns=3)
+
+
+def alpha_panels(folder: str | None) -> list[Panel]:
+    """The three cases of `draw_alpha`."""
     cases = (
         ("(a) α too large: few rows are cut off", "optidigits", 2.0, 1),
         ("(b) α too small: a lower valley lies beyond F(v)", "image_seg", 0.3, 0),
@@ -61,8 +68,8 @@ def draw_alpha(out: str | os.PathLike[str], *, folder: str | None = None) -> Pat
         plane = step.hyperplane
         caption = f"{title}\n{name}, {int(np.sum(X @ plane.normal > plane.offset))} and "
         caption += f"{int(np.sum(X @ plane.normal <= plane.offset))} rows, α = {alpha:g}"
-        panels.append(_Panel(caption, X, y, plane.normal, alpha, plane.bandwidth, plane.offset))
-    return _draw(panels, Path(out), "alpha.png", n_columns=3)
+        panels.append(Panel(caption, X, y, plane.normal, alpha, plane.bandwidth, plane.offset))
+    return panels
 
 
 def draw_evolution(out: str | os.PathLike[str], *, folder: str | None = None) -> Path:
@@ -85,15 +92,15 @@ def draw_evolution(out: str | os.PathLike[str], *, folder: str | None = None) ->
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSplitWarning)
         last = MinimumDensityHyperplane(**settings).fit(X).hyperplane_
-    panels = [_Panel("(a) second principal component", X, y, start, first_alpha, last.bandwidth)]
+    panels = [Panel("(a) second principal component", X, y, start, first_alpha, last.bandwidth)]
     for letter, iterations in zip("bc", (5, 25), strict=True):
         (step,) = _steps(X, start, first_alpha, max_iter=iterations)
         title = f"({letter}) after {iterations} iterations with α = {first_alpha}"
         plane = step.hyperplane
-        panels.append(_Panel(title, X, y, plane.normal, first_alpha, plane.bandwidth, plane.offset))
+        panels.append(Panel(title, X, y, plane.normal, first_alpha, plane.bandwidth, plane.offset))
     sign = 1.0 if last.normal @ panels[-1].normal >= 0 else -1.0  # so that the panels can be compared
     title = f"(d) at the end, α = {last.alpha:.2g}"
-    panels.append(_Panel(title, X, y, sign * last.normal, last.alpha, last.bandwidth, sign * last.offset))
+    panels.append(Panel(title, X, y, sign * last.normal, last.alpha, last.bandwidth, sign * last.offset))
     return _draw(panels, Path(out), "evolution.png", n_columns=2)
 
 
@@ -120,9 +127,9 @@ def _steps(X: Array, start: Array, alpha: float, max_iter: int) -> tuple[PathSte
         return tuple(model.fit(X).path_)
 
 
-def _draw(panels: Sequence[_Panel], out: Path, name: str, n_columns: int) -> Path:
+def _draw(panels: Sequence[Panel], out: Path, name: str, n_columns: int) -> Path:
     n_rows = -(-len(panels) // n_columns)
-    figure = new_figure(figsize=(5.4 * n_columns, 4.8 * n_rows))
+    figure = new_figure(figsize=(6.4 * n_columns, 5.2 * n_rows))
     for axes, panel in zip(np.ravel(figure.subplots(n_rows, n_columns)), panels, strict=True):
         display = HyperplaneDisplay.from_direction(
             panel.X, panel.normal, panel.offset, panel.y, alpha=panel.alpha, bandwidth=panel.bandwidth, ax=axes,

@@ -44,6 +44,8 @@ class Task:
         Seconds; what is not finished then is recorded as such.
     weight : float
         Guess of its cost: heavy tasks start first.
+    identity : str
+        The settings of its results: those that were computed with others are computed again.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Task:
     arguments: dict[str, Any] = field(default_factory=dict)
     time_limit: float = float("inf")
     weight: float = 1.0
+    identity: str = ""
 
 
 Notify = Callable[[str, int, int], object]
@@ -96,7 +99,13 @@ def run(
 
     def missing(task: Task) -> list[str]:
         records = {key: store.get(key) for key in task.keys}
-        return [k for k, r in records.items() if r is None or (retry_failed and r["status"] != "ok")]
+        return [
+            key
+            for key, record in records.items()
+            if record is None
+            or record.get("identity", "") != task.identity
+            or (retry_failed and record["status"] != "ok")
+        ]
 
     total = sum(len(task.keys) for task in tasks)
     waiting = [(task, keys) for task in sorted(tasks, key=lambda t: -t.weight) if (keys := missing(task))]
@@ -145,13 +154,14 @@ def _finish(one: _Running, late: bool, store: ResultStore) -> None:
             "run the same command again when there is space."
         )
     for key in one.keys:
-        if store.get(key) is not None:
+        if (store.get(key) or {}).get("identity") == one.task.identity:
             continue
         if late:
-            store.put(key, {"status": "time limit", "error": f"stopped after {one.task.time_limit:g} s"})
+            record = {"status": "time limit", "error": f"stopped after {one.task.time_limit:g} s"}
         else:
             cause = f"signal {-code}" + (", perhaps out of memory" if code == -signal.SIGKILL else "")
-            store.put(key, {"status": "failed", "error": f"the process ended early ({cause if code else 'no result'})"})
+            record = {"status": "failed", "error": f"the process ended early ({cause if code else 'no result'})"}
+        store.put(key, {**record, "identity": one.task.identity})
 
 
 def _context() -> Any:
@@ -176,13 +186,13 @@ def _work(task: Task, keys: Sequence[str], store: ResultStore) -> None:
         with threadpool_limits(limits=1):
             try:
                 for key, record in task.function(tuple(pending), **task.arguments):
-                    store.put(key, record)
+                    store.put(key, {**record, "identity": task.identity})
                     pending.remove(key)
             except StudyError:
                 raise
             except Exception as error:
                 for key in pending:
-                    store.put(key, failure(error))
+                    store.put(key, {**failure(error), "identity": task.identity})
     except StudyError:
         sys.exit(DISK)
 

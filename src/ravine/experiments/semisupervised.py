@@ -137,6 +137,7 @@ def label_tasks(
             keys=(_key(problem, method, splits),),
             function=run_splits,
             arguments={"problem": problem, "method": method.name, "splits": splits, "folder": folder},
+            identity=repr(method.make(0)),
         )
         for problem in chosen
         for splits in _blocks(size)

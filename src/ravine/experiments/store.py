@@ -46,7 +46,6 @@ class ResultStore:
         self.folder = Path(folder)
         self.results = self.folder / "results"
         self._manifest = self.folder / "study.json"
-        self.unreadable: list[str] = []
         identity = {"study": study, "format": FORMAT, "ravine": metadata.version("ravine"), "settings": settings}
         with self.explaining():
             self.results.mkdir(parents=True, exist_ok=True)
@@ -85,7 +84,7 @@ class ResultStore:
         return self.results / f"{key}.json"
 
     def get(self, key: str) -> Record | None:
-        """A result, or None if there is none or its file is damaged (then it is listed in ``unreadable``)."""
+        """A result, or None if there is none or its file is damaged."""
         path = self._path(key)
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -94,7 +93,6 @@ class ResultStore:
         except ValueError:
             record = None
         if not isinstance(record, dict) or "status" not in record:
-            self.unreadable.append(path.name)
             return None
         return record
 

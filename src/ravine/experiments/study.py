@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -171,7 +172,7 @@ def readable_data() -> Iterator[None]:
 
 def n_cores() -> int:
     """Processes at a time where nobody said."""
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def finished(store: ResultStore, table: str, texts: Mapping[str, str], draw: Callable[[], list[Path]]) -> Study:

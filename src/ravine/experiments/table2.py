@@ -11,8 +11,8 @@ import numpy as np
 from ravine.experiments.claims import Cells, check_claims, differences, score_matrix
 from ravine.experiments.clustering import Cell
 from ravine.experiments.markdown import grid
-from ravine.experiments.methods import Method
-from ravine.experiments.paper import IMPROVEMENT, TABLE_2
+from ravine.experiments.methods import METHODS, Method
+from ravine.experiments.paper import IMPROVEMENT, SETS, TABLE_2
 
 __all__ = ["csv_text", "markdown_text", "summary_text"]
 
@@ -57,7 +57,7 @@ def markdown_text(cells: Cells, sets: Sequence[str], methods: Sequence[Method]) 
                 for m, score in zip(methods, scores, strict=True)
             ]
         rows["**mean**"] = [_mean(table[:, k], m, sets, measure) for k, m in enumerate(methods)]
-        rows["MDP² is better by"] = _improvements(table, methods, measure)
+        rows["MDP² is better by"] = _improvements(table, sets, methods, measure)
         parts.append(f"## {word}\n\n" + grid("set", titles, rows))
     parts.append("## Spread over seeds: lowest to highest SR, V\n\n" + _by_cell(cells, sets, methods, _spread))
     parts.append("## Seconds for a fit\n\n" + _by_cell(cells, sets, methods, _seconds))
@@ -87,7 +87,10 @@ def _mean(column: np.ndarray[tuple[int], np.dtype[np.float64]], method: Method, 
 
 
 def _improvements(
-    table: np.ndarray[tuple[int, int], np.dtype[np.float64]], methods: Sequence[Method], measure: int
+    table: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    sets: Sequence[str],
+    methods: Sequence[Method],
+    measure: int,
 ) -> list[str]:
     names = [m.name for m in methods]
     if "mdp2" not in names:
@@ -98,13 +101,25 @@ def _improvements(
         if method.name == "mdp2" or np.isnan(gain).all():
             cells.append("")
             continue
-        printed = IMPROVEMENT.get(method.name)
-        cells.append(f"{np.nanmean(gain):.2f}" + (f" ({printed[measure]:.2f})" if printed else ""))
+        cells.append(f"{np.nanmean(gain):.2f}")
+        if np.isnan(gain).any():
+            cells[-1] += f" over {int(np.sum(~np.isnan(gain)))} sets"
+        elif set(sets) == set(SETS) and method.name in IMPROVEMENT:
+            cells[-1] += f" ({IMPROVEMENT[method.name][measure]:.2f})"
+        elif method.in_paper:
+            printed = [TABLE_2[s, "mdp2"][measure] - TABLE_2[s, method.name][measure] for s in sets]
+            cells[-1] += f" ({np.mean(printed):.2f})"
     return cells
 
 
 def _by_cell(cells: Cells, sets: Sequence[str], methods: Sequence[Method], show: Callable[[Cell], str]) -> str:
     rows = {s: [show(cells[s, m.name]) for m in methods] for s in sets}
+    if show is _seconds:
+        sums = [
+            sum(float(np.median(cells[s, m.name].seconds)) for s in sets if len(cells[s, m.name].seconds))
+            for m in methods
+        ]
+        rows["**all sets**"] = [f"{seconds:.3g}" for seconds in sums]
     return grid("set", [m.title for m in methods], rows)
 
 
@@ -146,6 +161,8 @@ def summary_text(
         }
         heads = ["in the paper's own table", "here", "figures"]
         parts.append("## What the paper says\n\n" + grid("statement", heads, rows))
+    else:
+        parts.append("What the paper says was not checked: that needs all of its sets and methods.\n")
     found = differences(cells)
     rows = {
         f"{d.dataset}, {titles[d.method]}": [
@@ -171,7 +188,16 @@ def summary_text(
     )
     memory = max((cell.memory for cell in cells.values() if not np.isnan(cell.memory)), default=float("nan"))
     environments = list(dict.fromkeys(str(run["environment"]) for run in runs))
-    parts.append(f"## Run\n\nLargest memory of a process: {memory:.0f} MB.\n")
+    fits = [seconds for cell in cells.values() for seconds in cell.seconds]
+    parts.append(
+        f"## Run\n\nStarted {runs[0].get('started', 'at an unknown time')}, continued {len(runs) - 1} times. "
+        f"{len(fits)} fits, {sum(fits) / 60:.1f} minutes in all, one thread each. "
+        f"Largest memory of a process: {memory:.0f} MB.\n"
+    )
+    absent = [m for m in METHODS.values() if not m.installed]
+    if absent:
+        names = ", ".join(m.title for m in absent)
+        parts.append(f"Not installed, so left out: {names} (pip install 'ravine[peers]').\n")
     parts += [f"Run with {text.strip('{}').replace(chr(39), '')}.\n" for text in environments]
     if len(environments) > 1:
         parts.append("**These results come from more than one environment.**\n")

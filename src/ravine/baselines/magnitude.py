@@ -1,0 +1,28 @@
+"""Rows whose squares are numbers, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.estimators._validation import check_rows
+
+__all__ = ["check_moderate_rows"]
+
+# Squares of the rows, and of their spread, must neither overflow nor vanish.
+LARGEST, SMALLEST = 1e153, 1e-153
+
+
+def check_moderate_rows(estimator: Any, X: Any) -> NDArray[np.floating[Any]]:
+    """As `check_rows` for a fit, without values whose squares are no numbers."""
+    rows = check_rows(estimator, X, reset=True)
+    low, high = float(rows.min()), float(rows.max())
+    if max(-low, high) > LARGEST:
+        raise ValueError(f"X has values beyond ±{LARGEST:g}: divide the columns by their standard deviations first.")
+    if 0.0 < high - low < SMALLEST:
+        raise ValueError(
+            f"The values of X differ by less than {SMALLEST:g}: divide the columns by their standard deviations first."
+        )
+    return rows
