@@ -123,6 +123,42 @@ def test_a_folder_of_the_environment_that_lacks_a_set_is_passed_over(tmp_path, m
     assert done.exit_code == 0, done.output
 
 
+@needs_data
+def test_a_small_s1(tmp_path):
+    arguments = ("s1", "--starts", 3, "--seed", 5, "--no-variants", "--out", tmp_path / "out")
+    done = reproduce(*arguments)
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "results", "study.json", "summary.md", "summary.csv", "solutions.csv", "partitions.png", "index.png"
+    }  # fmt: skip
+    assert done.stdout.strip() == (tmp_path / "out" / "summary.md").read_text().strip()
+    assert "# S1 from 3 random starts" in done.stdout
+    again = reproduce(*arguments)
+    assert "2 of 2" in again.stderr
+    assert again.stdout == done.stdout
+
+
+def test_the_margin_needs_no_data(tmp_path):
+    done = reproduce("margin", "--out", tmp_path / "out", env={"RAVINE_DATA": str(tmp_path / "nowhere")})
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"path.csv", "margin.png"}
+    assert "maximum margin" in done.stdout
+    one_line(reproduce("margin", "--out", tmp_path / "out" / "path.csv"), "path.csv", "another --out")
+
+
+@needs_data
+def test_a_small_study_of_optimisers(tmp_path):
+    arguments = ("optimisers", "--sets", "seeds", "--optimisers", "lbfgs,spherical", "--starts", 2, "--out")
+    done = reproduce(*arguments, tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "results", "study.json", "summary.md", "runs.csv", "optimisers.png"
+    }  # fmt: skip
+    assert "## Statements" in done.stdout
+    (tmp_path / "out" / "results" / "seeds.lbfgs.0.3.1.json").unlink()
+    assert "7 of 8" in reproduce(*arguments, tmp_path / "out").stderr
+
+
 def one_line(done, *words):
     """An error for people: one line, no traceback, exit code 1."""
     assert done.exit_code == 1, done.output
@@ -136,12 +172,14 @@ def test_unknown_names(tmp_path):
     one_line(reproduce("table2", "--sets", "nothing", "--out", tmp_path), "Unknown data set 'nothing'", "banknote")
     one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "Unknown method 'magic'", "isvr-l")
     one_line(reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "Unknown data set 'wine'", "voting")
+    one_line(reproduce("optimisers", "--sets", "s1", "--out", tmp_path), "Unknown data set 's1'", "wine")
+    one_line(reproduce("optimisers", "--optimisers", "magic", "--out", tmp_path), "Unknown optimiser 'magic'", "lbfgs")
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StudyError, match="size must be one of quick, default, full"):
         run_semisupervised(tmp_path, size="huge")
 
 
-@pytest.mark.parametrize("study", ["table2", "alpha", "evolution", "semisupervised"])
+@pytest.mark.parametrize("study", ["table2", "alpha", "evolution", "semisupervised", "s1", "optimisers"])
 def test_a_missing_folder_of_data(tmp_path, study):
     one_line(reproduce(study, "--data", tmp_path / "nowhere", "--out", tmp_path / "out"), str(tmp_path / "nowhere"))
     assert not (tmp_path / "out").exists()
@@ -219,7 +257,9 @@ def test_interrupted(tmp_path, monkeypatch):
     assert "run the same command again" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["", "table2", "alpha", "evolution", "semisupervised"])
+@pytest.mark.parametrize(
+    "command", ["", "table2", "alpha", "evolution", "semisupervised", "s1", "margin", "optimisers"]
+)
 def test_help_is_quick_and_imports_nothing_heavy(command):
     code = "import sys; from ravine.cli.app import app\n"
     code += "try: app(sys.argv[1:])\nfinally: print(*sys.modules, file=sys.stderr)"
