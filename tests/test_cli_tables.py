@@ -141,6 +141,16 @@ def test_what_cannot_be_read_is_named(path, text, message):
     assert "\n" not in str(info.value.message)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_line_breaks_in_quotes_may_come_late_in_a_large_file(path, packed):
+    text = "a,b,c\n" + "1,2,x\n" * 50_000 + '1,2,"line one\nline, two\nline three"\n' * 120_000
+    assert text.index('"') > 1 << 18
+    assert len(text) > 1 << 22
+    table, _ = read(path, gzip.compress(text.encode(), 1) if packed else text)
+    assert table.num_rows == 170_000
+    assert set(table["c"].to_pylist()[50_000:]) == {"line one\nline, two\nline three"}
+
+
 def test_missing_files_folders_and_other_formats_are_named(tmp_path, path):
     with pytest.raises(DataError, match="does not exist"):
         read(tmp_path / "none.csv")

@@ -149,6 +149,8 @@ def _text(content: Path | bytes, head: bytes, name: str, reading: Reading, say: 
     names = _full_names(layout, say)
     # pyarrow keeps one of two equal names silently.
     _check_names(names, name)
+    # A line break in quotes may come late, and a block that begins within quotes may be misread without any error.
+    quoted = '"' in beginning or (not complete and _holds(content, b'"'))
     source = pa.BufferReader(content) if isinstance(content, bytes) else str(content)
     try:
         table = csv.read_csv(
@@ -156,7 +158,7 @@ def _text(content: Path | bytes, head: bytes, name: str, reading: Reading, say: 
             read_options=csv.ReadOptions(
                 column_names=list(names), skip_rows=layout.n_header_lines, encoding=encoding, block_size=1 << 22
             ),
-            parse_options=csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values='"' in beginning),
+            parse_options=csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=quoted),
             convert_options=csv.ConvertOptions(
                 column_types={column: pa.string() for column in reading.as_text if column in names},
                 decimal_point=reading.decimal,
@@ -180,6 +182,13 @@ def _text(content: Path | bytes, head: bytes, name: str, reading: Reading, say: 
         + ("" if encoding == "utf-8" else f"; {encoding}")
     )
     return table
+
+
+def _holds(content: Path | bytes, sign: bytes) -> bool:
+    if isinstance(content, bytes):
+        return sign in content
+    with content.open("rb") as stream:
+        return any(sign in block for block in iter(lambda: stream.read(1 << 22), b""))
 
 
 def _decode_head(head: bytes, encoding: str) -> str:
