@@ -125,6 +125,23 @@ def test_size_that_lies_is_refused(models, tmp_path):
         refused(tmp_path / "m", "damaged|shape")
 
 
+@pytest.mark.parametrize("name", ["cluster", "left", "right", "order"])
+def test_number_of_a_node_or_cluster_asks_for_no_memory(models, tmp_path, name, monkeypatch):
+    members = unpacked(models["tree"])
+    array = np.load(io.BytesIO(members[f"tree/{name}.npy"]))
+    array[array.argmax()] = 1 << 45
+    members[f"tree/{name}.npy"] = npy(array)
+    refused(packed(tmp_path / "m", members), f"'tree/{name}' has values outside -1 to 4")
+
+
+def test_want_of_memory_is_said(models, monkeypatch):
+    def greedy(*args):
+        raise MemoryError
+
+    monkeypatch.setattr("ravine.models.files.decode_estimator", greedy)
+    refused(models["tree"], "needs more memory than there is")
+
+
 def header(text):
     padded = text.encode() + b" " * (117 - len(text)) + b"\n"
     return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded

@@ -160,6 +160,8 @@ def _named(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except ModelFileError as error:
         raise ModelFileError(f"{Path(path).name} cannot be read: {str(error).rstrip('.')}.") from error
+    except MemoryError as error:
+        raise ModelFileError(f"{Path(path).name} cannot be read: it needs more memory than there is.") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ModelFileError(f"{Path(path).name} cannot be read: it is damaged ({error}).") from error
 

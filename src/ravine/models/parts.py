@@ -203,7 +203,9 @@ def decode_tree(arrays: Arrays, n_features: int) -> Tree:
     """A tree whose links are those of a tree: walking down it always ends in a leaf."""
     parent = arrays.integers("tree/parent", (None,), -1, LARGEST)
     m = len(parent)
-    links = {name: arrays.integers(f"tree/{name}", (m,), -1, LARGEST) for name in TREE_LINKS[1:]}
+    # All but the sizes number nodes or clusters, of which there are at most as many as nodes.
+    most = {name: LARGEST if name == "size" else m for name in TREE_LINKS[1:]}
+    links = {name: arrays.integers(f"tree/{name}", (m,), -1, high) for name, high in most.items()}
     numbers = {name: arrays.numbers(f"tree/{name}", (m,)) for name in TREE_NUMBERS}
     planes = {name: arrays.numbers(f"tree/{name}", (m, n_features)) for name in ("normal", "point")}
     _check_links(parent, links)
