@@ -396,6 +396,21 @@ def test_help_imports_nothing_heavy():
         assert name in run.stdout
 
 
+@pytest.mark.parametrize("name", ["cluster", "classify", "predict", "describe", "demo", "reproduce", "data"])
+def test_help_shows_examples_line_by_line(name):
+    shown = ravine(name, "--help").stdout
+    assert "\\b" not in shown
+    assert "\b" not in shown
+    if name in ("cluster", "classify", "predict"):
+        lines = [line.strip() for line in shown.splitlines() if line.startswith(f"    ravine {name} ")]
+        assert lines[0] in {
+            "ravine cluster data.csv",
+            "ravine classify data.csv --label-column species",
+            "ravine predict data-ravine/model.ravine new.csv > labels.csv",
+        }
+        assert len(lines) == (2 if name == "cluster" else 1)
+
+
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
 def test_bar_with_the_time_left_is_shown_on_a_terminal():
     script = """

@@ -13,7 +13,7 @@ from ravine.cli.voice import Move, Voice
 __all__ = ["classify"]
 
 
-@click.command(cls=PoliteCommand)
+@click.command(cls=PoliteCommand, epilog="\b\nExample:\n  ravine classify data.csv --label-column species")
 @click.argument("data", metavar="FILE")
 @click.option("--label-column", required=True, metavar="COLUMN", help="Labels; empty cells are unlabelled rows.")
 @options(FEATURES, RESULTS, READING, COMMON)
@@ -38,12 +38,9 @@ def classify(
     as_json: bool,
     debug: bool,
 ) -> None:
-    r"""Label all rows of FILE from the few that have a label (- is standard input).
+    """Label all rows of FILE from the few that have a label (- is standard input).
 
     Rows without a label help, too: the border between classes is put where there are few rows.
-
-    \b
-    ravine classify data.csv --label-column species
     """
     from ravine.cli.columns import Choices
     from ravine.cli.run import Job, run

@@ -13,7 +13,10 @@ from ravine.cli.voice import Move, Voice
 __all__ = ["cluster", "clusterer"]
 
 
-@click.command(cls=PoliteCommand)
+@click.command(
+    cls=PoliteCommand,
+    epilog="\b\nExamples:\n  ravine cluster data.csv\n  ravine cluster data.csv --clusters 5 --key id --drop comment",
+)
 @click.argument("data", metavar="FILE")
 @click.option(
     "--clusters", type=ClusterCount(), default=None, help="How many, or auto: splits that are shown to be real.  [auto]"
@@ -50,14 +53,10 @@ def cluster(
     as_json: bool,
     debug: bool,
 ) -> None:
-    r"""Find clusters in the rows of FILE (- is standard input).
+    """Find clusters in the rows of FILE (- is standard input).
 
     FILE may be CSV or TSV, also with gzip, Parquet, Feather or a NumPy array. Labels, the model, a report and figures
     go to a new folder; what was done with the columns is said on standard error.
-
-    \b
-    ravine cluster data.csv
-    ravine cluster data.csv --clusters 5 --key id --drop comment
     """
     from ravine.cli.columns import Choices
     from ravine.cli.run import Job, run

@@ -14,7 +14,7 @@ from ravine.cli.voice import Voice
 __all__ = ["predict"]
 
 
-@click.command(cls=PoliteCommand)
+@click.command(cls=PoliteCommand, epilog="\b\nExample:\n  ravine predict data-ravine/model.ravine new.csv > labels.csv")
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="FILE")
 @click.option("--key", default=None, metavar="COLUMN", help="Column that names the rows.  [the number of the row]")
@@ -37,12 +37,9 @@ def predict(
     as_json: bool,
     debug: bool,
 ) -> None:
-    r"""Give the rows of FILE (- is standard input) the clusters or classes of a MODEL.
+    """Give the rows of FILE (- is standard input) the clusters or classes of a MODEL.
 
     Columns are found by their names, prepared as they were for the model, and others are ignored.
-
-    \b
-    ravine predict data-ravine/model.ravine new.csv > labels.csv
     """
     import sys
     from pathlib import Path
