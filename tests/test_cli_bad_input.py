@@ -15,7 +15,9 @@ from click.testing import CliRunner
 from ravine.cli.app import app
 from ravine.estimators import MinimumDensityTree
 
-GOOD = "a,b\n" + "".join(f"{x:.3f},{y:.3f}\n" for x, y in np.random.default_rng(0).normal(size=(40, 2)))
+CORNERS = 12.0 * np.array([(k % 2, k // 2 % 2) for k in range(40)])
+ROWS = CORNERS + np.random.default_rng(0).normal(size=(40, 2))
+GOOD = "a,b\n" + "".join(f"{x:.3f},{y:.3f}\n" for x, y in ROWS)
 
 
 @pytest.fixture(autouse=True)
@@ -106,12 +108,56 @@ def test_results_are_not_overwritten_unless_told():
     assert CliRunner().invoke(app, arguments).exit_code == 0
     before = Path("data-ravine/labels.csv").read_bytes()
     Path("data-ravine/mine.txt").write_text("mine")
-    assert "holds labels.csv already: give --force" in refused(*arguments)
-    assert CliRunner().invoke(app, [*arguments, "--force", "--seed", "5"]).exit_code == 0
-    assert Path("data-ravine/mine.txt").read_text() == "mine"
+    other = ["cluster", "data.csv", "--clusters", "3", "--no-figures"]
+    assert "holds labels.csv already: give --force" in refused(*other)
     assert Path("data-ravine/labels.csv").read_bytes() == before
+    assert CliRunner().invoke(app, [*other, "--force"]).exit_code == 0
+    assert Path("data-ravine/mine.txt").read_text() == "mine"
+    assert Path("data-ravine/labels.csv").read_bytes() != before
     Path("file").write_text("")
     assert "is a file, not a folder" in refused("cluster", "data.csv", "--out", "file")
+
+
+def test_force_leaves_no_result_of_an_earlier_run():
+    arguments = ["cluster", "data.csv", "--clusters"]
+    assert CliRunner().invoke(app, [*arguments, "4"]).exit_code == 0
+    assert Path("data-ravine/figures/split-0.png").exists()
+    Path("data-ravine/figures/mine.png").write_text("mine")
+    Path("data-ravine/figures/split-12.png").write_text("of an older run")
+    assert CliRunner().invoke(app, [*arguments, "2", "--force"]).exit_code == 0
+    left = {path.name for path in Path("data-ravine/figures").iterdir()}
+    assert left == {"tree.png", "direction-0.png", "split-0.png", "mine.png"}
+    assert CliRunner().invoke(app, [*arguments, "2", "--force", "--no-figures"]).exit_code == 0
+    left = {str(path.relative_to("data-ravine")) for path in Path("data-ravine").rglob("*") if path.is_file()}
+    assert left == {"labels.csv", "model.ravine", "summary.json", "figures/mine.png"}
+    Path("data-ravine/figures/mine.png").rename("mine.png")
+    Path("data-ravine/figures").rmdir()
+    Path("data-ravine/figures").write_text("")
+    assert "figures' is a file" in refused(*arguments, "2", "--force")
+
+
+def test_folder_that_exists_is_written_though_what_is_above_it_must_not_be(monkeypatch):
+    Path("above/out").mkdir(parents=True)
+    mkdir, rename = Path.mkdir, os.rename
+
+    def other_disk(source, target):
+        if Path("above/out").absolute() not in Path(source).absolute().parents:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target)
+
+    def only_below(self, *args, **kwargs):
+        if self.absolute().parent == Path("above").absolute():
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        mkdir(self, *args, **kwargs)
+
+    monkeypatch.setattr(os, "rename", other_disk)
+    monkeypatch.setattr(os, "replace", other_disk)
+    monkeypatch.setattr(Path, "mkdir", only_below)
+    arguments = ["cluster", "data.csv", "--clusters", "2", "--no-figures", "--out", "above/out"]
+    # The model file is written by a replacement of its own, within the stage.
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert sorted(os.listdir("above/out")) == ["labels.csv", "model.ravine", "summary.json"]
 
 
 def test_folder_that_cannot_be_written_is_noticed_before_the_work(monkeypatch):
@@ -121,32 +167,43 @@ def test_folder_that_cannot_be_written_is_noticed_before_the_work(monkeypatch):
     monkeypatch.setattr(MinimumDensityTree, "fit", lambda *args: pytest.fail("too late"))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", forbidden)
-        assert "must not be read or written: change its permissions" in refused("cluster", "data.csv")
+        assert "'data-ravine' must not be written: change its permissions, or give another --out" in refused(
+            "cluster", "data.csv"
+        )  # fmt: skip
+        os.mkdir("there")
+        assert "'there' must not be written" in refused("cluster", "data.csv", "--out", "there")
     Path("file").write_text("")
-    assert "'" in refused("cluster", "data.csv", "--out", "file/below")
+    said = refused("cluster", "data.csv", "--out", "file/below")
+    assert said == "Error: 'file/below' cannot be made, since 'file' is a file: give another --out."
     if os.path.isdir("/proc/1"):
-        refused("cluster", "data.csv", "--out", "/proc/ravine-out")
+        assert "'/proc/ravine-out' cannot be written (" in refused("cluster", "data.csv", "--out", "/proc/ravine-out")
 
 
 @pytest.mark.parametrize("existing", [False, True])
-@pytest.mark.parametrize("place", ["labels", "model", "summary", "move"])
+@pytest.mark.parametrize("place", ["labels", "model", "summary", 1, 2, 3, 4, 5])  # or that move of a file
 def test_full_disk_leaves_everything_as_it_was(monkeypatch, place, existing):
     if existing:
         assert CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "2", "--no-figures"]).exit_code == 0
+    elif place in (2, 3, 4, 5):
+        pytest.skip("a new folder is moved at once")
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
     def full(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    rename, moves = os.rename, iter(range(1, 100))
+
+    def full_once(source, target):
+        return full() if next(moves) == place else rename(source, target)
+
     targets = {
         "labels": ("ravine.cli.outputs.write_csv", full),
         "model": ("zipfile.ZipFile.writestr", full),
         "summary": ("pathlib.Path.write_text", full),
-        "move": ("os.replace" if existing else "os.rename", full),
     }
     with monkeypatch.context() as patch:
-        patch.setattr(*targets[place])
-        arguments = ["cluster", "data.csv", "--clusters", "2", "--no-figures", *(["--force"] if existing else [])]
+        patch.setattr(*targets.get(place, ("os.rename", full_once)))
+        arguments = ["cluster", "data.csv", "--clusters", "3", "--no-figures", *(["--force"] if existing else [])]
         assert "the disk is full: free some space" in refused(*arguments)
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from ravine.cli.result import Result
 
-__all__ = ["write_figures", "write_report"]
+__all__ = ["FIGURE_NAMES", "write_figures", "write_report"]
+
+# Names of all pictures that `_pictures` may give.
+FIGURE_NAMES = ("tree", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane", "path")
 
 # Splits, or pairs of classes, that get a picture of their own.
 MOST_SPLITS = 3

@@ -7,14 +7,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ravine.cli.extras import write_figures, write_report
+from ravine.cli.extras import FIGURE_NAMES, write_figures, write_report
 from ravine.cli.result import Result
 from ravine.cli.voice import Voice
 
-__all__ = ["OUTPUTS", "labels_table", "write_csv", "write_outputs"]
+__all__ = ["RESULTS", "labels_table", "write_csv", "write_outputs"]
 
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
-OUTPUTS = (LABELS, MODEL, REPORT, SUMMARY, FIGURES)
+# Everything that any run writes, by name: what an earlier one left must not be taken for a result of this one.
+RESULTS = (LABELS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png" for name in FIGURE_NAMES))
 
 
 def write_outputs(stage: Path, result: Result, voice: Voice, figures: bool = True) -> list[str]:

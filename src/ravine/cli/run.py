@@ -15,7 +15,7 @@ from ravine.cli.columns import Choices, check_names, labels_of, prepare
 from ravine.cli.errors import DataError
 from ravine.cli.folder import check_free, staged
 from ravine.cli.options import default_folder
-from ravine.cli.outputs import OUTPUTS, labels_table, write_csv, write_outputs
+from ravine.cli.outputs import RESULTS, labels_table, write_csv, write_outputs
 from ravine.cli.result import Result, profiles
 from ravine.cli.tables import Reading, read_table
 from ravine.cli.voice import Move, Voice
@@ -61,8 +61,9 @@ def run(job: Job, voice: Voice) -> Result:
     with ExitStack() as stack:
         stage, folder = None, default_folder(job.source) if job.out is None else Path(job.out)
         if job.out != "-":  # before the work: a folder that cannot be written should cost nobody an hour
-            check_free(folder, (*OUTPUTS, *([] if job.embedded is None else [job.source])), job.force)
-            stage = stack.enter_context(staged(folder))
+            results = (*RESULTS, *([] if job.embedded is None else [job.source]))
+            check_free(folder, results, job.force)
+            stage = stack.enter_context(staged(folder, results))
         source = job.source
         if stage is not None and job.embedded is not None:
             source = str(stage / job.source)
