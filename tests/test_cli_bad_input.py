@@ -96,11 +96,39 @@ def test_too_many_clusters_and_categories():
     assert "60 different texts" in refused("cluster", "data.csv", "--encode", "one-hot")
 
 
-@pytest.mark.parametrize("bad", ["--clusters 0", "--clusters x", "--scale big", "--seed -1", "--nonsense"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "--clusters 0",
+        "--clusters x",
+        "--scale big",
+        "--seed -1",
+        "--nonsense",
+        "--delimiter xx",
+        '--delimiter "',
+        "--decimal xx",
+    ],
+)
 def test_wrong_usage_has_exit_code_2(bad):
     result = CliRunner().invoke(app, ["cluster", "data.csv", *bad.split()])
     assert result.exit_code == 2
     assert "Error:" in result.stderr
+
+
+@pytest.mark.parametrize("sign", ["\\t", "tab", "\t"])
+def test_tab_can_be_told_in_several_ways(sign):
+    Path("data.csv").write_text(GOOD.replace(",", "\t"))
+    result = CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--delimiter", sign])
+    assert result.exit_code == 0, result.output
+    assert "tab between cells" in result.stderr
+
+
+def test_decimal_commas_are_suspected():
+    Path("data.csv").write_text(GOOD.replace(",", ";").replace(".", ","))
+    assert "If the commas in 'a', 'b' are decimal signs, give --decimal ," in refused("cluster", "data.csv")
+    assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--decimal", ","]).exit_code == 0
+    Path("data.csv").write_text("a;b\n1,5;1\nx,y;2\n")
+    assert "decimal" not in refused("cluster", "data.csv")
 
 
 def test_results_are_not_overwritten_unless_told():

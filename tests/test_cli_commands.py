@@ -254,10 +254,108 @@ def test_classify_labels_the_empty_cells():
     assert "3 classes: blue, green, red" in ravine("describe", "data-ravine/model.ravine").stdout
 
 
-def test_classify_keeps_integers_and_refuses_what_it_would_have_to_guess():
-    text, _ = table(extra=lambda y: {"kind": [v + 1 if k < 20 else "" for k, v in enumerate(y.tolist())]})
+@pytest.mark.parametrize("kinds", [("01", "02", "03"), ("0.5", "1.5", "2.50"), ("2020-01-02", "2020-01-03", "x")])
+def test_labels_are_kept_as_they_are_written(kinds):
+    text, y = table(extra=lambda y: {"kind": [kinds[v] if k < 20 else "" for k, v in enumerate(y.tolist())]})
     ravine("classify", write(text), "--label-column", "kind")
-    assert load("data-ravine/model.ravine").estimator.classes_.tolist() == [1, 2, 3]
+    written = read("data-ravine/labels.csv")
+    assert column(written, "class") == [kinds[v] for v in y]
+    assert column(written, "given") == [kinds[v] if k < 20 else "" for k, v in enumerate(y)]
+    ravine("cluster", "data.csv", "--label-column", "kind", "--clusters", 3, "--out", "o")
+    assert column(read("o/labels.csv"), "given") == column(written, "given")
+
+
+def arrow_table(labels):
+    import pyarrow as pa
+
+    return pa.table({**dict(zip("abcd", blobs()[0].T, strict=True)), "kind": labels})
+
+
+def test_labels_of_typed_columns():
+    import datetime
+
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    y = blobs()[1].tolist()
+    for of, classes in (
+        (lambda v: v, [0, 1, 2]),
+        (float, [0, 1, 2]),
+        (lambda v: v + 0.5, ["0.5", "1.5", "2.5"]),
+        (lambda v: datetime.date(2020, 1, 1 + v), ["2020-01-01", "2020-01-02", "2020-01-03"]),
+    ):
+        pyarrow.parquet.write_table(arrow_table(pa.array([of(v) if k < 30 else None for k, v in enumerate(y)])), "p")
+        ravine("classify", "p", "--label-column", "kind", "--force")
+        assert load("p-ravine/model.ravine").estimator.classes_.tolist() == classes
+        assert column(read("p-ravine/labels.csv"), "class") == [str(classes[v]) for v in y]
+
+
+def test_minus_one_is_a_label_like_others_where_nothing_is_learned_from_it():
+    text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
+    said = ravine("cluster", write(text), "--label-column", "kind", "--clusters", 3).stderr
+    assert "adjusted Rand index 1.00" in said
+    assert "(180 rows)" in said
+
+
+def test_index_of_a_data_frame_is_no_feature_and_rows_are_counted_for_every_format():
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    frame = arrow_table(list(range(180))).rename_columns(["a", "b", "c", "d", "__index_level_0__"])
+    pyarrow.parquet.write_table(frame, "p")
+    pyarrow.feather.write_feather(frame, "f")
+    np.save("n.npy", blobs()[0])
+    for name in "pf":
+        said = ravine("cluster", name, "--clusters", 3).stderr
+        assert f"{name}: 180 rows, 5 columns; {'Parquet' if name == 'p' else 'Feather'}" in said
+        assert "'__index_level_0__': the index of a data frame, left out" in said
+        assert load(f"{name}-ravine/model.ravine").preparation.columns == ("a", "b", "c", "d")
+    assert "n.npy: 180 rows, 4 columns" in ravine("cluster", "n.npy", "--clusters", 3).stderr
+    ravine("cluster", "p", "--key", "__index_level_0__", "--clusters", 3, "--out", "o")
+    assert column(read("o/labels.csv"), "__index_level_0__") == [str(k) for k in range(180)]
+
+
+def test_keys_of_any_type_can_be_json():
+    import datetime
+
+    import pyarrow.parquet
+
+    day = datetime.datetime(2020, 1, 2)
+    pyarrow.parquet.write_table(arrow_table([day] * 180), "p")
+    ravine("cluster", "p", "--key", "kind", "--clusters", 3)
+    answer = json.loads(ravine("predict", "p-ravine/model.ravine", "p", "--key", "kind", "--json").stdout)
+    assert answer["labels"]["kind"] == [str(day)] * 180
+
+
+def test_control_characters_are_written_out():
+    kinds = ("one\nline", "\x1b[31mred", "plain")
+    text, _ = table(("a\x07", "b", "c", "d"), extra=lambda y: {"kind": [kinds[v] for v in y]})
+    run = ravine("classify", write(text), "--label-column", "kind")
+    described = ravine("describe", "data-ravine/model.ravine").stdout
+    told = ravine("predict", "data-ravine/model.ravine", "data.csv").stderr
+    for shown in (run.stderr, described, told):
+        assert "one\\nline" in shown
+        assert "\\x1b[31mred" in shown
+        assert "\x1b" not in shown
+        assert "\x07" not in shown
+    assert "a\\x07" in described
+
+
+def test_standard_input_is_named():
+    ravine("cluster", "-", "--out", "o", "--clusters", 2, stdin=table()[0], figures=True)
+    assert json.loads(read("o/summary.json"))["input"] == "standard input"
+    assert "in standard input</title>" in read("o/report.html")
+
+
+def test_warnings_of_the_drawing_are_in_the_summary(monkeypatch):
+    import warnings
+
+    monkeypatch.setattr("ravine.cli.outputs.write_figures", lambda *args: warnings.warn("no such glyph", stacklevel=2))
+    ravine("cluster", write(table()[0]), "--clusters", 2, figures=True)
+    assert "note: no such glyph" in json.loads(read("data-ravine/summary.json"))["notes"]
+
+
+def test_classify_refuses_what_it_would_have_to_guess():
     text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
     assert "holds -1" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
     text, _ = table(extra=lambda y: {"kind": [""] * 180})
@@ -364,6 +462,33 @@ def test_process_fails_without_a_traceback_unless_asked():
     assert run.stderr == b"Error: 'none.csv' does not exist: check its name.\n"
     assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
     assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_process_that_is_told_to_end_leaves_nothing(monkeypatch, name):
+    number = getattr(signal, name)
+    monkeypatch.setattr("ravine.models.save", lambda *args: signal.raise_signal(number))
+    write(table()[0])
+    before = signal.getsignal(number)
+    assert "Stopped: nothing was written." in ravine("cluster", "data.csv", "--clusters", 2, code=128 + number).stderr
+    assert leftovers() == []
+    assert signal.getsignal(number) is before
+
+
+def test_interruption_of_the_imports_leaves_no_traceback():
+    script = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from ravine.cli import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, timeout=60)
+    assert run.returncode == 130
+    assert run.stderr == b"Stopped: nothing was written.\n"
 
 
 @pytest.mark.slow

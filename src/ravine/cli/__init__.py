@@ -11,6 +11,9 @@ def main() -> None:
     """Run the command, or say in one line what to install."""
     try:
         from ravine.cli.app import app
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped: nothing was written.\n")
+        sys.exit(130)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in {"click", "rich"}:
             raise

@@ -46,12 +46,10 @@ def classify(
     from ravine.cli.run import Job, run
     from ravine.cli.tables import Reading
 
-    if out == "-" and as_json:
-        raise click.UsageError("--out - and --json both want standard output: give one of them.")
     job = Job(
         command="classify",
         source=data,
-        reading=Reading(delimiter, encoding, header, decimal, (key,) if key is not None else ()),
+        reading=Reading(delimiter, encoding, header, decimal, (label_column,) if key is None else (key, label_column)),
         choices=Choices(drop, key, label_column, encode, missing, scale),
         make=lambda move, n_rows: _classifier(seed, thread_count(jobs, n_rows), move),
         out=out,

@@ -64,13 +64,13 @@ def cluster(
 
     if method == "hyperplane" and clusters not in (None, 2):
         raise click.UsageError(f"--method hyperplane gives two clusters: --clusters {clusters} needs --method tree.")
-    if out == "-" and as_json:
-        raise click.UsageError("--out - and --json both want standard output: give one of them.")
     wanted = ("auto" if method == "tree" else 2) if clusters is None else clusters
     job = Job(
         command="cluster",
         source=data,
-        reading=Reading(delimiter, encoding, header, decimal, (key,) if key is not None else ()),
+        reading=Reading(
+            delimiter, encoding, header, decimal, tuple(name for name in (key, label_column) if name is not None)
+        ),
         choices=Choices(drop, key, label_column, encode, missing, scale),
         make=lambda move, n_rows: clusterer(method, wanted, seed, thread_count(jobs, n_rows), move),
         out=out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,6 +22,9 @@ __all__ = ["Choices", "Prepared", "check_finite", "check_names", "labels_of", "n
 
 # A column with more categories than this is no category.
 MOST_CATEGORIES = 50
+# What pandas calls an index without a name when it writes a data frame.
+INDEX = re.compile(r"__index_level_\d+__")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 Say = Callable[[str], None]
 
 
@@ -113,15 +117,25 @@ def check_names(table: Any, choices: Choices) -> Choices:
     return Choices(tuple(dropped), choices.key, choices.label, choices.encode, choices.missing, choices.scale)
 
 
-def labels_of(table: Any, column: str, say: Say) -> NDArray[Any]:
-    """The cells of a column of labels, None where they are empty."""
+def labels_of(table: Any, column: str, say: Say, *, learned: bool) -> NDArray[Any]:
+    """The cells of a column of labels, None where they are empty: integers if all are, else text.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    column : str
+    say : callable
+    learned : bool
+        Whether something is learned from the labels; then -1, which could mean that there is none, is refused.
+    """
     import numpy as np
 
-    cells = [None if _absent(cell) else cell for cell in _undictionary(table[column]).to_pylist()]
+    cells = [None if _empty(cell) else cell for cell in _undictionary(table[column]).to_pylist()]
     there = [cell for cell in cells if cell is not None]
-    if all(isinstance(cell, float) and cell.is_integer() for cell in there):
-        cells = [None if cell is None else int(cell) for cell in cells]
-    if any(cell == -1 for cell in there):
+    # A column of integers with gaps is often stored as one of floats.
+    whole = all(type(cell) is int or (isinstance(cell, float) and cell.is_integer()) for cell in there)
+    cells = [None if cell is None else int(cell) if whole else str(cell) for cell in cells]
+    if learned and any(cell is not None and str(cell).strip() in ("-1", "-1.0") for cell in cells):
         raise DataError(
             f"column {column!r} holds -1, which could mean a class or that there is no label: leave cells without a "
             "label empty, or give the class another name."
@@ -137,7 +151,8 @@ def named(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def _absent(cell: Any) -> bool:
+def _empty(cell: Any) -> bool:
+    """Whether a cell of a pyarrow column has no value, or a text that stands for none."""
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in ABSENT)
 
 
@@ -148,7 +163,10 @@ def _features(table: Any, choices: Choices, say: Say) -> tuple[tuple[str, ...], 
     """The columns that are used, with the categories of those of text."""
     types = import_module("pyarrow").types
     set_aside = {*choices.drop, choices.key, choices.label}
-    columns = [name for name in table.column_names if name not in set_aside]
+    indices = [name for name in table.column_names if INDEX.fullmatch(name) and name not in set_aside]
+    if indices:
+        say(f"{named(indices)}: the index of a data frame, left out (--key {indices[0]} to keep it beside the results)")
+    columns = [name for name in table.column_names if name not in {*set_aside, *indices}]
     texts, others, empty, truths = [], {}, [], []
     for name in columns:
         kind = table.schema.field(name).type
@@ -157,9 +175,7 @@ def _features(table: Any, choices: Choices, say: Say) -> tuple[tuple[str, ...], 
             empty.append(name)
         elif types.is_boolean(kind):
             truths.append(name)
-        elif (
-            types.is_string(kind) or types.is_large_string(kind) or getattr(types, "is_string_view", bool)(kind) is True
-        ):
+        elif _is_text(kind):
             texts.append(name)
         elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
             others[name] = "dates or times" if types.is_temporal(kind) else str(kind)
@@ -186,6 +202,9 @@ def _refuse(table: Any, texts: list[str], others: dict[str, str], columns: list[
     advice = f"Leave out with {_dropping(bad)}" if not whole else "Turn them into numbers first"
     if texts and not others:
         advice += ", or count categories as zeros and ones with --encode one-hot"
+    commas = [name for name in texts if _has_decimal_commas(table[name])]
+    if commas:
+        advice = f"If the commas in {named(commas, 3)} are decimal signs, give --decimal ,  Otherwise: {advice}"
     raise DataError(
         f"{whole}{', '.join(parts)}{f' and {rest} more' if rest > 0 else ''} "
         f"{'is' if len(bad) == 1 else 'are'} not numbers. {advice}; a column that names or labels the rows is given by "
@@ -193,9 +212,15 @@ def _refuse(table: Any, texts: list[str], others: dict[str, str], columns: list[
     )
 
 
+def _has_decimal_commas(column: Any) -> bool:
+    """Whether all cells are numbers, some of them with a decimal comma."""
+    cells = [str(cell) for cell in _undictionary(column).unique().to_pylist() if not _empty(cell)]
+    return all(map(is_number, cells)) and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+
+
 def _example(cells: list[Any]) -> str:
     """A cell that is no number, if there is one."""
-    there = [str(cell) for cell in cells if not _absent(cell)]
+    there = [str(cell) for cell in cells if not _empty(cell)]
     return next((cell for cell in there if not is_number(cell)), there[0] if there else "")
 
 
@@ -207,7 +232,7 @@ def _dropping(names: Sequence[str]) -> str:
 
 
 def _categories(table: Any, name: str, say: Say) -> tuple[str, ...]:
-    found = sorted({str(v) for v in _undictionary(table[name]).unique().to_pylist() if not _absent(v)})
+    found = sorted({str(v) for v in _undictionary(table[name]).unique().to_pylist() if not _empty(v)})
     if len(found) > MOST_CATEGORIES:
         raise DataError(
             f"column {name!r} has {len(found)} different texts, too many for --encode one-hot (at most "
@@ -250,7 +275,7 @@ def plain_columns(table: Any, columns: Sequence[str]) -> dict[str, Any]:
         column = _undictionary(table[name])
         if _is_text(column.type):
             cells = np.empty(len(column), dtype=object)
-            cells[:] = [None if _absent(cell) else cell for cell in column.to_pylist()]
+            cells[:] = [None if _empty(cell) else cell for cell in column.to_pylist()]
             plain[name] = cells
         else:
             plain[name] = column

@@ -55,7 +55,7 @@ def demo(out: str, force: bool, quiet: bool, as_json: bool, debug: bool) -> None
     job = Job(
         command="cluster",
         source="birds.csv",
-        reading=Reading(as_text=("ring",)),
+        reading=Reading(as_text=("ring", "kind")),
         choices=Choices(key="ring", label="kind"),
         make=lambda move, n_rows: clusterer("tree", "auto", 0, 1, move),
         out=out,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import PoliteCommand
+from ravine.cli.errors import PoliteCommand, visible
 from ravine.cli.options import COMMON, options
 from ravine.cli.voice import Voice
 
@@ -26,8 +26,8 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     if as_json:
         Voice(quiet, as_json).result(_for_machines(info, table, estimator))
         return
-    names = _names(table, estimator)
-    lines = [f"{type(estimator).__name__} in {model}", _origin(info), *_columns(table, estimator), ""]
+    names = list(map(visible, _names(table, estimator)))
+    lines = [f"{type(estimator).__name__} in {visible(model)}", _origin(info), *_columns(table, estimator), ""]
     lines += _tree(estimator, names) if hasattr(estimator, "tree_") else _planes(estimator, names)
     click.echo("\n".join(lines))
 
@@ -41,15 +41,17 @@ def _names(table: Any, estimator: Any) -> list[str]:
 
 def _origin(info: Any) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in info.versions.items())
-    return f"written by {versions} (schema {info.schema})"
+    return f"written by {visible(versions)} (schema {info.schema})"
 
 
 def _columns(table: Any, estimator: Any) -> list[str]:
     if table is None:
         return [f"{estimator.n_features_in_} features, used as they are"]
     plan = table.preparation
-    lines = [f"{len(plan.columns)} columns: {', '.join(plan.columns)}"]
-    lines += [f"  {name!r} as zeros and ones: {', '.join(texts)}" for name, texts in plan.categories.items()]
+    lines = [f"{len(plan.columns)} columns: {', '.join(map(visible, plan.columns))}"]
+    lines += [
+        f"  {name!r} as zeros and ones: {', '.join(map(visible, texts))}" for name, texts in plan.categories.items()
+    ]
     how = {"standard": "mean 0 and standard deviation 1", "robust": "median 0, by the quartiles", "none": "as they are"}
     lines.append(f"features scaled: {how[plan.scaling]}; missing cells: {plan.missing}")
     if table.label_column is not None:
@@ -69,8 +71,9 @@ def _tree(estimator: Any, names: list[str]) -> list[str]:
 
 def _planes(estimator: Any, names: list[str]) -> list[str]:
     if hasattr(estimator, "classes_"):
-        lines = [f"{len(estimator.classes_)} classes: {', '.join(map(str, estimator.classes_.tolist()))}", ""]
+        lines = [f"{len(estimator.classes_)} classes: {', '.join(map(visible, estimator.classes_.tolist()))}", ""]
         for (one, other), plane in list(estimator.hyperplanes_.items())[:20]:
+            one, other = visible(one), visible(other)
             lines += [f"{one} | {other} (the direction points to {other})", plane.report(names), ""]
         return lines
     test = getattr(estimator, "valley_test_", None)

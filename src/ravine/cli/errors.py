@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import errno
+import signal
+import threading
 import traceback
-from typing import Any
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import click
 
-__all__ = ["DataError", "PoliteCommand", "in_one_line"]
+__all__ = ["INTERRUPTED", "STOPPED", "DataError", "PoliteCommand", "Terminated", "in_one_line", "visible"]
 
 INTERRUPTED = 130
+STOPPED = "Stopped: nothing was written."
+# Sent by a system that shuts down, or when the terminal is closed.
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class DataError(click.ClickException):
@@ -18,19 +26,41 @@ class DataError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
-        click.echo(f"Error: {self.format_message()}", file=file, err=file is None)
+        click.echo(f"Error: {visible(self.format_message())}", file=file, err=file is None)
+
+
+class Terminated(BaseException):
+    """The process was asked to end, by a signal.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class PoliteCommand(click.Command):
-    """A command whose errors are one line, unless --debug is given; Ctrl-C ends it with the exit code 130."""
+    """A command whose errors are one line, unless --debug is given; Ctrl-C ends it with the exit code 130.
+
+    Other requests to end are answered in the same way, with 128 plus the number of the signal, so that what is
+    half-written is removed.
+    """
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         try:
-            return super().invoke(ctx)
+            with _ending_by_exception():
+                return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("Stopped: nothing was written.", err=True)
+            click.echo(STOPPED, err=True)
             ctx.exit(INTERRUPTED)
+        except Terminated as error:
+            click.echo(STOPPED, err=True)
+            ctx.exit(128 + error.number)
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             if ctx.params.get("debug"):
                 traceback.print_exc()
@@ -41,6 +71,32 @@ class PoliteCommand(click.Command):
             if ctx.params.get("debug"):
                 traceback.print_exc()
             raise DataError(in_one_line(error)) from error
+
+
+@contextmanager
+def _ending_by_exception() -> Iterator[None]:
+    """Turn signals to end into an exception, unless someone else attends to them."""
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise Terminated(number)
+
+    mine = threading.current_thread() is threading.main_thread()  # others must not set handlers
+    changed = [number for number in ENDING if mine and signal.getsignal(number) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def visible(text: object) -> str:
+    """Text in one line; line breaks, escapes and other control characters are written out, as in Python."""
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c
+        for c in str(text)
+    )
 
 
 def in_one_line(error: BaseException) -> str:

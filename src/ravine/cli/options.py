@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 
-__all__ = ["COMMON", "FEATURES", "READING", "RESULTS", "ClusterCount", "default_folder", "options", "thread_count"]
+__all__ = [
+    "COMMON",
+    "FEATURES",
+    "READING",
+    "RESULTS",
+    "ClusterCount",
+    "Sign",
+    "default_folder",
+    "options",
+    "thread_count",
+]
 
 # From here on threads are worth their trouble.
 MANY_ROWS = 20_000
@@ -18,11 +28,37 @@ Option = Callable[[Any], Any]
 
 MISSING = click.Choice(["error", "drop", "impute-median"])
 
+
+class Sign(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """One character; a tab may be written as ``tab`` or with a backslash, as shells pass it on."""
+
+    name = "SIGN"
+    words: ClassVar[dict[str, str]] = {
+        "tab": "\t",
+        "\\t": "\t",
+        "space": " ",
+        "comma": ",",
+        "semicolon": ";",
+        "bar": "|",
+    }
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Read the value."""
+        sign = self.words.get(str(value).lower(), str(value))
+        if len(sign) != 1 or not sign.isascii() or sign in '"\r\n\0':
+            self.fail(f"{value!r} is not one sign such as ; or , or | (tab or \\t for a tab).", param, ctx)
+        return sign
+
+
 READING: tuple[Option, ...] = (
-    click.option("--delimiter", default=None, metavar="SIGN", help="Sign between cells.  [found out]"),
+    click.option(
+        "--delimiter", type=Sign(), default=None, metavar="SIGN", help="Sign between cells; tab is one.  [found out]"
+    ),
     click.option("--header/--no-header", default=None, help="Whether the first line holds names.  [found out]"),
     click.option("--encoding", default=None, help="Encoding of a text file.  [UTF-8, or as its mark says]"),
-    click.option("--decimal", default=".", show_default=True, metavar="SIGN", help="Decimal sign of a text file."),
+    click.option(
+        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="Decimal sign of a text file."
+    ),
 )
 FEATURES: tuple[Option, ...] = (
     click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated."),
@@ -46,7 +82,7 @@ FEATURES: tuple[Option, ...] = (
         type=MISSING,
         default="error",
         show_default=True,
-        help="Missing cells: refuse them, leave their rows out, or fill in the median.",
+        help="Missing cells: refuse them, leave their rows out, or fill in the median (of text: the commonest).",
     ),
 )
 RESULTS: tuple[Option, ...] = (

@@ -41,8 +41,12 @@ def write_outputs(stage: Path, result: Result, voice: Voice, figures: bool = Tru
             write_figures(stage / FIGURES, result)
             write_report(stage / REPORT, result)
     names = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_file())
-    result.summary |= {"files": [*names, SUMMARY], "seconds": {k: round(s, 3) for k, s in voice.seconds.items()}}
-    text = json.dumps(result.summary, ensure_ascii=False, allow_nan=False, indent=1)
+    result.summary |= {
+        "notes": list(voice.notes),
+        "files": [*names, SUMMARY],
+        "seconds": {k: round(s, 3) for k, s in voice.seconds.items()},
+    }
+    text = json.dumps(result.summary, ensure_ascii=False, allow_nan=False, indent=1, default=str)
     (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return list(result.summary["files"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import DataError, PoliteCommand
+from ravine.cli.errors import DataError, PoliteCommand, visible
 from ravine.cli.options import COMMON, MISSING, READING, options
 from ravine.cli.voice import Voice
 
@@ -71,7 +71,7 @@ def predict(
     if out != "-":
         with replacing(out) as part, part.open("wb") as stream:
             write_csv(labels_table(result), stream)
-    voice.tell(", ".join(f"{group}: {n} rows" for group, n in list(counts.items())[:20]))
+    voice.tell(", ".join(f"{visible(group)}: {n} rows" for group, n in list(counts.items())[:20]))
 
 
 def load_table_model(path: str) -> Any:

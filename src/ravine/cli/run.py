@@ -11,8 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import click
+
 from ravine.cli.columns import Choices, check_names, labels_of, prepare
-from ravine.cli.errors import DataError
+from ravine.cli.errors import DataError, visible
 from ravine.cli.folder import check_free, staged
 from ravine.cli.options import default_folder
 from ravine.cli.outputs import RESULTS, labels_table, write_csv, write_outputs
@@ -58,6 +60,8 @@ class Job:
 
 def run(job: Job, voice: Voice) -> Result:
     """Read, prepare, fit, write and tell."""
+    if job.out == "-" and voice.as_json:
+        raise click.UsageError("--out - and --json both want standard output: give one of them.")
     with ExitStack() as stack:
         stage, folder = None, default_folder(job.source) if job.out is None else Path(job.out)
         if job.out != "-":  # before the work: a folder that cannot be written should cost nobody an hour
@@ -95,7 +99,7 @@ def fit(table: Any, job: Job, voice: Voice) -> Result:
     given = None
     with voice.working("preparing"):
         if choices.label is not None:
-            given = labels_of(table, choices.label, voice.say)
+            given = labels_of(table, choices.label, voice.say, learned=job.command == "classify")
         prepared = prepare(table, choices, voice.say)
     kept, X = prepared.kept, prepared.X
     labels = given if given is None or kept is None else given[kept]
@@ -115,7 +119,8 @@ def fit(table: Any, job: Job, voice: Voice) -> Result:
             found = estimator.labels_
     keys, key_name = row_keys(table, choices)
     model = TableModel(estimator, prepared.preparation, choices.label)
-    result = Result(job.command, job.source, model, X, kept, found, key_name, keys, given, probability)
+    source = "standard input" if job.source == "-" else job.source
+    result = Result(job.command, source, model, X, kept, found, key_name, keys, given, probability)
     result.summary = _summary(result, job, voice, table.num_rows)
     return result
 
@@ -135,7 +140,7 @@ def _summary(result: Result, job: Job, voice: Voice, n_rows: int) -> dict[str, A
     groups = profiles(result.X, result.found, result.feature_names, word)
     summary: dict[str, Any] = {
         "command": job.command,
-        "input": job.source,
+        "input": result.source,
         "rows": n_rows,
         "rows_used": len(result.X),
         "features": list(result.feature_names),
@@ -173,11 +178,11 @@ def _tell(result: Result, voice: Voice) -> None:
     groups = summary["clusters" if word == "cluster" else "classes"]
     plural = {"cluster": "clusters", "class": "classes"}[word] if len(groups) != 1 else word
     voice.tell(f"\n{len(groups)} {plural} of {summary['rows_used']} rows")
-    width = max(len(str(group[word])) for group in groups)
+    width = max(len(visible(group[word])) for group in groups)
     for group in groups[:30]:
-        differs = ", ".join(f"{name} {value:+.1f}" for name, value in group["differs_by"].items())
+        differs = ", ".join(f"{visible(name)} {value:+.1f}" for name, value in group["differs_by"].items())
         share = 100.0 * group["rows"] / summary["rows_used"]
-        voice.tell(f"  {word} {group[word]!s:>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
+        voice.tell(f"  {word} {visible(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
     if len(groups) > 30:
         voice.tell(f"  and {len(groups) - 30} more")
     voice.tell("  (means of features that differ most, in standard deviations from the mean of all rows)")

@@ -63,9 +63,9 @@ def read_table(source: str, reading: Reading, say: Say) -> Any:
     if not head.strip():
         raise DataError(f"{name} is empty: it needs a line of names and rows of numbers.")
     if head[:4] == b"PAR1":
-        table = _arrow("pyarrow.parquet", content, name, "Parquet")
+        table = _arrow("pyarrow.parquet", content, name, "Parquet", say)
     elif head[:6] == b"ARROW1" or head[:4] == b"FEA1":
-        table = _arrow("pyarrow.feather", content, name, "Feather")
+        table = _arrow("pyarrow.feather", content, name, "Feather", say)
     elif head[:6] == b"\x93NUMPY":
         table = _numpy(content, name, say)
     elif head[:4] == b"PK\x03\x04" or head[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
@@ -107,15 +107,21 @@ def _unzipped(content: Path | bytes, name: str) -> bytes:
         raise DataError(f"{name} is a damaged gzip file ({error}): get it again.") from error
 
 
-def _arrow(module: str, content: Path | bytes, name: str, kind: str) -> Any:
+def _arrow(module: str, content: Path | bytes, name: str, kind: str, say: Say) -> Any:
     pa = import_module("pyarrow")  # has no types
     source = pa.BufferReader(content) if isinstance(content, bytes) else str(content)
     try:
-        return import_module(module).read_table(source)
+        table = import_module(module).read_table(source)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataError(f"{name} is a damaged {kind} file ({_first_line(error)}): write it again.") from error
+    say(f"{name}: {_size(table)}; {kind}")
+    return table
+
+
+def _size(table: Any) -> str:
+    return f"{table.num_rows} rows, {table.num_columns} columns"
 
 
 def _numpy(content: Path | bytes, name: str, say: Say) -> Any:
@@ -127,14 +133,17 @@ def _numpy(content: Path | bytes, name: str, say: Say) -> Any:
     except (ValueError, EOFError) as error:
         raise DataError(f"{name} cannot be read ({_first_line(error)}): save an array of numbers.") from error
     if array.dtype.names is not None and array.ndim == 1:
-        return pa.table({column: np.ascontiguousarray(array[column]) for column in array.dtype.names})
+        table = pa.table({column: np.ascontiguousarray(array[column]) for column in array.dtype.names})
+        say(f"{name}: {_size(table)}; NumPy")
+        return table
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise DataError(f"{name} holds an array of shape {array.shape} and type {array.dtype}: give rows of numbers.")
-    say(f"{name}: the columns are named x0 to x{array.shape[1] - 1}")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return pa.table({f"x{j}": np.ascontiguousarray(array[:, j]) for j in range(array.shape[1])})
+    table = pa.table({f"x{j}": np.ascontiguousarray(array[:, j]) for j in range(array.shape[1])})
+    say(f"{name}: {_size(table)}; NumPy, the columns are named x0 to x{array.shape[1] - 1}")
+    return table
 
 
 # ----------------------------------------------------------------------------------------------- text
@@ -177,7 +186,7 @@ def _text(content: Path | bytes, head: bytes, name: str, reading: Reading, say: 
         raise DataError(not_encoded(name, encoding))
     kind = f"names in the first line, {layout.sign} between cells" if layout.has_header else ""
     say(
-        f"{name}: {table.num_rows} rows, {table.num_columns} columns; "
+        f"{name}: {_size(table)}; "
         + (kind or f"{layout.sign} between cells, no names in the first line: x0 to x{len(names) - 1} (else --header)")
         + ("" if encoding == "utf-8" else f"; {encoding}")
     )

@@ -12,7 +12,9 @@ from typing import Any
 
 import click
 
-__all__ = ["Voice"]
+from ravine.cli.errors import visible
+
+__all__ = ["Move", "Voice"]
 
 # Moves the bar: what is done, of how much (None if that is not known), and a word about it.
 Move = Callable[[int, int | None, str], None]
@@ -38,7 +40,7 @@ class Voice:
     def say(self, text: str) -> None:
         """A remark on how the data were read and used; it is kept for the summary."""
         self.notes.append(text)
-        self.tell(text)
+        self.tell(visible(text))
 
     def tell(self, text: str) -> None:
         """Words for the moment."""
@@ -48,7 +50,7 @@ class Voice:
     def result(self, summary: dict[str, Any]) -> None:
         """The summary, for machines."""
         if self.as_json:
-            click.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1))
+            click.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1, default=str))
 
     @contextmanager
     def working(self, what: str) -> Iterator[Move]:

@@ -106,14 +106,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
     ...     print("it is not a zip file" in str(error))
     True
     """
-    with _named(path):
-        document, arrays = read_archive(path, max_bytes)
-        document = upgrade(document, arrays)
-        estimator = decode_estimator(document, arrays)
-        table = need(document, "table", dict, type(None))
-        model = estimator if table is None else _decode_table(table, arrays, estimator)
-        arrays.finish()
-    return model
+    return _read(path, max_bytes).model
 
 
 @dataclass(frozen=True)
@@ -146,11 +139,20 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
     -------
     ModelInfo
     """
-    model = load(path)
-    document, _ = read_archive(path)
-    versions = document.get("versions")
-    texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
-    return ModelInfo(model, int(document["schema"]), texts)
+    return _read(path, MOST_BYTES)
+
+
+def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
+    with _named(path):
+        written, arrays = read_archive(path, max_bytes)
+        document = upgrade(written, arrays)
+        estimator = decode_estimator(document, arrays)
+        table = need(document, "table", dict, type(None))
+        model = estimator if table is None else _decode_table(table, arrays, estimator)
+        arrays.finish()
+        versions = written.get("versions")
+        texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
+        return ModelInfo(model, int(written["schema"]), texts)
 
 
 @contextmanager

@@ -49,7 +49,8 @@ def story(found: Findings, source: str) -> list[str]:
 def _of_tree(found: Findings, table: str) -> list[str]:
     estimator, n = found.estimator, found.n_groups + found.n_left_out
     automatic = isinstance(estimator.n_clusters, str)
-    first = f"{table} were cut in two, and the parts again, which gave {_many(n, 'cluster', 'clusters')}."
+    again = ", and the parts again" if (estimator.tree_.left >= 0).sum() > 1 else ""
+    first = f"{table} were cut in two{again}, which gave {_many(n, 'cluster', 'clusters')}."
     if n == 1:
         first = f"{table} were looked at, and no cut was made: they form one group as far as can be shown."
         if not math.isnan(estimator.tree_.pvalue[0]):
