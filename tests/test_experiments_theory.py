@@ -12,7 +12,8 @@ from ravine.datasets import load
 from ravine.experiments import StudyError, run_margin, run_optimisers, run_s1
 from ravine.experiments.margin import gap_rows, path_csv, take_road, widest_gap
 from ravine.experiments.optimiser_report import compare, draw_optimisers, runs_csv, runs_markdown
-from ravine.experiments.optimisers import TITLES, Runs, choose_optimisers, run_optimiser
+from ravine.experiments.optimisers import ALPHAS, TITLES, Runs, choose_optimisers, run_optimiser
+from ravine.experiments.paper import SETS
 from ravine.experiments.s1 import ALPHA, METHODS, VARIANTS, Ends, Scan, groups, run_variant
 from ravine.experiments.s1_report import draw_partitions, solutions_csv, summary_csv, summary_markdown
 
@@ -98,7 +99,7 @@ def test_more_solutions_than_can_be_listed(tmp_path):
 
 
 @needs_data
-@pytest.mark.parametrize("name", ["mdp2", "sqp", "fixed-100", "raw", "sqp-offsets"])
+@pytest.mark.parametrize("name", ["mdp2", "fixed-100", "raw", "sqp-offsets"])
 def test_what_a_start_is_said_to_have_found(name):
     """Density and success ratio of the record, computed again from angle and offset alone."""
     ((_, record),) = run_variant(("key",), name=name, n_starts=4, seed=1, folder=None)
@@ -160,7 +161,7 @@ def test_widest_gap_of_known_rows():
 
 def test_rows_of_the_figure_have_a_band_without_rows():
     X = gap_rows()
-    margin, normal, _ = widest_gap(X)
+    margin, normal, _ = widest_gap(X, n_angles=720)
     assert margin > 0.1
     assert math.degrees(math.acos(abs(normal @ [1.0, -1.0]) / math.sqrt(2.0))) > 5.0
 
@@ -222,17 +223,18 @@ def test_every_optimiser_ends_at_a_stationary_point(tmp_path):
     assert {p.name for p in study.files} == {"summary.md", "runs.csv", "optimisers.png"}
 
 
+@pytest.mark.slow
 @needs_data
 def test_the_default_needs_half_the_evaluations_of_spherical_coordinates():
     """Median over sets and starts, at an equal or lower index; the whole study is `ravine reproduce optimisers`."""
     ratios, differences = [], []
-    for dataset in ("wine", "forest", "synth_control", "image_seg", "ionosphere", "yeast"):
-        keys = [f"{dataset}.{{}}.{alpha}.{k}" for alpha in ("0.3", "0.9") for k in range(4)]
+    for dataset in sorted({*SETS} - {"smartphone"}):  # whose 561 columns take minutes; the ratio there is lowest
+        keys = [f"{dataset}.{{}}.{alpha}.{k}" for alpha in ALPHAS for k in range(10)]
         one, other = (
             [
                 record
                 for _, record in run_optimiser(
-                    [key.format(name) for key in keys], dataset=dataset, optimiser=name, n_starts=4, folder=None
+                    [key.format(name) for key in keys], dataset=dataset, optimiser=name, n_starts=10, folder=None
                 )
             ]
             for name in ("lbfgs", "spherical")

@@ -88,7 +88,7 @@ def take_road(seed: int = 0, n_bandwidths: int = N_BANDWIDTHS) -> Road:
     """Follow the minimum density hyperplane of the made-up rows to the end, and find the maximum margin by itself."""
     X = gap_rows(seed)
     path = bandwidth_path(X, n_bandwidths=n_bandwidths, alpha_max=ALPHA)
-    return Road(X, path, MaximumMarginHyperplane(alpha=ALPHA).fit(X), widest_gap(X)[0])
+    return Road(X, path, MaximumMarginHyperplane(alpha=ALPHA, n_bandwidths=n_bandwidths).fit(X), widest_gap(X)[0])
 
 
 def run_margin(out: str | os.PathLike[str], *, seed: int = 0) -> Study:

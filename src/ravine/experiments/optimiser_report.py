@@ -164,9 +164,9 @@ def draw_optimisers(runs: Mapping[str, Runs], sets: Sequence[str], path: Path) -
     logs = np.array([one.values("log_index", common) for one in shown.values()])
     excess = np.maximum(logs - logs.min(axis=0), 1e-7) if common else logs
     _boxes(above, list(excess), shown, looks)
-    above.set_xlabel(f"log φ above the lowest ({len(common)} common runs)")
+    above.set_xlabel(f"log φ above the lowest ({len(common)} runs)")
     _boxes(stationary, [np.maximum(o.values("stationarity"), 1e-7) for o in shown.values()], shown, looks)
-    stationary.set_xlabel("stationarity at the end (0 is a local minimum)")
+    stationary.set_xlabel("smallest sampled gradient")
     for axes, title in ((by_set, "Cost"), (above, "How low"), (stationary, "How still")):
         axes.set_title(title, loc="left", fontsize=10, color=INK)
         axes.grid(axis="x", color="#e5e5e5", lw=0.6)
