@@ -313,7 +313,8 @@ def _kept(raw: NDArray[Any], plan: Preparation, say: Say) -> NDArray[np.bool_] |
         )
     kept: NDArray[np.bool_] = ~np.isnan(raw).any(axis=1)
     if plan.missing == "impute-median":
-        say(f"missing cells filled with the median of their column: {listed(gaps)}")
+        of_text = ", of text with the commonest category" if plan.categories else ""
+        say(f"missing cells filled with the median of their column{of_text}: {listed(gaps)}")
         return None
     say(f"{int((~kept).sum())} of {len(kept)} rows have missing cells and get no cluster: {listed(gaps)}")
     if kept.sum() < 2:

@@ -31,11 +31,14 @@ def write_figures(folder: Path, result: Result) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     for name, draw in _pictures(result):
         folder.mkdir(exist_ok=True)
         figure = draw().figure_
-        figure.savefig(folder / f"{name}.png", dpi=DOTS_PER_INCH)
+        figure.set_dpi(DOTS_PER_INCH)
+        # Not by savefig, which draws everything twice, the first time for the layout only.
+        FigureCanvasAgg(figure).print_png(folder / f"{name}.png")
         pyplot.close(figure)
 
 

@@ -36,7 +36,8 @@ class Preparation:
         data would give the standard deviation), or nothing.
     medians, centre, scale : ndarray of shape (n_features,)
         Of the table it was fitted to; a missing cell becomes its median if ``missing`` says so, and a feature x becomes
-        (x - centre) / scale.
+        (x - centre) / scale. For the features of a column of text the "medians" are those of its commonest category, so
+        that a row with a missing cell has one category, as others do.
     """
 
     columns: tuple[str, ...]
@@ -88,24 +89,47 @@ class Preparation:
             From `matrix`; at least one value in each column.
         """
         p = raw.shape[1]
-        medians, centre, scale = np.full(p, np.nan), np.zeros(p), np.ones(p)
+        medians, centre, scale = self._typical(raw), np.zeros(p), np.ones(p)
         for j in range(p):
             column = raw[:, j]
             gaps = np.isnan(column)
             values = column[~gaps] if gaps.any() else column
-            if self.missing == "impute-median":
-                medians[j] = np.median(values)
-                values = np.where(gaps, medians[j], column) if gaps.any() else column
-            if self.scaling == "standard":
-                centre[j], scale[j] = values.mean(), values.std()
-            elif self.scaling == "robust":
-                low, centre[j], high = np.percentile(values, [25, 50, 75])
-                # A normal curve has its quartiles at 0.6745 standard deviations.
-                scale[j] = (high - low) / 1.349 or values.std()
+            if self.missing == "impute-median" and gaps.any():
+                values = np.where(gaps, medians[j], column)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if self.scaling == "standard":
+                    centre[j], scale[j] = values.mean(), values.std()
+                elif self.scaling == "robust":
+                    low, centre[j], high = np.percentile(values, [25, 50, 75])
+                    # A normal curve has its quartiles at 0.6745 standard deviations.
+                    scale[j] = (high - low) / 1.349 or values.std()
+                extent = np.abs(values - centre[j]).max() / (scale[j] or 1.0)
+            if not np.isfinite([centre[j], scale[j], extent]).all():
+                raise ValueError(
+                    f"column {self.feature_names[j]!r} holds values as large as {np.abs(values).max():.3g}, which cannot "
+                    "be scaled: correct them, use a larger unit, or leave that column out."
+                )
         # A spread below the rounding of the values is none.
         scale[~(scale > 4.0 * np.finfo(float).eps * np.abs(centre))] = 1.0
         known = {"columns": self.columns, "categories": self.categories, "missing": self.missing}
         return Preparation(**known, scaling=self.scaling, medians=medians, centre=centre, scale=scale)  # type: ignore[arg-type]
+
+    def _typical(self, raw: Array) -> Array:
+        """What missing cells become: medians, or the commonest category; NaN if they are not filled in."""
+        typical = np.full(raw.shape[1], np.nan)
+        if self.missing != "impute-median":
+            return typical
+        at = 0
+        for name in self.columns:
+            texts = self.categories.get(name)
+            width = 1 if texts is None else len(texts)
+            part = raw[:, at : at + width]
+            if texts is None:
+                typical[at] = np.nanmedian(part)
+            else:
+                typical[at : at + width] = np.arange(width) == np.nansum(part, axis=0).argmax()
+            at += width
+        return typical
 
     def finish(self, raw: Array) -> Array:
         """Features as the estimator sees them: gaps filled if so wished, centred and scaled, in place."""

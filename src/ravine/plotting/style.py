@@ -51,9 +51,8 @@ def pyplot() -> Any:
 
 def figure_and_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
     """The axes given and their figure, or new ones."""
-    plt = pyplot()
     if ax is None:
-        return plt.subplots(figsize=size, layout="constrained")  # type: ignore[no-any-return]
+        return pyplot().subplots(figsize=size, layout="constrained")  # type: ignore[no-any-return]
     if not hasattr(ax, "get_subplotspec"):
         raise TypeError(f"ax must be matplotlib axes or None, got {type(ax).__name__}.")
     return ax.get_figure(), ax  # type: ignore[return-value]
