@@ -38,7 +38,7 @@ def write_figures(folder: Path, result: Result) -> None:
         figure = draw().figure_
         figure.set_dpi(DOTS_PER_INCH)
         # Not by savefig, which draws everything twice, the first time for the layout only.
-        FigureCanvasAgg(figure).print_png(folder / f"{name}.png")
+        FigureCanvasAgg(figure).print_png(folder / f"{name}.png")  # type: ignore[no-untyped-call]
         pyplot.close(figure)
 
 

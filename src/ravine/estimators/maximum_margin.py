@@ -56,7 +56,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         Half-width of the interval of offsets, in standard deviations of the projections.
     bandwidth : "silverman", float or callable, default="silverman"
         The largest bandwidth, as for :class:`MinimumDensityHyperplane`.
-    n_bandwidths : int, default=8
+    n_bandwidths : int, default=25
         Number of bandwidths on the way to a millionth of it, in equal ratios.
     n_init : int, default=6
         Number of principal and unusual directions to start a pursuit from.
@@ -120,7 +120,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         *,
         alpha: float = 0.9,
         bandwidth: BandwidthRule = "silverman",
-        n_bandwidths: int = 8,
+        n_bandwidths: int = 25,
         n_init: int = 6,
         n_random: int = 12,
         random_state: Any = 0,

@@ -106,8 +106,8 @@ class Preparation:
                 extent = np.abs(values - centre[j]).max() / (scale[j] or 1.0)
             if not np.isfinite([centre[j], scale[j], extent]).all():
                 raise ValueError(
-                    f"column {self.feature_names[j]!r} holds values as large as {np.abs(values).max():.3g}, which cannot "
-                    "be scaled: correct them, use a larger unit, or leave that column out."
+                    f"column {self.feature_names[j]!r} holds values as large as {np.abs(values).max():.3g}, which "
+                    "cannot be scaled: correct them, use a larger unit, or leave that column out."
                 )
         # A spread below the rounding of the values is none.
         scale[~(scale > 4.0 * np.finfo(float).eps * np.abs(centre))] = 1.0
