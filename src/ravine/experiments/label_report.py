@@ -139,7 +139,7 @@ def verdicts(errors: Errors, methods: Sequence[LabelMethod]) -> list[Verdict]:
         share = len(worse) / len(_cells(errors))
         text = "It is worse than LinearSVC on the labels alone, by more than two standard errors, in at most 10 %."
         listed = ", ".join(f"{s} ℓ={n}" for s, n in worse) or "nowhere"
-        found.append(Verdict(text, share <= 0.1, f"{share:.0%}: {listed}"))
+        found.append(Verdict(text, share <= 0.1, f"{share:.1%}: {listed}"))
     rivals = [m for m in methods if m.in_paper]
     if {"mdp2", "lapsvm", "sssl", "xnv"} <= names:
         found += [
