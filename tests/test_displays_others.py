@@ -261,7 +261,8 @@ def test_a_tree_of_one_leaf_and_one_of_many_are_drawn(rng):
     assert len(display.leaf_bars_) == 40
     looks = {(bar.get_facecolor(), bar.get_hatch()) for bar in display.leaf_bars_.values()}
     assert len(looks) == 40
-    assert display.figure_.get_figwidth() <= 14.0
+    assert display.figure_.get_figwidth() == 24.0
+    assert min(text.get_fontsize() for text in display.texts_) >= 6.0
     display.figure_.canvas.draw()
 
 

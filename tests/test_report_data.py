@@ -35,6 +35,15 @@ def page(blobs, mdt, tmp_path_factory):
     return report(tmp_path_factory.mktemp("report"), mdt, X, labels_true=y, feature_names=list("abcd"))[1].data
 
 
+def test_words_tell_one_cut_from_several(blobs, mdt):
+    from ravine.report.words import story
+
+    X, _ = blobs
+    assert ", and the parts again, which gave 5 clusters." in story(find(mdt, X), "x")[0]
+    two = MinimumDensityTree(2, **QUICK).fit(X)
+    assert story(find(two, X), "x")[0].endswith("were cut in two, which gave 2 clusters.")
+
+
 def slow_effect(X, inside):
     """Difference of means in pooled standard deviations, feature by feature."""
     out = []

@@ -14,7 +14,7 @@ __all__ = ["FIGURE_NAMES", "write_figures", "write_report"]
 FIGURE_NAMES = ("tree", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane", "path")
 
 # Splits, or pairs of classes, that get a picture of their own.
-MOST_SPLITS = 3
+MOST_SPLITS = 2
 DOTS_PER_INCH = 130
 
 

@@ -1,7 +1,7 @@
 """Versions of the model file, and how files of older ones are read.
 
-Schema 1 held one hyperplane or a tree, without the path, the valley test, classifiers and the preparation of tables.
-Schema 2 is the current one.
+Schema 2 is the current one. Schema 1 is a smaller form that is read, too: one hyperplane or a tree, without the path,
+the valley test, classifiers and the preparation of tables.
 """
 
 from __future__ import annotations

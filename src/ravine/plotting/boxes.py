@@ -19,13 +19,16 @@ __all__ = ["draw_tree"]
 BOX, LEAF = 0.56, 0.5
 # Widths, in leaves.
 LEAF_WIDTH = 0.8
+# In points.
+SMALLEST_TEXT = 6.0
 
 
 def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
     """Draw into ``ax`` and keep the artists on the display."""
     from_above = display.tree.depth
     n_leaves, levels = display.tree.n_leaves, int(from_above.max()) + 1
-    width = min(max(1.15 * n_leaves, 4.0), 14.0)
+    # Up to a page for few leaves; for many as wide as their names and sizes need.
+    width = max(min(max(1.15 * n_leaves, 4.0), 14.0), min(0.6 * n_leaves, 40.0))
     height = min(max(1.25 * levels + 0.6, 2.6), 11.0)
     display.figure_, display.ax_ = style.figure_and_axes(ax, (width, height))
     ax_: Any = display.ax_
@@ -36,7 +39,7 @@ def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
     inches = ax_.get_position().width * display.figure_.get_figwidth()
     points_per_leaf = 72.0 * inches / (n_leaves + 0.2)
     points_per_level = 72.0 * ax_.get_position().height * display.figure_.get_figheight() / (levels + 0.16)
-    size = float(min(max(4.5, min(0.2 * points_per_leaf, 0.13 * points_per_level)), 9.0))
+    size = float(min(max(SMALLEST_TEXT, min(0.2 * points_per_leaf, 0.13 * points_per_level)), 9.0))
     for k in range(len(display.tree)):
         if display.tree.left[k] < 0:
             _draw_leaf(display, k, -float(from_above[k]), size, points_per_leaf)
