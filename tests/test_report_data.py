@@ -39,9 +39,9 @@ def test_words_tell_one_cut_from_several(blobs, mdt):
     from ravine.report.words import story
 
     X, _ = blobs
-    assert ", and the parts again, which gave 5 clusters." in story(find(mdt, X), "x")[0]
+    assert ", and the parts again, which gave 5 clusters." in story(find(mdt, X, None), "x")[0]
     two = MinimumDensityTree(2, **QUICK).fit(X)
-    assert story(find(two, X), "x")[0].endswith("were cut in two, which gave 2 clusters.")
+    assert story(find(two, X, None), "x")[0].endswith("were cut in two, which gave 2 clusters.")
 
 
 def slow_effect(X, inside):
