@@ -226,3 +226,22 @@ def test_unknown_names():
         choose_label_methods("pddp")
     with pytest.raises(StudyError, match="No method was named"):
         choose_label_methods("")
+
+
+@pytest.mark.parametrize("method", LABEL_METHODS)
+def test_a_study_can_be_repeated(method):
+    task = {"problem": Problem("voting", None, 0), "method": method, "splits": range(2), "folder": None}
+    (_, one), (_, other) = (next(run_splits(("k",), **task)) for _ in range(2))
+    assert one["errors"] == other["errors"]
+    assert "random_state" in repr(LABEL_METHODS[method].make(7)) or method in DETERMINISTIC
+
+
+DETERMINISTIC = {"linear-svc", "self-training", "label-spreading"}
+
+
+def test_failures_are_never_a_success():
+    errors = made_up(lambda s, n, m: np.nan if m == "ravine" else 3.0)
+    assert not any(v.holds for v in verdicts(errors, choose_label_methods("ravine,linear-svc")))
+    assert not any(
+        v.holds for v in verdicts(made_up(lambda s, n, m: np.nan), choose_label_methods("ravine,linear-svc"))
+    )

@@ -36,7 +36,7 @@ def draw_errors(errors: Errors, methods: Sequence[LabelMethod], folder: Path) ->
     paths = []
     for name, title, sets in (
         ("two-classes.png", "Sets of two classes", BINARY),
-        ("more-classes.png", "All pairs of classes of sets with more", MULTI_CLASS),
+        ("more-classes.png", "Pairs of classes of sets with more", MULTI_CLASS),
     ):
         shown = [s for s in sets if any(key[0] == s for key in errors)]
         if not shown:

@@ -54,13 +54,13 @@ def _paper(seed: int) -> Any:
 def _lapsvm(seed: int) -> Any:
     from ravine.baselines import LaplacianSVM
 
-    return LaplacianSVM()
+    return LaplacianSVM(random_state=seed)
 
 
 def _sssl(seed: int) -> Any:
     from ravine.baselines import SSSL
 
-    return SSSL()
+    return SSSL(random_state=seed)
 
 
 def _xnv(seed: int) -> Any:
@@ -72,7 +72,7 @@ def _xnv(seed: int) -> Any:
 def _tsvm(seed: int) -> Any:
     from ravine.baselines import GradientTSVM
 
-    return GradientTSVM()
+    return GradientTSVM(random_state=seed)
 
 
 def _linear_svc(seed: int) -> Any:
