@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -226,3 +227,18 @@ def test_a_carried_angle_saves_trials_on_steep_functions(rng):
         for angle in (None, 1e-7)
     )
     assert carried.n_trials < usual.n_trials
+
+
+def test_labels_that_cannot_be_separated_are_said():
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    with pytest.warns(UserWarning, match="2 labelled rows are on the wrong side"):
+        bandwidth_path(X, y=[0, 1, 0, 1], n_bandwidths=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5)
+
+
+def test_words_for_starts_are_refused_with_labels():
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    with pytest.raises(ValueError, match="init must be left out or be directions"):
+        bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, init="pca")

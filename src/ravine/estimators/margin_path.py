@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -191,7 +192,23 @@ def bandwidth_path(
     steps: list[BandwidthStep] = []
     for stage, n_evaluations in zip(lowest, spent, strict=True):
         steps.append(_step(found.frame, stage, rows, weights, steps[-1] if steps else None, n_evaluations))
+    if y is not None:
+        _warn_of_label_errors(y, steps[-1])
     return BandwidthPath(tuple(steps))
+
+
+def _warn_of_label_errors(y: ArrayLike, last: BandwidthStep) -> None:
+    """The lemma speaks of labels that a hyperplane separates: say so if these were not."""
+    signs = _signs(y, len(last.labels))
+    sides = np.where(last.labels == 1, 1.0, -1.0)
+    wrong = min(int(((signs != 0) & (signs == side * sides)).sum()) for side in (1.0, -1.0))
+    if wrong:
+        warnings.warn(
+            f"{wrong} labelled rows are on the wrong side of the last hyperplane: no hyperplane within alpha_max "
+            "separates the labels, or none was found. Its margin is not that of a separation of the classes.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def narrowing(
@@ -210,6 +227,8 @@ def narrowing(
     options = finder._options()
     settings: PursuitSettings = options["settings"]
     init = finder._directions(rows.shape[1])
+    if y is not None and isinstance(init, str) and init != "auto":
+        raise ValueError(f"init must be left out or be directions where y is given, got {init!r}.")
     signs = None if y is None else _signs(y, len(rows))
     counted, their_weights = rows, weights
     if weights is not None and not weights.all():

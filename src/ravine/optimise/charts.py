@@ -85,7 +85,6 @@ class _Unnormalised:
         return value, self.tangent
 
     def line(self, direction: Array) -> Asking[None]:
-        self._direction = direction
         self._inward = float(direction @ self.v)
         across = direction - self._inward * self.v
         self._across = float(np.linalg.norm(across))
