@@ -145,8 +145,11 @@ def test_standard_error_of_the_median():
     values = rng.standard_normal((1, 400))
     assert standard_error_of_median(values) == pytest.approx(1.2533 / np.sqrt(400), rel=0.3)
     assert standard_error_of_median(np.full((3, 5), 2.0)) == 0.0
-    apart = np.repeat([[0.0], [10.0], [20.0]], 50, axis=1)  # problems differ: splits alone would say 0
-    assert standard_error_of_median(apart) > 3.0
+    apart = np.repeat([[0.0], [10.0], [20.0]], 50, axis=1)  # problems differ, but they are given
+    assert standard_error_of_median(apart) == 0.0
+    levels = 10.0 * rng.random((45, 1))
+    many = [np.median(levels + rng.standard_normal((45, 30))) for _ in range(300)]
+    assert standard_error_of_median(levels + rng.standard_normal((45, 30))) == pytest.approx(np.std(many), rel=0.5)
 
 
 def test_ranks():

@@ -45,10 +45,10 @@ def _median(errors: Errors, cell: tuple[str, int], method: str) -> float:
 
 
 def standard_error_of_median(values: NDArray[np.float64]) -> float:
-    """By the bootstrap: problems (rows) are drawn, and splits within them, as far as there are several of either."""
+    """By the bootstrap: splits are drawn anew within every problem (row); the problems are those of the study."""
     rng = np.random.default_rng(0)
     n_problems, n_splits = values.shape
-    rows = rng.integers(0, n_problems, (N_BOOTSTRAP, n_problems, 1))
+    rows = np.arange(n_problems)[:, None]
     drawn = values[rows, rng.integers(0, n_splits, (N_BOOTSTRAP, n_problems, n_splits))]
     return float(np.std(np.median(drawn, axis=(1, 2))))
 
