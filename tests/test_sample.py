@@ -21,6 +21,7 @@ from ravine.sample import (
     dense,
     project,
 )
+from ravine.sample.measures import ROWS_WORTH_A_THREAD
 
 EPS = np.finfo(float).eps
 
@@ -198,7 +199,7 @@ def test_answers_are_what_the_protocol_says(weighted, rng):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_do_not_change_a_bit(weighted, order, rng, monkeypatch):
     monkeypatch.setattr(dense, "BLOCK_ROWS", 4096)
-    n = dense.ROWS_WORTH_A_THREAD + 1234
+    n = ROWS_WORTH_A_THREAD + 1234
     X = np.asarray(rows(rng, n), order=order)
     w = rng.random(n) if weighted else None
     alone = DenseSample(X, w)
@@ -213,7 +214,7 @@ def test_threads_do_not_change_a_bit(weighted, order, rng, monkeypatch):
 
 def test_many_questions_in_one_round_have_the_same_answers(rng, monkeypatch):
     monkeypatch.setattr(dense, "BLOCK_ROWS", 4096)
-    X = rows(rng, dense.ROWS_WORTH_A_THREAD + 1234)
+    X = rows(rng, ROWS_WORTH_A_THREAD + 1234)
     with ThreadPoolExecutor(2) as pool:
         sample = DenseSample(X, pool=pool)
         tracks, expected = [sample.track() for _ in range(3)], []

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
 from ravine.estimators._validation import check_choice, check_integer, check_number
+from ravine.sample.measures import power_of_two
 
 __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "linear_map", "nystrom_map"]
 
@@ -65,10 +66,10 @@ def linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearM
         Whether the mean is subtracted.
     """
     rows = np.asarray(X, dtype=np.float64)
-    unit = _power_of_two(float(np.abs(rows).max(initial=0.0)))
+    unit = power_of_two(float(np.abs(rows).max(initial=0.0)))
     center = (rows / unit).mean(axis=0) * unit
     deviations = rows - center
-    peak = _power_of_two(float(np.abs(deviations).max(initial=0.0)))
+    peak = power_of_two(float(np.abs(deviations).max(initial=0.0)))
     scale = peak * math.sqrt(float(np.mean((deviations / peak) ** 2))) or 1.0
     if not centred:
         center = np.zeros_like(center)
@@ -124,7 +125,3 @@ class KernelOptions:
             return linear_map(X, centred=centred)
         few = None if len(X) <= self.n_landmarks else np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
         return nystrom_map(X, self.gamma, few)
-
-
-def _power_of_two(value: float) -> float:
-    return math.ldexp(1.0, math.frexp(value)[1] - 1) if value > 0.0 else 1.0

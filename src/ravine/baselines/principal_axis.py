@@ -14,7 +14,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.sample import DenseSample
-from ravine.sample.dense import power_of_two
+from ravine.sample.measures import power_of_two
 
 __all__ = ["PrincipalAxis", "towards_smaller_side"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(ABC):
     """What the three kinds share.
 
     Attributes
@@ -39,15 +40,9 @@ class Model:
         """The same with the sides exchanged."""
         return replace(self, weights=-self.weights, cut=-self.cut)
 
+    @abstractmethod
     def decide(self, X: NDArray[np.floating[Any]]) -> Array:
         """w·φ(x) - cut of each row."""
-        n_columns = max(len(self.weights), X.shape[1])
-        step = max(1, BLOCK // n_columns)
-        blocks = [self._values(X[k : k + step] - self.origin) for k in range(0, len(X), step)]
-        return np.concatenate(blocks) - self.cut
-
-    def _values(self, centred: Array) -> Array:
-        raise NotImplementedError
 
 
 class LinearModel(Model):
@@ -58,8 +53,23 @@ class LinearModel(Model):
         return project(X, self.origin, self.weights) - self.cut
 
 
+class KernelModel(Model):
+    """Features that are computed for a block of rows at a time."""
+
+    def decide(self, X: NDArray[np.floating[Any]]) -> Array:
+        """w·φ(x) - cut of each row."""
+        n_columns = max(len(self.weights), X.shape[1])
+        step = max(1, BLOCK // n_columns)
+        blocks = [self._values(X[k : k + step] - self.origin) for k in range(0, len(X), step)]
+        return np.concatenate(blocks) - self.cut
+
+    @abstractmethod
+    def _values(self, centred: Array) -> Array:
+        """w·φ(x) of rows less the origin."""
+
+
 @dataclass(frozen=True, eq=False)
-class GaussianModel(Model):
+class GaussianModel(KernelModel):
     """φ of the Gaussian kernel.
 
     Attributes
@@ -77,7 +87,7 @@ class GaussianModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class NystroemModel(Model):
+class NystroemModel(KernelModel):
     """Features of the Nyström method.
 
     Attributes

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.sample.dense import DenseSample, project_array
+from ravine.sample.measures import provisional_units
 from ravine.sample.protocol import Aim, PullBack, Sample, Scatter, Turn
 from ravine.sample.rows import LARGEST, SomeRows
 from ravine.sample.sources import Piece, find_pieces
-from ravine.sample.tracks import BLOCK_ROWS, PassSample, Track, power_of_two
+from ravine.sample.tracks import BLOCK_ROWS, PassSample, Track
 
 __all__ = ["BlockSample", "RowBlocks"]
 
@@ -286,15 +287,10 @@ class BlockSample(PassSample):
         self.rows = rows
         self._set_up((source.shape[0] if rows is None else len(rows), source.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            self._measure()
+            block, _ = next(iter(source.blocks(rows if rows is None else rows[:BLOCK_ROWS])))
+            self._measure(*provisional_units(block[:: max(1, len(block) // 1024)].astype(np.float64)))
         else:
             self.origin, self.unit = origin, unit
-
-    def _provisional_units(self) -> tuple[Array, float]:
-        block, _ = next(iter(self.source.blocks(self.rows if self.rows is None else self.rows[:BLOCK_ROWS])))
-        rows = block[:: max(1, len(block) // 1024)].astype(np.float64)
-        center = rows[0] + np.mean(rows - rows[0], axis=0)
-        return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
     def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
         step = max(64, CENTRED_BYTES // (8 * self.n_features))

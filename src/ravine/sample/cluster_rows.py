@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.sample.cluster import Command, Rounds, current_client
 from ravine.sample.dense import DenseSample
+from ravine.sample.measures import MeasuredSample, provisional_units, total_of
 from ravine.sample.protocol import Accept, Aim, Along, Bin, Gather, LogSum, PullBack, Request, Sample, Turn
 from ravine.sample.rows import LARGEST
-from ravine.sample.tracks import TrackedSample, power_of_two, total_of
 
 __all__ = ["ClusterRows", "ClusterSample"]
 
@@ -203,7 +203,7 @@ class ClusterTrack:
         self.u: Array | None = None
 
 
-class ClusterSample(TrackedSample):
+class ClusterSample(MeasuredSample):
     """All or some rows of a Dask array; one round for each batch of questions.
 
     Parameters
@@ -230,7 +230,8 @@ class ClusterSample(TrackedSample):
         source.ask("open", self._opened)
         source._samples[self.number] = self
         if units is None:
-            self._measure()
+            few = np.concatenate(source.ask("first_rows", source.same(self.number)))
+            self._measure(*provisional_units(few))
             self._units = (self.origin, self.unit)
             source.ask("set_units", source.same(self.number, *self._units))
         else:
@@ -258,11 +259,6 @@ class ClusterSample(TrackedSample):
 
     def _sums(self, name: str, *arguments: Any) -> list[Any]:
         return self.source.ask("sums", self.source.same(self.number, name, arguments))
-
-    def _provisional_units(self) -> tuple[Array, float]:
-        rows = np.concatenate(self.source.ask("first_rows", self.source.same(self.number)))
-        center = rows[0] + np.mean(rows - rows[0], axis=0)
-        return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z."""

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
-from ravine.sample.protocol import Aim, PullBack, Turn
-from ravine.sample.tracks import BLOCK_ROWS, ROWS_WORTH_A_THREAD, Track, TrackedSample, power_of_two, total_of
+from ravine.sample.measures import provisional_units, total_of
+from ravine.sample.protocol import Aim, PullBack, Request, Turn
+from ravine.sample.tracks import BLOCK_ROWS, TrackedSample
 
-__all__ = ["BLOCK_ROWS", "ROWS_WORTH_A_THREAD", "DenseSample", "Track", "power_of_two", "project_array"]
+__all__ = ["DenseSample", "project_array"]
 
 # Rows centred and converted at a time for the covariance: a copy of this size, not of X.
 MOMENT_BYTES = 1 << 22
@@ -51,14 +52,10 @@ class DenseSample(TrackedSample):
         self.rows = rows
         self._set_up((len(X) if rows is None else len(rows), X.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            self._measure()
+            few = self._at(slice(None, None, max(1, self.n_rows // 1024)))
+            self._measure(*provisional_units(few.astype(np.float64)))
         else:
             self.origin, self.unit = origin, unit
-
-    def _provisional_units(self) -> tuple[Array, float]:
-        rows = self._at(slice(None, None, max(1, self.n_rows // 1024))).astype(np.float64)
-        center = rows[0] + np.mean(rows - rows[0], axis=0)
-        return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
     def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
         """Blocks of z = (x - center) / unit, in one buffer that is used again, with their weights."""
@@ -93,6 +90,16 @@ class DenseSample(TrackedSample):
     def fetch(self, rows: NDArray[np.intp]) -> Array:
         """Some rows, in working units."""
         return np.asarray((self._at(rows) - self.origin) / self.unit)
+
+    def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
+        """Answer the questions of one round; projections of all questions share one pass over X."""
+        self._project([r for question in questions for r in question if isinstance(r, Aim | Turn)])
+        if len(questions) > 1:
+            return self._map(lambda question: [self._reply(r, map) for r in question], questions)
+        return [[self._reply(r, self._map) for r in question] for question in questions]
+
+    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
+        return self._pull_back(r, mapper) if isinstance(r, PullBack) else super()._reply(r, mapper)
 
     def _project(self, requests: Sequence[Aim | Turn]) -> None:
         if not requests:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.sample.dense import DenseSample, power_of_two
+from ravine.sample.dense import DenseSample
+from ravine.sample.measures import power_of_two
 
 __all__ = ["RowSpace"]
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.sample.measures import power_of_two
 from ravine.sample.protocol import Aim, Moments, PullBack, Scatter, Turn
-from ravine.sample.tracks import BLOCK_ROWS, PassSample, power_of_two
+from ravine.sample.tracks import BLOCK_ROWS, PassSample
 
 __all__ = ["SparseSample", "project_sparse"]
 
@@ -57,13 +58,13 @@ class SparseSample(PassSample):
         self._transposed = X.T  # shares the arrays
         self._set_up(X.shape, weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            self._measure()
+            self._measure_sparse()
         else:
             self.origin, self.unit = origin, unit
 
     # ------------------------------------------------------------------------------------------- moments
 
-    def _measure(self) -> None:
+    def _measure_sparse(self) -> None:
         """Mean, unit and either the covariance or its trace."""
         data = self.X.data
         scale = power_of_two(max(float(data.max(initial=0.0)), -float(data.min(initial=0.0))))

@@ -1,16 +1,17 @@
-"""What samples share: moments from blocks of rows, and answers that need only the projections."""
+"""Samples whose projections are at hand: sums block by block, and answers that need only the projections."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ravine import _kernels
 from ravine._typing import Array
+from ravine.sample.measures import MeasuredSample, total_of
 from ravine.sample.protocol import (
     Accept,
     Aim,
@@ -18,7 +19,6 @@ from ravine.sample.protocol import (
     Bin,
     Gather,
     LogSum,
-    Moments,
     PullBack,
     Request,
     Scatter,
@@ -26,14 +26,10 @@ from ravine.sample.protocol import (
     Turn,
 )
 
-__all__ = ["PassSample", "Track", "TrackedSample", "power_of_two", "total_of"]
+__all__ = ["BLOCK_ROWS", "PassSample", "Track", "TrackedSample"]
 
 # Sums run over blocks of rows whose size does not depend on the number of threads, so neither does their result.
 BLOCK_ROWS = 1 << 17
-# Below this many rows a question is cheaper than handing it to a thread.
-ROWS_WORTH_A_THREAD = 20_000
-# Its inverse must be finite.
-SMALLEST_UNIT = 2.0**-1000
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -54,70 +50,17 @@ class Track:
         self.q: Array = new(n_rows)
 
 
-class TrackedSample:
-    """A sample whose projections lie in memory; subclasses know where the rows are.
+class TrackedSample(MeasuredSample):
+    """A sample whose projections lie in memory, or in files; subclasses know where the rows are."""
 
-    They provide `_centred_blocks`, `_provisional_units`, `_project`, `_pull_back`, `take` and `fetch`.
-    """
+    # ------------------------------------------------------------------------------------------- sums over rows
 
-    n_rows: int
-    n_features: int
-    origin: Array
-    unit: float
-
-    def _set_up(
-        self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int
-    ) -> None:
-        self.n_rows, self.n_features = shape
-        self.weights = weights
-        self.total = float(self.n_rows) if weights is None else float(weights.sum())
-        self.lightest = 1.0 if weights is None else float(weights[weights > 0].min(initial=math.inf))
-        self._given_pool = pool
-        self._pool = pool if self.n_rows >= ROWS_WORTH_A_THREAD else None
-        self._blocks = [slice(i, min(i + block_rows, self.n_rows)) for i in range(0, self.n_rows, block_rows)]
-        self._moments: Moments | None = None
-
-    # ------------------------------------------------------------------------------------------- moments
-
-    def moments(self) -> Moments:
-        """Total weight and covariance, in working units."""
-        if self._moments is None:
-            covariance, shift = self._second_moments(self.origin, self.unit)
-            self._moments = Moments(self.total, covariance - np.outer(shift, shift))
-        return self._moments
-
-    def _measure(self) -> None:
-        """Mean, unit and covariance in one pass about a provisional centre, or two where that would lose digits."""
-        center, unit = self._provisional_units()
-        with np.errstate(over="ignore", invalid="ignore"):
-            covariance, shift = self._second_moments(center, unit)
-        spread = np.diagonal(covariance) - shift**2
-        if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
-            unit = power_of_two(self._largest(center))
-            _, shift = self._second_moments(center, unit)
-            center = center + shift * unit
-            covariance, shift = self._second_moments(center, unit)
-        self.origin = center + shift * unit
-        covariance = covariance - np.outer(shift, shift)
-        rescale = max(power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0))), SMALLEST_UNIT / unit)
-        self.unit = unit * rescale
-        self._moments = Moments(self.total, covariance / rescale**2)
-
-    def _provisional_units(self) -> tuple[Array, float]:
-        raise NotImplementedError
-
+    @abstractmethod
     def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
         """Blocks of z = (x - center) / unit with their weights."""
-        raise NotImplementedError
 
     def _largest(self, center: Array) -> float:
-        """The largest distance of a cell from the centre."""
         return max(float(np.abs(z).max(initial=0.0)) for z, _ in self._centred_blocks(center, 1.0))
-
-    def _second_moments(self, center: Array, unit: float) -> tuple[Array, Array]:
-        """Weighted means of z zᵀ and of z, for z = (x - center) / unit."""
-        second, first = self.second_sums(center, unit)
-        return second / self.total, first / self.total
 
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
@@ -127,22 +70,6 @@ class TrackedSample:
             first += z.sum(axis=0) if w is None else w @ z
         return second, first
 
-    def fourth_moments(self, whitening: Array) -> Array:
-        """Mean of |y|² y yᵀ over the rows y = whitening @ z: the scatter of invariant coordinate selection."""
-        return self.fourth_sums(whitening) / self.total
-
-    def fourth_sums(self, whitening: Array) -> Array:
-        """Weighted sum of |y|² y yᵀ."""
-        fourth = np.zeros((len(whitening), len(whitening)))
-        for y, w in self._projected_blocks(whitening):
-            lengths = np.einsum("ij,ij->i", y, y)
-            fourth += y.T @ (y * (lengths if w is None else lengths * w)[:, None])
-        return fourth
-
-    def skewness_signs(self, directions: Array) -> Array:
-        """1 or -1 for each direction (row): the sign of the third moment of the projections on it."""
-        return np.where(self.third_sums(directions) < 0.0, -1.0, 1.0)
-
     def third_sums(self, directions: Array) -> Array:
         """Weighted sums of the cubes of the projections on the directions."""
         third = np.zeros(len(directions))
@@ -151,37 +78,30 @@ class TrackedSample:
             third += cubes.sum(axis=0) if w is None else w @ cubes
         return third
 
+    def fourth_sums(self, whitening: Array) -> Array:
+        """Weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
+        fourth = np.zeros((len(whitening), len(whitening)))
+        for y, w in self._projected_blocks(whitening):
+            lengths = np.einsum("ij,ij->i", y, y)
+            fourth += y.T @ (y * (lengths if w is None else lengths * w)[:, None])
+        return fourth
+
     def _projected_blocks(self, directions: Array) -> Iterator[tuple[Array, Array | None]]:
         """Blocks of projections on a few directions (rows), with their weights."""
         for z, w in self._centred_blocks(self.origin, self.unit):
             yield z @ directions.T, w
 
-    # ------------------------------------------------------------------------------------------- protocol
+    # ------------------------------------------------------------------------------------------- answers
 
-    def track(self) -> Any:
+    def track(self) -> Track:
         """Room for the projections of one start."""
         return Track(self.n_rows)
-
-    def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
-        """Answer the questions of one round; projections of all questions share one pass over X."""
-        self._project([r for question in questions for r in question if isinstance(r, Aim | Turn)])
-        if len(questions) > 1:
-            return self._map(lambda question: [self._reply(r, map) for r in question], questions)
-        return [[self._reply(r, self._map) for r in question] for question in questions]
 
     def _map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
         return list(self._pool.map(function, items) if self._pool else map(function, items))
 
-    def _project(self, requests: Sequence[Aim | Turn]) -> None:
-        raise NotImplementedError
-
-    def _pull_back(self, r: PullBack, mapper: Callable[..., Iterable[Array]]) -> Array:
-        raise NotImplementedError
-
-    def _scatter(self, r: Scatter, mapper: Callable[..., Iterable[Array]]) -> Array:
-        raise NotImplementedError("samples whose moments have a covariance are not asked for products with it")
-
     def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
+        """The answer to a request that needs no rows; None for those that set projections."""
         return None if isinstance(r, Aim | Turn) else _REPLIES[type(r)](self, r, mapper)
 
     def _weights_of(self, rows: slice) -> Array | None:
@@ -263,17 +183,12 @@ _REPLIES: dict[type, Callable[..., Any]] = {
     LogSum: lambda sample, r, mapper: sample._log_sum(r, mapper),
     Along: lambda sample, r, mapper: sample._along(r, mapper),
     Accept: lambda sample, r, mapper: sample._accept(r, mapper),
-    PullBack: lambda sample, r, mapper: sample._pull_back(r, mapper),
     Spread: lambda sample, r, mapper: sample._spread(r, mapper),
-    Scatter: lambda sample, r, mapper: sample._scatter(r, mapper),
 }
 
 
 class PassSample(TrackedSample):
-    """A sample where a pass over the rows is dear: all requests of a round that need one share it.
-
-    Subclasses provide `_pass`, which sets projections and answers sums over rows.
-    """
+    """A sample where a pass over the rows is dear: all requests of a round that need one share it."""
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round; a second pass only for sums that need its projections."""
@@ -294,8 +209,9 @@ class PassSample(TrackedSample):
                     answers[k][j] = result
         return answers
 
+    @abstractmethod
     def _pass(self, aims: Sequence[Aim | Turn], sums: Sequence[PullBack | Scatter]) -> list[Array]:
-        raise NotImplementedError
+        """Set projections and answer sums over rows, in one pass."""
 
 
 def _circle(track: Track, angle: float) -> tuple[Array, Array | None, float, float]:
@@ -305,21 +221,3 @@ def _circle(track: Track, angle: float) -> tuple[Array, Array | None, float, flo
 def _double(values: Array | None, rows: slice) -> Array | None:
     """Some projections in double precision; a view where they are kept so."""
     return None if values is None else np.asarray(values[rows], dtype=np.float64)
-
-
-def total_of(parts: Iterable[Array], shape: tuple[int, ...] | int = ()) -> Array:
-    """Sum of arrays; zeros of the shape if there are none."""
-    parts = iter(parts)
-    total = next(parts, None)
-    if total is None:
-        return np.zeros(shape)
-    for part in parts:
-        total += part
-    return total
-
-
-def power_of_two(x: float) -> float:
-    """The largest power of two that is at most x; 1 for 0 and what is not a usable scale."""
-    if not math.isfinite(x) or x <= 0.0:
-        return 1.0
-    return max(math.ldexp(1.0, math.frexp(x)[1] - 1), SMALLEST_UNIT)
