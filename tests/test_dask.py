@@ -65,7 +65,7 @@ def on_workers(rows, client, chunks=CHUNKS):
 def left_behind(client, but=()):
     """Names of tasks that the scheduler still knows, after it had time to forget."""
     known = {future.key for X in but for future in distributed.futures_of(X)}
-    for _ in range(40):
+    for _ in range(100):
         names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
         left = [name for name in names if name not in known]
         if not left:

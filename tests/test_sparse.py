@@ -5,9 +5,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import reference as ref
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.density import BalancePenalty
+from ravine.estimators.label_starts import _linear_svm
+from ravine.index import ClusteringIndex
+from ravine.pursuit import drive, orthonormal_rows
 from ravine.pursuit.lanczos import leading_eigenvectors
 from ravine.sample import (
     Accept,
@@ -17,6 +22,7 @@ from ravine.sample import (
     DenseSample,
     Gather,
     LogSum,
+    Noise,
     PullBack,
     Scatter,
     SparseSample,
@@ -157,9 +163,9 @@ def test_multilevel_fit_is_that_of_the_array(subsample):
     np.testing.assert_allclose(other.coef_, one["coef_"], atol=1e-6)
 
 
-def test_fit_without_a_stored_covariance_is_the_same(unstored):
+def test_fit_without_a_stored_covariance_is_the_same_where_all_axes_are_looked_at(unstored):
     X = with_zeros(mixture(2500, 12, seed=2)[0])
-    options = {"init": "pca", "n_init": 3}
+    options = {"init": "pca", "n_init": 8}
     assert_same_fit(
         MinimumDensityHyperplane(**options).fit(X), MinimumDensityHyperplane(**options).fit(sp.csr_array(X))
     )
@@ -208,16 +214,121 @@ def test_scaling_without_centring_in_a_pipeline():
     np.testing.assert_array_equal(pipeline.fit_predict(sp.csr_array(X)), pipeline.fit_predict(X))
 
 
-def test_text_like_data_of_many_columns_is_split():
-    """Two topics that share most words; no array of n x d or d x d would fit the test's time."""
-    rng = np.random.default_rng(0)
-    n, d, k = 3000, 20_000, 40
+# ------------------------------------------------------------------------------------------------- very many columns
+
+
+def topics(n, d=20_000, k=40, shared=28, seed=0):
+    """Documents of two topics that share most words; no array of n x d or d x d would fit a test's time."""
+    rng = np.random.default_rng(seed)
     topic = rng.integers(0, 2, n)
     words = rng.integers(0, d, (n, k))
-    words[:, :12] = rng.integers(0, 60, (n, 12)) + 60 * topic[:, None]
-    X = sp.csr_array((np.ones(n * k), words.ravel(), np.arange(0, n * k + 1, k)), shape=(n, d))
-    labels = MinimumDensityHyperplane(random_state=0).fit(X).labels_
-    assert max(np.mean(labels == topic), np.mean(labels != topic)) > 0.99
+    few = k - shared
+    words[:, :few] = rng.integers(0, 60, (n, few)) + 60 * topic[:, None]
+    return sp.csr_array((np.ones(n * k), words.ravel(), np.arange(0, n * k + 1, k)), shape=(n, d)), topic
+
+
+def agreement(labels, truth):
+    return max(np.mean(labels == truth), np.mean(labels != truth))
+
+
+def log_density_of(model, X):
+    """Of these rows, on the hyperplane that other rows have placed."""
+    u = model.decision_function(X) / model.bandwidth_
+    return np.log(np.mean(np.exp(-0.5 * u * u)))
+
+
+def test_text_like_data_of_many_columns_is_split():
+    X, topic = topics(3000)
+    assert agreement(MinimumDensityHyperplane(random_state=0).fit(X).labels_, topic) > 0.99
+
+
+def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():
+    """With more columns than rows near the hyperplane, all columns could make the density of these rows anything."""
+    X, topic = topics(8000, shared=30)
+    model = MinimumDensityHyperplane(random_state=0).fit(X[:4000])
+    assert log_density_of(model, X[4000:]) < log_density_of(model, X[:4000]) + 0.5
+    assert agreement(model.predict(X[4000:]), topic[4000:]) > 0.99
+
+
+@pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+def test_no_topics_give_no_deep_split():
+    model = MinimumDensityHyperplane(random_state=0).fit(topics(3000, shared=40)[0])
+    assert model.relative_depth_ < 0.5
+
+
+def test_classifier_of_many_columns_predicts_new_rows():
+    X, topic = topics(4000)
+    y = np.where(np.arange(2000) < 60, topic[:2000], -1)
+    model = MinimumDensityClassifier(random_state=0).fit(X[:2000], y)
+    assert np.mean(model.transduction_ == topic[:2000]) > 0.98
+    assert model.score(X[2000:], topic[2000:]) > 0.97
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_noise_of_the_gradient_is_its_sum(weighted, rng):
+    X = with_zeros(rng.standard_normal((300, 7)) + 0.5)
+    w = rng.random(300) if weighted else None
+    sample = SparseSample(sp.csr_array(X), w)
+    v = np.linalg.qr(rng.standard_normal((7, 1)))[0][:, 0]
+    h, b, log_sum, reach = 0.3, 0.1, 2.0, 1.0
+    track = sample.track()
+    ((_, found),) = sample.answer([[Aim(track, v), Noise(track, h, b, log_sum, reach)]])
+    expected = 0.0
+    for i, z in enumerate((X - sample.origin) / sample.unit):
+        u = (z @ v - b) / h
+        if abs(z @ v - b) <= reach:
+            c = -u / h * np.exp(-0.5 * u * u - log_sum) * (1.0 if w is None else w[i])
+            expected += c * c * np.sum((z - (z @ v) * v) ** 2)
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def index_of(X):
+    sample = SparseSample(sp.csr_array(X))
+    return sample, ClusteringIndex(sample, sample.moments(), 0.3, BalancePenalty(), 0.5)
+
+
+def test_gradient_of_columns_that_know_nothing_is_noise(rng, unstored):
+    X = rng.standard_normal((4000, 200))
+    X[:, 0] += np.where(rng.random(4000) < 0.5, 3.0, -3.0)
+    sample, index = index_of(X)
+    (ratio,) = drive(sample, [index.signal_to_noise(np.eye(200)[0])])
+    assert 0.7 < ratio < 1.4  # a mean of 199 squares of normal variables: 1 with a standard deviation of 0.1
+
+
+def test_gradient_of_a_column_that_knows_better_is_not(rng, unstored):
+    X = rng.standard_normal((4000, 200))
+    X[:, :2] += np.where(rng.random(4000) < 0.5, 2.0, -2.0)[:, None]
+    sample, index = index_of(X)
+    (ratio,) = drive(sample, [index.signal_to_noise(np.eye(200)[0])])
+    assert ratio > 5.0
+
+
+def test_all_columns_are_used_where_the_rows_can_tell(unstored):
+    """One start, so five of thirty axes: the rest of the normal must come from all columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
+    X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
+    one, other = (MinimumDensityHyperplane(init="pca", n_init=1).fit(data) for data in (X, sp.csr_array(X)))
+    assert np.mean(one.labels_ == other.labels_) > 0.999
+    assert any(step.polished and step.n_iter for step in other.path_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_svm_of_few_labels_is_solved_in_their_space(weighted, rng):
+    X, y, w = rng.standard_normal((12, 40)), np.repeat([0, 1, 2], 4), rng.random(12) + 0.1 if weighted else None
+    X[3] = X[4]
+    few = _linear_svm(X, y, w, 1.0, rng)
+    full = LinearSVC(C=1.0, dual=False, tol=1e-10, max_iter=10_000).fit(X, y, sample_weight=w)
+    np.testing.assert_allclose(few.coef_, full.coef_, atol=1e-9)
+    np.testing.assert_allclose(few.intercept_, full.intercept_, atol=1e-9)
+
+
+def test_orthonormal_rows_span_what_they_are_given(rng):
+    given = rng.standard_normal((3, 8))
+    basis = orthonormal_rows(np.concatenate([given, given[:2] + given[1:]]))
+    assert basis.shape == (3, 8)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(given @ basis.T @ basis, given, atol=1e-10)
 
 
 # ------------------------------------------------------------------------------------------------- bad input

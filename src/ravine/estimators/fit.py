@@ -22,6 +22,9 @@ from ravine.pursuit import (
     PursuitSettings,
     Stage,
     choose_starts,
+    drive,
+    go_on_in_all_columns,
+    orthonormal_rows,
     pursue,
     resolve_bandwidth,
     subsample_levels,
@@ -75,38 +78,41 @@ def find_hyperplane(
         if frame.all_rows_equal():
             why = "all rows are equal" if n_rows > 1 else "there is only one row"
             return _no_split(X.shape[1], n_rows, why, (), math.nan)
-        sample, moments = frame.sample, frame.sample.moments()
+        whole, given = frame, init if isinstance(init, np.ndarray) else None
+        axes = PrincipalAxes.of(frame.sample.moments(), frame.sample.n_features, n_init + MORE_AXES)
+        if frame.sample.moments().covariance is None:
+            directions = axes.directions if given is None else np.concatenate([axes.directions, frame.inward(given)])
+            frame = frame.narrowed(orthonormal_rows(directions))
+            axes = PrincipalAxes.of(frame.sample.moments())
+        sample = frame.sample
         levels = subsample_levels(sample.n_rows, subsample, rng)
         few = sample.take(levels[0]) if levels else sample
-        axes = PrincipalAxes.of(moments, sample.n_features, n_init + MORE_AXES)
-        starts = frame.inward(init) if isinstance(init, np.ndarray) else choose_starts(init, n_init, axes, few, rng)
+        starts = choose_starts(str(init), n_init, axes, few, rng) if given is None else frame.inward(given)
         pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
         full_bandwidth = resolve_bandwidth(bandwidth, sample.total, pc1_std)
-        settings = settings.for_columns(sample.n_features, moments.covariance is not None)
         steps: list[PathStep] = []
 
         def notify(stage: Stage) -> None:
-            steps.append(frame.step(stage))
+            steps.append((frame if len(stage.normal) == sample.n_features else whole).step(stage))
             if callback is not None:
                 callback(steps[-1])
 
-        def new_index(rows: Sample) -> ClusteringIndex:
+        def new_index(rows: Sample, of: Sample = sample) -> ClusteringIndex:
             h = resolve_bandwidth(bandwidth, rows.total, pc1_std) / frame.unit
-            return ClusteringIndex(rows, moments, h, settings.penalty, settings.alpha_min)
+            return ClusteringIndex(rows, of.moments(), h, settings.penalty, settings.alpha_min)
 
-        (pursuit,) = pursue(
-            sample,
-            new_index,
-            starts,
-            settings,
-            levels=levels,
-            notify=notify,
-        )
-    if pursuit.best is None:
+        (pursuit,) = pursue(sample, new_index, starts, settings, levels=levels, notify=notify)
+        best_stage = pursuit.best
+        if whole is not frame and best_stage is not None:
+            index = new_index(whole.sample, whole.sample)
+            on = go_on_in_all_columns(index, frame.outward(best_stage), settings, notify)
+            (best_stage,) = drive(whole.sample, [on])
+            frame = whole
+    if best_stage is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
         return _no_split(X.shape[1], n_rows, why, steps, full_bandwidth)
-    best = frame.step(pursuit.best)
+    best = frame.step(best_stage)
     if getattr(X, "lazy", False) and isinstance(frame.sample, ClusterSample):
         plane = best.hyperplane
         assert plane.point is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,7 +86,7 @@ class Frame:
     unit : float
         Unit of the sample's working units, in the units of X.
     basis : ndarray of shape (d, r) or None
-        Columns of the row space, where the pursuit runs in it.
+        Columns that span the space where the pursuit runs, if not in all: the row space, or a few directions.
     """
 
     sample: Sample
@@ -120,6 +120,19 @@ class Frame:
         space = RowSpace(X if rows is None else X[rows], weights, pool=pool)
         return cls(space.sample, space.origin, space.unit, space.basis)
 
+    def narrowed(self, directions: Array) -> Frame:
+        """The coordinates of the rows of a sparse matrix on some orthonormal directions (rows)."""
+        assert isinstance(self.sample, SparseSample)
+        return Frame(self.sample.narrowed(directions), self.origin, self.unit, np.ascontiguousarray(directions.T))
+
+    def outward(self, stage: Stage) -> Stage:
+        """The stage with its normal in the columns of X."""
+        return stage if self.basis is None else replace(stage, normal=self._outward(stage.normal))
+
+    def _outward(self, normal: Array) -> Array:
+        normal = normal if self.basis is None else self.basis @ normal
+        return np.asarray(normal / np.linalg.norm(normal))
+
     def all_rows_equal(self) -> bool:
         """Whether the rows differ by no more than the rounding of their magnitude."""
         spread = math.sqrt(max(self.sample.moments().trace, 0.0)) * self.unit
@@ -135,8 +148,7 @@ class Frame:
 
     def step(self, stage: Stage) -> PathStep:
         """A stage of the pursuit in the units of X."""
-        normal = stage.normal if self.basis is None else self.basis @ stage.normal
-        normal = normal / np.linalg.norm(normal)
+        normal = self._outward(stage.normal)
         at, h = stage.separation, stage.bandwidth * self.unit
         point = self.origin + at.b * self.unit * normal
         plane = Hyperplane(

@@ -131,6 +131,12 @@ def _linear_svm(
     if weights is not None:
         total = C * float(weights.sum())
         weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
+    # The solution lies in the space of the rows: with fewer rows than columns, a problem of as many coordinates.
+    basis = np.linalg.qr(rows.T)[0] if len(rows) < rows.shape[1] else None
+    inside = rows if basis is None else rows @ basis
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
-        return LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(rows, targets, sample_weight=weights)
+        svm = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(inside, targets, sample_weight=weights)
+    if basis is not None:
+        svm.coef_ = svm.coef_ @ basis.T
+    return svm

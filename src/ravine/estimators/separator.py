@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from ravine.pursuit import (
     PursuitSettings,
     Stage,
     drive,
+    go_on_in_all_columns,
+    orthonormal_rows,
     polish,
     pursue,
     resolve_bandwidth,
@@ -36,6 +39,8 @@ __all__ = ["Separator", "SeparatorOptions", "separate"]
 FOLDS = 5
 # Relative decrease of the index that is still to be expected there.
 ROUGH = 1e-4
+# Principal directions among which the hyperplane is looked for, beside the starts, where there are very many columns.
+FEWEST_AXES = 10
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,8 @@ def separate(
     label_weights = np.ones(len(which)) if weights is None else weights[which]
     if frame.all_rows_equal():
         return _one_sided(X.shape[1], float(label_weights @ signs[which]), len(which))
-    sample, moments = frame.sample, frame.sample.moments()
+    sample, moments, settings = frame.sample, frame.sample.moments(), options.settings
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
-    settings = options.settings.for_columns(sample.n_features, moments.covariance is not None)
     axes = PrincipalAxes.of(moments, sample.n_features, _axes_needed(options.init))
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
     resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
@@ -138,40 +142,62 @@ def separate(
     )
     steps: list[PathStep] = []
 
-    def notify(stage: Stage) -> None:
+    def notify(stage: Stage, frame: Frame) -> None:
         steps.append(replace(frame.step(stage), pair=pair))
         if callback is not None:
             callback(steps[-1])
 
-    def new_index(rows: Sample, labelled: LabelledRows = labelled) -> ClusteringIndex:
+    def new_index(rows: Sample, moments: Moments, labelled: LabelledRows) -> ClusteringIndex:
         reference = resolve_bandwidth(options.bandwidth, rows.total, pc1_std) / frame.unit
         return SemiSupervisedIndex(
             rows,
             moments,
             options.bandwidth_factor * reference,
-            options.settings.penalty,
-            options.settings.alpha_min,
+            settings.penalty,
+            settings.alpha_min,
             labelled=labelled,
             label_penalty=options.label_penalty,
             reference=reference,
-            gamma=options.settings.gammas[0],
+            gamma=settings.gammas[0],
         )
 
-    best: Stage | None = None
-    for k, pursuit in enumerate(pursue(sample, new_index, starts, settings, levels=levels, notify=notify)):
-        stage = pursuit.best
-        assert stage is not None
-        if best is None or _clearly_better(stage, best, k, labelled, moments, options):
-            best = stage
-    assert best is not None
-    few = sample.take(levels[0]) if levels else sample
-    distances = held_out_distances(few, new_index, labelled, best, settings)
+    def best_in(frame: Frame, labelled: LabelledRows, starts: Array) -> tuple[Stage, Array]:
+        """The best stage, and the distances of the labels that are left out."""
+        sample, moments = frame.sample, frame.sample.moments()
+        found = pursue(
+            sample,
+            lambda rows: new_index(rows, moments, labelled),
+            starts,
+            settings,
+            levels=levels,
+            notify=lambda stage: notify(stage, frame),
+        )
+        best: Stage | None = None
+        for k, pursuit in enumerate(found):
+            stage = pursuit.best
+            assert stage is not None
+            if best is None or _clearly_better(stage, best, k, labelled, moments, options):
+                best = stage
+        assert best is not None
+        few = sample.take(levels[0]) if levels else sample
+        without = partial(new_index, few, moments)
+        return best, held_out_distances(few, without, labelled, best, settings)
+
+    if moments.covariance is not None:
+        best, distances = best_in(frame, labelled, starts)
+        return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
+    narrow = frame.narrowed(orthonormal_rows(np.concatenate([axes.directions, starts])))
+    fewer_columns = LabelledRows(narrow.sample.fetch(which), labelled.signs, labelled.weights)
+    best, distances = best_in(narrow, fewer_columns, narrow.inward(starts))
+    index = new_index(sample, moments, labelled)
+    on = go_on_in_all_columns(index, narrow.outward(best), settings, lambda stage: notify(stage, frame))
+    (best,) = drive(sample, [on])
     return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
 
 
 def held_out_distances(
     sample: Sample,
-    new_index: Callable[[Sample, LabelledRows], ClusteringIndex],
+    new_index: Callable[[LabelledRows], ClusteringIndex],
     labelled: LabelledRows,
     best: Stage,
     settings: PursuitSettings,
@@ -186,9 +212,7 @@ def held_out_distances(
     distances = inside.copy()
     left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
     short = replace(settings, polish_iter=settings.max_iter, tolerance=max(settings.tolerance, ROUGH))
-    askers = [
-        polish(new_index(sample, labelled.without(out)), Path((best,), best), short, depth=False) for out in left_out
-    ]
+    askers = [polish(new_index(labelled.without(out)), Path((best,), best), short, depth=False) for out in left_out]
     for out, stage in zip(left_out, drive(sample, askers), strict=True):
         distances[out] = (labelled.rows[out] @ stage.normal - stage.separation.b) / best.bandwidth
     return np.asarray(distances)
@@ -234,8 +258,8 @@ def _clearly_better(
 
 
 def _axes_needed(init: tuple[str, ...] | Array) -> int:
-    """How many principal directions the starts may ask for."""
-    return max([2] + [principal_number(name) or 0 for name in init if isinstance(name, str)])
+    """How many principal directions are looked for where there are very many columns."""
+    return max([FEWEST_AXES] + [principal_number(name) or 0 for name in init if isinstance(name, str)])
 
 
 def _one_sided(n_features: int, balance: float, n_labels: int) -> Separator:

@@ -33,6 +33,7 @@ from ravine.sample import (
     Gather,
     LogSum,
     Moments,
+    Noise,
     PullBack,
     Request,
     Sample,
@@ -202,6 +203,14 @@ class ClusteringIndex:
         """One-sided derivative of log φ along the tangent u at the current normal: the least over B(v), eq. OptDif."""
         gradients = yield from self.gradients()
         return float((gradients @ u).min())
+
+    def signal_to_noise(self, v: Array) -> Asking[float]:
+        """Squared length of the gradient at v over what chance alone would make of it: 1, if there is nothing else."""
+        _, gradient = yield from self.begin(v)
+        m = self.minima
+        (noise,) = yield [Noise(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
+        tangent = gradient - (gradient @ v) * v
+        return float(tangent @ tangent / max(m.density_share**2 * noise, np.finfo(float).tiny))
 
     # ------------------------------------------------------------------------------------------- jointly in (v, b)
 

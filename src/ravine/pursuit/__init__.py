@@ -1,6 +1,7 @@
 """MDP²: minimising the index over the sphere, for an increasing alpha, from several starts."""
 
 from ravine.pursuit.bandwidth import BandwidthRule, resolve_bandwidth
+from ravine.pursuit.columns import go_on_in_all_columns, orthonormal_rows
 from ravine.pursuit.direct import follow_directly
 from ravine.pursuit.driver import drive
 from ravine.pursuit.levels import subsample_levels
@@ -22,7 +23,9 @@ __all__ = [
     "choose_starts",
     "drive",
     "follow_directly",
+    "go_on_in_all_columns",
     "narrow",
+    "orthonormal_rows",
     "polish",
     "pursue",
     "random_starts",

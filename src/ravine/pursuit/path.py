@@ -15,11 +15,6 @@ from ravine.pursuit.settings import PursuitSettings
 __all__ = ["Path", "Stage", "describe", "follow", "polish"]
 
 
-# Steps the optimiser remembers where columns are too many for the covariance to be stored: each is two vectors.
-SHORT_MEMORY = 6
-WIDE = 1000
-
-
 @dataclass(frozen=True, eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
@@ -108,7 +103,7 @@ class _Walk:
 
     def __init__(self, index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> None:
         self.index, self.v, self.start, self.settings, self.notify = index, v, start, settings, notify
-        self.memory = Memory(SHORT_MEMORY) if index.covariance is None and len(v) > WIDE else Memory()
+        self.memory = Memory()
         self.stages: list[Stage] = []
         self.kept: Stage | None = None
         self.kept_memory = self.memory

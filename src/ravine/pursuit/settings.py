@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -10,10 +10,6 @@ import numpy as np
 from ravine.density import BalancePenalty
 
 __all__ = ["PursuitSettings"]
-
-# With more columns than this, of which the covariance is not stored, the index falls on and on by fitting noise.
-WIDE = 1000
-WIDE_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
@@ -60,12 +56,6 @@ class PursuitSettings:
     penalty: BalancePenalty = field(default_factory=BalancePenalty)
     optimiser: str = "lbfgs"
     method: Literal["mdp2", "sqp"] = "mdp2"
-
-    def for_columns(self, n_features: int, stored: bool) -> PursuitSettings:
-        """The settings where the covariance of so many columns is stored or not."""
-        if stored or n_features <= WIDE:
-            return self
-        return replace(self, tolerance=max(self.tolerance, WIDE_TOLERANCE))
 
     def segments(self) -> list[list[float]]:
         """The values of alpha on the way to each of the largest ones."""

@@ -50,7 +50,8 @@ class Rounds:
         self.client, self.restore = client, restore
         check_client(client)
         held = {future.key: future for future in distributed().futures_of(X)}
-        if not all(key in held for key in _keys(X)):
+        self._borrowed = all(key in held for key in _keys(X))
+        if not self._borrowed:
             X = client.persist(X)
             held = {future.key: future for future in distributed().futures_of(X)}
         self.blocks = [held[key] for key in _keys(X)]
@@ -225,6 +226,9 @@ class Rounds:
     def close(self) -> None:
         """Drop everything that the fit put on the cluster."""
         self.close_parts()
+        if not self._borrowed:
+            for block in self.blocks:  # a traceback may still refer to them
+                block.release()
         self.blocks = []
 
 

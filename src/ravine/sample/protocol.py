@@ -148,6 +148,21 @@ class PullBack(NamedTuple):
     reach: float
 
 
+class Noise(NamedTuple):
+    """What chance adds to the squared length of the tangent part of `PullBack`: Σ cᵢ² |zᵢ - pᵢ v|².
+
+    The gradient is Σ cᵢ zᵢ. If the rows near b lie no further to one side than the others, in any column, its
+    coefficients cᵢ meet zᵢ at random, and this is the squared length to be expected. Asked for only where the moments
+    have no covariance. Answer: float.
+    """
+
+    track: Any
+    bandwidth: float
+    b: float
+    log_sum: float
+    reach: float
+
+
 class Spread(NamedTuple):
     """Weighted means of p², p q and q² (only the first unless ``turned``): variances on the circle, for centred rows.
 
@@ -164,7 +179,7 @@ class Scatter(NamedTuple):
     track: Any
 
 
-Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack | Spread | Scatter
+Request = Aim | Turn | Bin | Gather | LogSum | Along | Accept | PullBack | Noise | Spread | Scatter
 
 
 class Sample(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.sample.dense import DenseSample
 from ravine.sample.measures import power_of_two
-from ravine.sample.protocol import Aim, Moments, PullBack, Scatter, Turn
+from ravine.sample.protocol import Aim, Moments, Noise, PullBack, Request, Scatter, Turn
 from ravine.sample.tracks import BLOCK_ROWS, PassSample
 
 __all__ = ["SparseSample", "project_sparse"]
@@ -56,6 +57,7 @@ class SparseSample(PassSample):
     ) -> None:
         self.X = X
         self._transposed = X.T  # shares the arrays
+        self._squared_lengths: Array | None = None
         self._set_up(X.shape, weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
             self._measure_sparse()
@@ -119,15 +121,15 @@ class SparseSample(PassSample):
 
     def _product(self, v: Array) -> Array:
         """The covariance times a vector: Xᵀ(X·v), centred."""
-        p = self._on(v[None])[:, 0]
-        return self._back([p if self.weights is None else p * self.weights])[0] / self.total
+        p = self.on(v[None])[:, 0]
+        return self._back(p if self.weights is None else p * self.weights) / self.total
 
     def _projected_blocks(self, directions: Array) -> Iterator[tuple[Array, Array | None]]:
         step = max(64, BLOCK_NUMBERS // len(directions))
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
             part = self if rows == slice(0, self.n_rows) else self._part(rows)
-            yield part._on(directions), part.weights
+            yield part.on(directions), part.weights
 
     # ------------------------------------------------------------------------------------------- protocol
 
@@ -141,6 +143,11 @@ class SparseSample(PassSample):
         part._off_centre, part._variance = self._off_centre, self._variance
         return part
 
+    def narrowed(self, directions: Array) -> DenseSample:
+        """The coordinates of the rows on a few orthonormal directions (rows), in the same working units."""
+        nowhere = np.zeros(len(directions))
+        return DenseSample(self.on(directions), self.weights, pool=self._given_pool, origin=nowhere, unit=1.0)
+
     def fetch(self, rows: NDArray[np.intp]) -> Array:
         """Some rows, in working units; as an array."""
         if 8 * len(rows) * self.n_features > MOST_BYTES:
@@ -151,51 +158,53 @@ class SparseSample(PassSample):
             )
         return np.asarray((self.X[rows].toarray() - self.origin) / self.unit)
 
-    def _on(self, directions: Array) -> Array:
+    def on(self, directions: Array) -> Array:
         """Projections on directions (rows), in working units: one column for each."""
-        scaled = np.ascontiguousarray(directions.T / self.unit)
-        if scaled.shape[1] == 1:  # the product with a vector is faster than that with a matrix of one column
-            return np.asarray(self.X @ scaled[:, 0] - self.origin @ scaled[:, 0])[:, None]
-        return np.asarray(self.X @ scaled - self.origin @ scaled)
+        projections = np.empty((self.n_rows, len(directions)))
+        for k, v in enumerate(directions / self.unit):  # SciPy is not faster with all of them at once
+            projections[:, k] = self.X @ v - self.origin @ v
+        return projections
 
-    def _back(self, coefficients: Sequence[Array]) -> list[Array]:
-        """Σ cᵢ zᵢ over the rows, in working units, for each vector of coefficients."""
-        if len(coefficients) == 1:
-            sums = (self._transposed @ coefficients[0])[:, None]
-        else:
-            sums = self._transposed @ np.stack(coefficients, axis=1)
-        return [(sums[:, k] - c.sum() * self.origin) / self.unit for k, c in enumerate(coefficients)]
+    def _back(self, coefficients: Array) -> Array:
+        """Σ cᵢ zᵢ over the rows, in working units."""
+        return np.asarray((self._transposed @ coefficients - coefficients.sum() * self.origin) / self.unit)
 
     def _pass(self, aims: Sequence[Aim | Turn], sums: Sequence[PullBack | Scatter]) -> list[Array]:
         if aims:
-            projections = self._on(np.stack([r.direction for r in aims]))
-            for k, aim in enumerate(aims):
-                (aim.track.p if isinstance(aim, Aim) else aim.track.q)[:] = projections[:, k]
-        answers: list[Array | None] = [None] * len(sums)
-        together = []
-        for k, r in enumerate(sums):
-            if isinstance(r, Scatter):
-                p = r.track.p
-                together.append((k, (p if self.weights is None else p * self.weights) / self.total))
-                continue
-            near = np.flatnonzero(np.abs(r.track.p - r.b) <= r.reach)
-            shares = self._shares(r, near)
-            if len(near) <= WORTH_GATHERING * self.n_rows:
-                answers[k] = np.asarray((self.X[near].T @ shares - shares.sum() * self.origin) / self.unit)
-            else:
-                everywhere = np.zeros(self.n_rows)
-                everywhere[near] = shares
-                together.append((k, everywhere))
-        if together:
-            for (k, _), answer in zip(together, self._back([c for _, c in together]), strict=True):
-                answers[k] = answer
-        return answers  # type: ignore[return-value]
+            for aim in aims:
+                (aim.track.p if isinstance(aim, Aim) else aim.track.q)[:] = self.on(aim.direction[None])[:, 0]
+        return [self._scatter(r) if isinstance(r, Scatter) else self._pull_back(r) for r in sums]
 
-    def _shares(self, r: PullBack, near: NDArray[np.intp]) -> Array:
-        """Derivative of log f(b) by the projection of each row near b (eq. Der)."""
+    def _scatter(self, r: Scatter) -> Array:
+        return self._back((r.track.p if self.weights is None else r.track.p * self.weights) / self.total)
+
+    def _pull_back(self, r: PullBack) -> Array:
+        near, shares = self._shares(r)
+        if len(near) <= WORTH_GATHERING * self.n_rows:
+            return np.asarray((self.X[near].T @ shares - shares.sum() * self.origin) / self.unit)
+        everywhere = np.zeros(self.n_rows)
+        everywhere[near] = shares
+        return self._back(everywhere)
+
+    def _shares(self, r: PullBack | Noise) -> tuple[NDArray[np.intp], Array]:
+        """The rows near b, and the derivative of log f(b) by the projection of each (eq. Der)."""
+        near = np.flatnonzero(np.abs(r.track.p - r.b) <= r.reach)
         u = (r.track.p[near] - r.b) / r.bandwidth
         shares = np.exp(-0.5 * u * u - r.log_sum) * u / -r.bandwidth
-        return np.asarray(shares if self.weights is None else shares * self.weights[near])
+        return near, np.asarray(shares if self.weights is None else shares * self.weights[near])
+
+    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
+        return self._noise(r) if isinstance(r, Noise) else super()._reply(r, mapper)
+
+    def _noise(self, r: Noise) -> float:
+        if self._squared_lengths is None:
+            squares = self.X._with_data((self.X.data / self.unit) ** 2, copy=False)  # shares the indices
+            mean = self.origin / self.unit
+            squared = squares @ np.ones(self.n_features)
+            self._squared_lengths = squared - 2.0 * (self.X @ (mean / self.unit)) + mean @ mean
+        near, shares = self._shares(r)
+        across = np.maximum(self._squared_lengths[near] - r.track.p[near] ** 2, 0.0)
+        return float(shares**2 @ across)
 
 
 def project_sparse(X: Any, center: Array, direction: Array, rows: NDArray[np.intp] | None = None) -> Array:
