@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 from ravine.estimators._validation import check_rows, refuse_value
 from ravine.sample import RowBlocks, is_sparse
 from ravine.sample.cluster_rows import ClusterRows
-from ravine.sample.rows import LARGEST
+from ravine.sample.reading import LARGEST
 
 __all__ = ["check_input", "closed_after", "node_threads", "with_sparse"]
 

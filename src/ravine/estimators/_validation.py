@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from ravine._typing import Array
-from ravine.sample.rows import LARGEST
+from ravine.sample.reading import LARGEST
 
 __all__ = [
     "all_or_nothing",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tempfile
-from collections import deque
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +16,26 @@ from ravine._typing import Array
 from ravine.sample.dense import DenseSample, project_array
 from ravine.sample.measures import provisional_units
 from ravine.sample.protocol import Aim, PullBack, Sample, Scatter, Turn
-from ravine.sample.rows import LARGEST, SomeRows
-from ravine.sample.sources import Piece, find_pieces
+from ravine.sample.reading import Job, PieceReader
+from ravine.sample.rows import SomeRows
+from ravine.sample.sources import find_pieces
 from ravine.sample.tracks import BLOCK_ROWS, PassSample, Track
 
 __all__ = ["BlockSample", "RowBlocks"]
 
 # Up to this much is copied into memory for a subsample; more is read again and again.
 TAKE_BYTES = 1 << 29
-# If fewer of the rows of a piece than this are wanted, they are read one by one.
-FEW = 1 / 32
-# Pieces that are read before they are needed.
-AHEAD = 2
 # Rows centred and converted at a time.
 CENTRED_BYTES = 1 << 22
+
+T = TypeVar("T")
 
 
 class RowBlocks:
     """Rows in blocks that can be read again and again, for data larger than memory.
 
-    While one piece is computed with, a thread reads the next. What is kept in memory for each row are the projections
-    of the hyperplanes that are being optimised on all rows: at most two, two numbers each.
+    While one thread computes with a piece, another reads the next. What is kept in memory for each row are the
+    projections of the hyperplanes that are being optimised on all rows: at most two, two numbers each.
 
     Parameters
     ----------
@@ -97,10 +96,7 @@ class RowBlocks:
         self.shape = (int(self._starts[-1]), d)
         if 0 in self.shape:
             raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
-        self._buffers: list[Any] = []
-        self._checked: set[Piece] = set()
-        self.bytes_read = 0
-        self._itemsize = 8
+        self._reader = PieceReader()
 
     @property
     def n_blocks(self) -> int:
@@ -110,7 +106,12 @@ class RowBlocks:
     @property
     def passes(self) -> float:
         """How many times all rows were read so far, in bytes read over all bytes."""
-        return self.bytes_read / (self.shape[0] * self.shape[1] * self._itemsize)
+        return self.bytes_read / (self.shape[0] * self.shape[1] * self._reader.itemsize)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read so far."""
+        return self._reader.bytes_read
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -120,91 +121,26 @@ class RowBlocks:
 
     # ------------------------------------------------------------------------------------------- reading
 
-    def blocks(self, rows: NDArray[np.intp] | None = None) -> Iterator[tuple[NDArray[Any], int]]:
-        """All or some (sorted) rows block by block, with the place of the first of them among those asked for.
+    def each(
+        self, function: Callable[[NDArray[Any], int], T], rows: NDArray[np.intp] | None = None, most: int | None = None
+    ) -> Iterator[T]:
+        """What a function says of blocks of all or some (sorted) rows; at most of the first few blocks.
 
-        A block may be overwritten when the next ones are read.
+        The function is given a block, which it must not keep, and the place of its first row among those asked for; it
+        may be called by several threads at once.
         """
-        wanted = [(k, None) for k in range(len(self._pieces))] if rows is None else self._wanted(rows)
-        jobs = [(self._pieces[k], some) for k, some in wanted if self._pieces[k].n_rows]
-        place = 0
-        with ThreadPoolExecutor(1) as reader:
-            resident = all(piece.resident for piece, _ in jobs)
-            buffers: list[Any] = [None] * (AHEAD + 1)
-            if not resident:
-                largest = max(piece.n_rows for piece in self._pieces) * self.shape[1]
-                buffers = self._take_buffers(largest)
-            ahead: deque[Any] = deque()
-            submitted = 0
-            for k, job in enumerate(jobs):
-                while not resident and submitted < len(jobs) and submitted <= k + AHEAD - 1:
-                    ahead.append(reader.submit(self._read, *jobs[submitted], buffers[submitted % len(buffers)]))
-                    submitted += 1
-                block = self._read(*job, None) if resident else ahead.popleft().result()
-                yield block, place
-                place += len(block)
-        self._buffers = buffers  # for the next pass: fresh memory would cost as much as reading
+        return self._reader.each(function, self._jobs(rows)[:most])
 
-    def _take_buffers(self, size: int) -> list[Any]:
-        """Room for the pieces that are read ahead; that of an earlier pass, if nobody else uses it."""
-        buffers, self._buffers = self._buffers, []
-        if buffers and buffers[0] is not None and buffers[0].dtype == self._dtype():
-            return buffers
-        return [np.empty(size, self._dtype()) for _ in range(AHEAD + 1)]
-
-    def _dtype(self) -> Any:
-        """Type of the first block that is read: buffers are made for it."""
-        return np.float32 if self._itemsize == 4 else np.float64
-
-    def _wanted(self, rows: NDArray[np.intp]) -> list[tuple[int, Any]]:
-        cuts = np.searchsorted(rows, self._starts)
+    def _jobs(self, rows: NDArray[np.intp] | None) -> list[Job]:
+        if rows is None:
+            found = [Job(piece, None, int(start)) for piece, start in zip(self._pieces, self._starts, strict=False)]
+            return [job for job in found if job.piece.n_rows]
+        cuts = np.searchsorted(rows, self._starts).tolist()
         return [
-            (k, rows[cuts[k] : cuts[k + 1]] - self._starts[k])
-            for k in range(len(self._pieces))
-            if cuts[k + 1] > cuts[k]
+            Job(piece, rows[first:end] - start, first)
+            for piece, start, first, end in zip(self._pieces, self._starts, cuts, cuts[1:], strict=False)
+            if end > first
         ]
-
-    def _read(self, piece: Piece, some: NDArray[np.intp] | None, buffer: Any) -> NDArray[Any]:
-        if some is not None and len(some) == piece.n_rows:
-            some = None
-        rows = some
-        if some is not None and piece.rows is not None and (piece.resident or len(some) < FEW * piece.n_rows):
-            block, some = piece.rows(some), None
-        else:
-            block = piece.read(buffer)
-            if block.shape != (piece.n_rows, piece.n_columns):
-                raise ValueError(f"{piece.name} of X has shape {block.shape} now: it changed while it was being read.")
-        if not piece.resident:
-            self.bytes_read += block.nbytes
-            self._itemsize = block.itemsize
-        if some is not None:
-            block = block[some]
-        if block.dtype not in (np.float32, np.float64) or not block.dtype.isnative:
-            try:
-                block = block.astype(np.float64)
-            except (ValueError, TypeError) as error:
-                raise ValueError(f"{piece.name} of X does not hold numbers ({error}).") from error
-        block = block if block.itemsize in block.strides else np.ascontiguousarray(block)
-        if piece not in self._checked:
-            self._check(piece, block, rows)
-            if rows is None:
-                self._checked.add(piece)
-        return block
-
-    def _check(self, piece: Piece, block: NDArray[Any], rows: NDArray[np.intp] | None) -> None:
-        """Refuse what is not finite or too large; each piece is looked at when it is first read."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            flat = block.ravel(order="K")
-            bad: Any = [] if np.isfinite(np.dot(flat, flat)) else np.argwhere(~(np.abs(block) < LARGEST))
-        if len(bad):
-            row, column = (int(i) for i in bad[0])
-            value = float(block[row, column])
-            row = piece.first + (row if rows is None else int(rows[row]))
-            what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"the value {value:g}"
-            raise ValueError(
-                f"Input X contains {what} in row {row} of {piece.name}, column {column}. Drop, impute or rescale such "
-                "values first."
-            )
 
     # ------------------------------------------------------------------------------------------- rows
 
@@ -219,35 +155,25 @@ class RowBlocks:
     def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
         """Some rows, in this order, as an array."""
         order = np.argsort(rows, kind="stable")
-        out: NDArray[Any] | None = None
-        for block, place in self.blocks(np.asarray(rows)[order]):
+        out = None
+        for block, place in self.each(lambda block, place: (block.copy(), place), np.asarray(rows)[order]):
             out = np.empty((len(rows), self.shape[1]), block.dtype) if out is None else out
             out[order[place : place + len(block)]] = block
         return np.empty((0, self.shape[1])) if out is None else out
 
     def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
         """One column of some (sorted) rows."""
-        return np.concatenate([block[:, column].copy() for block, _ in self.blocks(rows)])
+        return np.concatenate(list(self.each(lambda block, _: block[:, column].copy(), rows)))
 
     def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
         """``(X - center) @ direction`` of all or some (sorted) rows."""
-        out = np.empty(self.shape[0] if rows is None else len(rows))
-        for block, place in self.blocks(rows):
-            out[place : place + len(block)] = project_array(block, center, direction)
-        return out
+        return np.concatenate(list(self.each(lambda block, _: project_array(block, center, direction), rows)))
 
     def map_rows(
         self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None
     ) -> NDArray[Any]:
         """What a function says of the rows, block by block."""
-        n = self.shape[0] if rows is None else len(rows)
-        out: NDArray[Any] | None = None
-        for block, place in self.blocks(rows):
-            said = function(block)
-            out = np.empty((n, *said.shape[1:]), said.dtype) if out is None else out
-            out[place : place + len(block)] = said
-        assert out is not None
-        return out
+        return np.concatenate(list(self.each(lambda block, _: function(block), rows)))
 
     def new_state(self, n: int) -> NDArray[Any]:
         """Room for one projection of n rows."""
@@ -287,21 +213,27 @@ class BlockSample(PassSample):
         self.rows = rows
         self._set_up((source.shape[0] if rows is None else len(rows), source.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            block, _ = next(iter(source.blocks(rows if rows is None else rows[:BLOCK_ROWS])))
-            self._measure(*provisional_units(block[:: max(1, len(block) // 1024)].astype(np.float64)))
+            (few,) = source.each(lambda block, _: block[:: max(1, len(block) // 1024)].astype(float), rows, most=1)
+            self._measure(*provisional_units(few))
         else:
             self.origin, self.unit = origin, unit
 
-    def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
+    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
         step = max(64, CENTRED_BYTES // (8 * self.n_features))
-        buffer = np.empty((step, self.n_features))
-        for block, place in self.source.blocks(self.rows):
+        own = threading.local()
+
+        def parts(block: NDArray[Any], place: int) -> list[T]:
+            if not hasattr(own, "buffer"):
+                own.buffer = np.empty((step, self.n_features))
+            found = []
             for first in range(0, len(block), step):
                 part = block[first : first + step]
-                z = buffer[: len(part)]
-                np.subtract(part, center, out=z)
+                z = np.subtract(part, center, out=own.buffer[: len(part)])
                 z *= 1.0 / unit
-                yield z, self._weights_of(slice(place + first, place + first + len(part)))
+                found.append(function(z, self._weights_of(slice(place + first, place + first + len(part)))))
+            return found
+
+        return (said for found in self.source.each(parts, self.rows) for said in found)
 
     def track(self) -> Track:
         """Room for the projections of one start."""
@@ -323,8 +255,8 @@ class BlockSample(PassSample):
     def _pass(self, aims: Sequence[Aim | Turn], sums: Sequence[PullBack | Scatter]) -> list[Array]:
         directions = np.stack([r.direction for r in aims]) / self.unit if aims else None
         targets = [r.track.p if isinstance(r, Aim) else r.track.q for r in aims]
-        out = [np.zeros(self.n_features) for _ in sums]
-        for block, place in self.source.blocks(self.rows):
+
+        def one(block: NDArray[Any], place: int) -> list[Array]:
             rows = slice(place, place + len(block))
             if directions is not None:
                 views = [t[rows] for t in targets]
@@ -333,9 +265,17 @@ class BlockSample(PassSample):
                 for view, values in zip(views, exact, strict=True):
                     if values is not view:
                         view[:] = values
-            for r, total in zip(sums, out, strict=True):
-                assert isinstance(r, PullBack)
-                p = np.asarray(r.track.p[rows], dtype=np.float64)
-                w = self._weights_of(rows)
-                _kernels.pull_back(block, self.origin, p, w, r.bandwidth, r.b, r.log_sum, r.reach, total)
-        return [total / self.unit for total in out]
+            return [self._pull_back(r, block, rows) for r in sums]
+
+        totals = [np.zeros(self.n_features) for _ in sums]
+        for found in self.source.each(one, self.rows):
+            for total, part in zip(totals, found, strict=True):
+                total += part
+        return [total / self.unit for total in totals]
+
+    def _pull_back(self, r: PullBack | Scatter, block: NDArray[Any], rows: slice) -> Array:
+        assert isinstance(r, PullBack)
+        out = np.zeros(self.n_features)
+        p = np.asarray(r.track.p[rows], dtype=np.float64)
+        _kernels.pull_back(block, self.origin, p, self._weights_of(rows), r.bandwidth, r.b, r.log_sum, r.reach, out)
+        return out

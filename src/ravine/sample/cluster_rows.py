@@ -17,7 +17,7 @@ from ravine.sample.cluster import Command, Rounds, current_client
 from ravine.sample.dense import DenseSample
 from ravine.sample.measures import MeasuredSample, provisional_units, total_of
 from ravine.sample.protocol import Accept, Aim, Along, Bin, Gather, LogSum, PullBack, Request, Sample, Turn
-from ravine.sample.rows import LARGEST
+from ravine.sample.reading import LARGEST
 
 __all__ = ["ClusterRows", "ClusterSample"]
 

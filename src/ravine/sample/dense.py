@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ __all__ = ["DenseSample", "project_array"]
 
 # Rows centred and converted at a time for the covariance: a copy of this size, not of X.
 MOMENT_BYTES = 1 << 22
+
+T = TypeVar("T")
 
 
 class DenseSample(TrackedSample):
@@ -57,8 +59,7 @@ class DenseSample(TrackedSample):
         else:
             self.origin, self.unit = origin, unit
 
-    def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
-        """Blocks of z = (x - center) / unit, in one buffer that is used again, with their weights."""
+    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
         step = max(64, MOMENT_BYTES // (8 * self.n_features))
         buffer = np.empty((min(step, self.n_rows), self.n_features))
         for start in range(0, self.n_rows, step):
@@ -66,7 +67,7 @@ class DenseSample(TrackedSample):
             z = buffer[: len(rows)]
             np.subtract(rows, center, out=z)
             z *= 1.0 / unit
-            yield z, self._weights_of(slice(start, start + step))
+            yield function(z, self._weights_of(slice(start, start + step)))
 
     def _at(self, which: slice | NDArray[np.intp]) -> NDArray[np.floating[Any]]:
         """Rows of the sample by their places in it."""

@@ -14,7 +14,6 @@ from ravine.sample.dense import project_array
 from ravine.sample.protocol import Sample
 
 __all__ = [
-    "LARGEST",
     "RowSource",
     "SomeRows",
     "cells_of",
@@ -25,9 +24,6 @@ __all__ = [
     "restrict_rows",
     "take_rows",
 ]
-
-# Sums of a block of larger values may overflow.
-LARGEST = 1e300
 
 
 class RowSource(Protocol):

@@ -24,7 +24,7 @@ class Piece(NamedTuple):
     ----------
     n_rows : int
     read : callable
-        Reads them as an array; it may be given a buffer to read into.
+        Reads them as an array; it may be given a buffer of bytes to read into.
     name : str
         The block they belong to, for messages.
     first : int
@@ -34,6 +34,10 @@ class Piece(NamedTuple):
         Reads a few of them, by number, where that is cheaper than to read all.
     resident : bool
         Whether they are in memory anyway.
+    n_bytes : int
+        Size of the buffer it can read into; 0 if it makes its own array.
+    in_turn : bool
+        Whether pieces can only be read one after the other.
     """
 
     n_rows: int
@@ -43,6 +47,8 @@ class Piece(NamedTuple):
     n_columns: int
     rows: Callable[[NDArray[np.intp]], NDArray[Any]] | None = None
     resident: bool = False
+    n_bytes: int = 0
+    in_turn: bool = False
 
 
 def find_pieces(source: Any) -> list[Piece]:
@@ -129,8 +135,7 @@ def _of_raw_file(path: str, offset: int, shape: tuple[int, ...], dtype: Any, nam
     step, width = _step(d, dtype.itemsize), d * dtype.itemsize
 
     def read(buffer: Any, first: int, count: int) -> NDArray[Any]:
-        usable = buffer is not None and buffer.dtype == dtype and buffer.size >= count * d
-        flat: NDArray[Any] = (buffer if usable else np.empty(count * d, dtype))[: count * d]
+        flat: NDArray[Any] = np.empty(count * d, dtype) if buffer is None else buffer[: count * width].view(dtype)
         with open(path, "rb", buffering=0) as file:
             file.seek(offset + first * width)
             left = memoryview(flat.data).cast("B")
@@ -156,6 +161,7 @@ def _of_raw_file(path: str, offset: int, shape: tuple[int, ...], dtype: Any, nam
             lambda buffer, first=first, count=count: read(buffer, first, count),  # type: ignore[misc]
             name, first, d,
             lambda rows, first=first: few(rows, first),  # type: ignore[misc]
+            n_bytes=count * width,
         )  # fmt: skip
 
 
@@ -218,7 +224,7 @@ def _of_function(make: Callable[[], Any]) -> list[Piece]:
     pieces = []
     for k, shape in enumerate(shapes):
         _check_two_dimensional(shape, f"block {k}")
-        pieces.append(Piece(shape[0], lambda _, k=k: walk.block(k), f"block {k}", 0, shape[1]))  # type: ignore[misc]
+        pieces.append(Piece(shape[0], lambda _, k=k: walk.block(k), f"block {k}", 0, shape[1], in_turn=True))  # type: ignore[misc]
     return pieces
 
 

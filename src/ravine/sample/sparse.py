@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ WORTH_GATHERING = 0.25
 MOST_BYTES = 1 << 32
 # Numbers of a block of projections on many directions.
 BLOCK_NUMBERS = 1 << 20
+
+T = TypeVar("T")
 
 
 class SparseSample(PassSample):
@@ -113,23 +115,23 @@ class SparseSample(PassSample):
         covariance = second - np.outer(mean, mean)
         return np.asarray(0.5 * (covariance + covariance.T))
 
-    def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
+    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
         step = max(64, BLOCK_NUMBERS // self.n_features)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
-            yield (self.X[rows].toarray() - center) / unit, self._weights_of(rows)
+            yield function((self.X[rows].toarray() - center) / unit, self._weights_of(rows))
 
     def _product(self, v: Array) -> Array:
         """The covariance times a vector: Xᵀ(X·v), centred."""
         p = self.on(v[None])[:, 0]
         return self._back(p if self.weights is None else p * self.weights) / self.total
 
-    def _projected_blocks(self, directions: Array) -> Iterator[tuple[Array, Array | None]]:
+    def _each_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
         step = max(64, BLOCK_NUMBERS // len(directions))
         for start in range(0, self.n_rows, step):
             rows = slice(start, min(start + step, self.n_rows))
             part = self if rows == slice(0, self.n_rows) else self._part(rows)
-            yield part.on(directions), part.weights
+            yield function(part.on(directions), part.weights)
 
     # ------------------------------------------------------------------------------------------- protocol
 

@@ -56,40 +56,29 @@ class TrackedSample(MeasuredSample):
     # ------------------------------------------------------------------------------------------- sums over rows
 
     @abstractmethod
-    def _centred_blocks(self, center: Array, unit: float) -> Iterator[tuple[Array, Array | None]]:
-        """Blocks of z = (x - center) / unit with their weights."""
+    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
+        """What a function says of blocks of z = (x - center) / unit, which it must not keep, and their weights."""
+
+    def _each_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
+        """What a function says of blocks of projections on a few directions (rows), and their weights."""
+        return self._each_centred(lambda z, w: function(z @ directions.T, w), self.origin, self.unit)
 
     def _largest(self, center: Array) -> float:
-        return max(float(np.abs(z).max(initial=0.0)) for z, _ in self._centred_blocks(center, 1.0))
+        return max(self._each_centred(lambda z, _: float(np.abs(z).max(initial=0.0)), center, 1.0))
 
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
-        second, first = np.zeros((self.n_features, self.n_features)), np.zeros(self.n_features)
-        for z, w in self._centred_blocks(center, unit):
-            second += z.T @ z if w is None else z.T @ (z * w[:, None])
-            first += z.sum(axis=0) if w is None else w @ z
-        return second, first
+        d = self.n_features
+        sums = total_of(self._each_centred(_second_sums, center, unit), (d + 1, d))
+        return sums[:d], sums[d]
 
     def third_sums(self, directions: Array) -> Array:
         """Weighted sums of the cubes of the projections on the directions."""
-        third = np.zeros(len(directions))
-        for y, w in self._projected_blocks(directions):
-            cubes = y**3
-            third += cubes.sum(axis=0) if w is None else w @ cubes
-        return third
+        return total_of(self._each_projected(_third_sums, directions), len(directions))
 
     def fourth_sums(self, whitening: Array) -> Array:
         """Weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
-        fourth = np.zeros((len(whitening), len(whitening)))
-        for y, w in self._projected_blocks(whitening):
-            lengths = np.einsum("ij,ij->i", y, y)
-            fourth += y.T @ (y * (lengths if w is None else lengths * w)[:, None])
-        return fourth
-
-    def _projected_blocks(self, directions: Array) -> Iterator[tuple[Array, Array | None]]:
-        """Blocks of projections on a few directions (rows), with their weights."""
-        for z, w in self._centred_blocks(self.origin, self.unit):
-            yield z @ directions.T, w
+        return total_of(self._each_projected(_fourth_sums, whitening), (len(whitening), len(whitening)))
 
     # ------------------------------------------------------------------------------------------- answers
 
@@ -212,6 +201,22 @@ class PassSample(TrackedSample):
     @abstractmethod
     def _pass(self, aims: Sequence[Aim | Turn], sums: Sequence[PullBack | Scatter]) -> list[Array]:
         """Set projections and answer sums over rows, in one pass."""
+
+
+def _second_sums(z: Array, w: Array | None) -> Array:
+    """The sum of z zᵀ and, as one more row, that of z."""
+    weighted = z if w is None else z * w[:, None]
+    return np.concatenate([z.T @ weighted, weighted.sum(axis=0)[None]])
+
+
+def _third_sums(y: Array, w: Array | None) -> Array:
+    cubes = y**3
+    return np.asarray(cubes.sum(axis=0) if w is None else w @ cubes)
+
+
+def _fourth_sums(y: Array, w: Array | None) -> Array:
+    lengths = np.einsum("ij,ij->i", y, y)
+    return np.asarray(y.T @ (y * (lengths if w is None else lengths * w)[:, None]))
 
 
 def _circle(track: Track, angle: float) -> tuple[Array, Array | None, float, float]:
