@@ -6,6 +6,7 @@ import importlib
 import importlib.metadata
 import pickle
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -22,6 +23,8 @@ __all__ = ["ClusterError", "Rounds", "current_client"]
 ATTEMPTS = 3
 # Seconds between looks at whether the workers of a round are still there.
 PATIENCE = 0.5
+# Seconds in which lost workers may come back before the fit gives up.
+COMEBACK = 30.0
 
 Command = tuple[str, tuple[Any, ...]]
 
@@ -55,7 +58,6 @@ class Rounds:
             X = client.persist(X)
             held = {future.key: future for future in distributed().futures_of(X)}
         self.blocks = [held[key] for key in _keys(X)]
-        distributed().wait(self.blocks)
         self.starts = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(np.intp)
         self.n_columns = X.shape[1]
         self.n_rounds = self.bytes_sent = self.bytes_received = 0
@@ -70,7 +72,7 @@ class Rounds:
     def _open(self) -> None:
         """One part for each worker, of the blocks that it holds."""
         for _ in range(ATTEMPTS):
-            distributed().wait(self.blocks)
+            self._wait_for_blocks()
             for k, block in enumerate(self.blocks):
                 if block.status != "finished":
                     raise self._failed(k, block)
@@ -81,6 +83,7 @@ class Rounds:
         else:
             raise ClusterError("some blocks of X are on no worker: are workers being lost faster than blocks are made?")
         self.token = uuid.uuid4().hex
+        self._answered = 0  # rounds that the parts have answered
         held: dict[str, list[int]] = {}
         for k, workers in enumerate(holders):
             if self.starts[k + 1] > self.starts[k]:
@@ -89,17 +92,41 @@ class Rounds:
         self.groups = list(held.values())
         self.parts = [
             self.client.submit(
-                open_part, self.token, [f"block {k}" for k in group], *[self.blocks[k] for k in group],
+                open_part, self.token, [self._described(k) for k in group], *[self.blocks[k] for k in group],
                 workers=[address], key=f"ravine-part-{uuid.uuid4().hex}", pure=False,
             )
             for group, address in zip(self.groups, self.addresses, strict=True)
         ]  # fmt: skip
 
+    def _described(self, k: int) -> tuple[str, tuple[int, int]]:
+        """Name and shape of a block."""
+        return f"block {k}", (int(self.starts[k + 1] - self.starts[k]), self.n_columns)
+
+    def _wait_for_blocks(self) -> None:
+        """Wait until every block is there or known to be lost, as long as there are workers to make them."""
+        last_seen = time.monotonic()
+        while True:
+            try:
+                distributed().wait(self.blocks, timeout=PATIENCE)
+            except TimeoutError:
+                if self.client.status != "running" or self.client.nthreads():
+                    check_running(self.client)
+                    last_seen = time.monotonic()
+                elif time.monotonic() - last_seen > COMEBACK:
+                    raise ClusterError(
+                        f"the Dask cluster has had no workers for {COMEBACK:.0f} seconds: the fit is given up."
+                    ) from None
+            except distributed().CancelledError:
+                return  # their status says so
+            else:
+                return
+
     def _failed(self, k: int, block: Any) -> ClusterError:
         if block.status == "error":
             return ClusterError(f"block {k} of X could not be computed: {block.exception()!r}")
         return ClusterError(
-            f"block {k} of X is {block.status}: its worker was lost and Dask cannot make it again (was it scattered?)."
+            f"block {k} of X is {block.status}: its worker was lost and Dask cannot make it again (was it scattered, "
+            "or the client restarted?)."
         )
 
     def local(self, rows: NDArray[np.intp] | None) -> list[NDArray[np.intp] | None]:
@@ -133,9 +160,13 @@ class Rounds:
         self._serve()
         while not done.wait(0.05):
             self._serve()
-        if isinstance(box[0], BaseException):
-            raise box[0]
-        return box[0]  # type: ignore[no-any-return]
+        answer = box.pop()
+        if isinstance(answer, BaseException):
+            try:
+                raise answer
+            finally:
+                del answer  # or the error would refer to itself, and what it refers to stay until it is collected
+        return answer  # type: ignore[no-any-return]
 
     def joined(self, count: int) -> None:
         """Count a thread that is going to ask (1), or that has asked for the last time (-1)."""
@@ -156,9 +187,11 @@ class Rounds:
             answers = [error] * len(batch)
         with self._lock:
             self._running = False
-        for (_, done, box), answer in zip(batch, answers, strict=True):
-            box.append(answer)
+        while batch:
+            _, done, box = batch.pop()
+            box.append(answers.pop())
             done.set()
+        del box
 
     def _round(self, makers: list[Callable[[], list[list[Command]]]]) -> list[Any]:
         """One task for each part; asked again, after the parts were opened again, if a worker is lost."""
@@ -171,8 +204,9 @@ class Rounds:
             if answers is not None:
                 break
             self.close_parts()
-            check_client(self.client)
+            check_running(self.client)
             self._open()
+            check_versions(self.client)
         else:
             raise ClusterError(f"workers were lost in {ATTEMPTS + 1} attempts at the same round.")
         split = []
@@ -187,9 +221,11 @@ class Rounds:
         """The answers of the parts; None if a worker was lost on the way."""
         failures = distributed().KilledWorker, distributed().CancelledError, OSError
         packed = [pickle.dumps(message, protocol=5) for message in messages]
+        state = self.token, self._answered
+        check_running(self.client)
         futures = [
             self.client.submit(
-                run_part, part, self.token, message, workers=[address], pure=False, key=f"ravine-{uuid.uuid4().hex}"
+                run_part, part, state, message, workers=[address], pure=False, key=f"ravine-{uuid.uuid4().hex}"
             )
             for part, address, message in zip(self.parts, self.addresses, packed, strict=True)
         ]
@@ -215,6 +251,7 @@ class Rounds:
                 future.release()
         self.bytes_received += sum(map(len, replies))
         answers = [pickle.loads(reply) for reply in replies]
+        self._answered += 1
         return None if any(isinstance(answer, Stale) for answer in answers) else answers
 
     def close_parts(self) -> None:
@@ -255,12 +292,24 @@ def _keys(X: Any) -> list[Any]:
 
 
 def check_client(client: Any) -> None:
-    """Refuse a client that is closed, or whose workers do not have ravine."""
+    """Refuse a client that is closed, or whose workers do not have this version of ravine."""
+    check_running(client)
+    if not client.nthreads():
+        raise ClusterError("the Dask cluster has no workers.")
+    check_versions(client)
+
+
+def check_running(client: Any) -> None:
+    """Refuse a client that is closed."""
     if client.status != "running":
         raise ClusterError(f"the Dask client is {client.status}: make a new one and fit again.")
-    found = client.run(importlib.metadata.version, "ravine", on_error="return")
-    if not found:
-        raise ClusterError("the Dask cluster has no workers.")
-    without = [address for address, version in found.items() if isinstance(version, BaseException)]
-    if without:
-        raise ClusterError(f"ravine is not installed on the worker {without[0]}: install the same version everywhere.")
+
+
+def check_versions(client: Any) -> None:
+    """Refuse workers that do not have this version of ravine."""
+    here = importlib.metadata.version("ravine")
+    for address, there in client.run(importlib.metadata.version, "ravine", on_error="return").items():
+        if isinstance(there, BaseException):
+            raise ClusterError(f"ravine is not installed on the worker {address}: install {here} there.")
+        if there != here:
+            raise ClusterError(f"the worker {address} has ravine {there}, but here it is {here}: install the same.")

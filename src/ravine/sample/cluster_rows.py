@@ -56,6 +56,12 @@ class ClusterRows:
     lazy = True
 
     def __init__(self, X: Any, client: Any = None) -> None:
+        if not hasattr(X, "numblocks") or len(X.shape) != 2:
+            what = f"an array of {len(X.shape)} dimensions" if hasattr(X, "numblocks") else type(X).__name__
+            raise TypeError(
+                f"ClusterRows needs a Dask array of rows and columns, got {what} (of a Dask data frame, "
+                "X.to_dask_array(lengths=True))."
+            )
         self.X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         self.client = client
         self.shape = X.shape
@@ -142,7 +148,7 @@ class ClusterRows:
         order = np.argsort(rows, kind="stable")
         chosen = np.asarray(rows)[order]
         parts = self._gathered("take", (), chosen)
-        out = np.empty((len(rows), self.shape[1]), parts[0].dtype)
+        out = np.empty((len(rows), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)]))
         for part, places in zip(parts, self.rounds.places(chosen), strict=True):
             out[order[places]] = part
         return out
@@ -182,15 +188,18 @@ class ClusterRows:
 class _Checked:
     """A function of rows that refuses what is not finite."""
 
+    __name__ = "ravine"  # how Dask calls its tasks
+
     def __init__(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
         self.function = function
 
-    def __call__(self, block: Any) -> NDArray[Any]:
+    def __call__(self, block: Any, block_info: Any = None) -> NDArray[Any]:
         rows = np.asarray(block)
         rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
         bad = np.argwhere(~(np.abs(rows) < LARGEST))
         if len(bad):
-            raise ValueError(f"Input X contains NaN or infinity in row {bad[0][0]} of a block, column {bad[0][1]}.")
+            where = f"row {bad[0][0]} of block {block_info[0]['chunk-location'][0]}, column {bad[0][1]}"
+            raise ValueError(f"Input X contains NaN, infinity or a value beyond {LARGEST:g} in {where}.")
         return self.function(rows)
 
 

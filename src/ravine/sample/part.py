@@ -33,10 +33,15 @@ class Part:
     blocks : list of arrays
     names : list of str
         Of the blocks, for messages.
+
+    Attributes
+    ----------
+    state : tuple of str and int
+        The token, and how many rounds were answered: what was made anew on another worker has answered none.
     """
 
     def __init__(self, token: str, blocks: list[Any], names: list[str]) -> None:
-        self.token = token
+        self.state = (token, 0)
         self.source = RowBlocks([np.asarray(block) for block in blocks], names=names)
         self.samples: dict[int, Any] = {}
         self.tracks: dict[int, Any] = {}
@@ -120,17 +125,21 @@ class Part:
 def stale_part() -> Part:
     """A part without rows or state."""
     part = Part.__new__(Part)
-    part.token = ""
+    part.state = ("", 0)
     return part
 
 
-def open_part(token: str, names: list[str], *blocks: Any) -> Part:
-    """The part of a worker from the blocks that it holds."""
-    return Part(token, list(blocks), names)
+def open_part(token: str, described: list[tuple[str, tuple[int, int]]], *blocks: Any) -> Part:
+    """The part of a worker from the blocks that it holds, which must have the shapes that X says."""
+    for (name, shape), block in zip(described, blocks, strict=True):
+        if np.shape(block) != shape:
+            raise ValueError(f"{name} of X has shape {np.shape(block)}, but the Dask array says {shape}.")
+    return Part(token, list(blocks), [name for name, _ in described])
 
 
-def run_part(part: Part, token: str, message: bytes) -> bytes:
+def run_part(part: Part, state: tuple[str, int], message: bytes) -> bytes:
     """Do everything that a round asks of a part: a list of methods and arguments."""
-    if part.token != token:
+    if part.state != state:
         return pickle.dumps(Stale())
+    part.state = (state[0], state[1] + 1)
     return pickle.dumps([getattr(part, name)(*arguments) for name, arguments in pickle.loads(message)], protocol=5)
