@@ -132,9 +132,15 @@ def _no_split(n_features: int, n_rows: int, why: str, steps: Sequence[PathStep],
 
 def points_to_larger(distance: Array, weights: Array | None) -> bool:
     """Whether the side of positive distances is the larger one or, between equal ones, that of the shorter tail."""
-    w = np.ones(len(distance)) if weights is None else weights
-    balance = float(w[distance > 0].sum() - w[distance <= 0].sum())
-    return balance > 0 or (balance == 0 and float(w @ (distance / np.max(np.abs(distance))) ** 3) < 0)
+    beyond = distance > 0
+    if weights is None:
+        balance = float(2 * np.count_nonzero(beyond) - len(distance))
+    else:
+        balance = float(weights[beyond].sum() - weights[~beyond].sum())
+    if balance:
+        return balance > 0
+    cubes = (distance / np.max(np.abs(distance))) ** 3
+    return bool((cubes.sum() if weights is None else weights @ cubes) < 0)
 
 
 def _oriented(distance: Array, weights: Array | None, best: PathStep, steps: Sequence[PathStep]) -> Fit:

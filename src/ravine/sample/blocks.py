@@ -25,6 +25,8 @@ __all__ = ["BlockSample", "RowBlocks"]
 
 # Up to this much is copied into memory for a subsample; more is read again and again.
 TAKE_BYTES = 1 << 29
+# And up to this much is kept, since starts and paths ask for the same subsample.
+KEPT_BYTES = 1 << 25
 # Rows centred and converted at a time.
 CENTRED_BYTES = 1 << 22
 
@@ -211,6 +213,7 @@ class BlockSample(PassSample):
     ) -> None:
         self.source = source
         self.rows = rows
+        self._taken: tuple[Any, DenseSample] | None = None
         self._set_up((source.shape[0] if rows is None else len(rows), source.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
             (few,) = source.each(lambda block, _: block[:: max(1, len(block) // 1024)].astype(float), rows, most=1)
@@ -241,12 +244,17 @@ class BlockSample(PassSample):
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """The sample of some (sorted) rows, in the same working units: in memory unless it is very large."""
+        if self._taken is not None and self._taken[0] is rows:
+            return self._taken[1]
         weights = None if self.weights is None else self.weights[rows]
         units: dict[str, Any] = {"pool": self._given_pool, "origin": self.origin, "unit": self.unit}
         chosen = rows if self.rows is None else self.rows[rows]
         if 8 * len(rows) * self.n_features > TAKE_BYTES:
             return BlockSample(self.source, weights, rows=chosen, **units)
-        return DenseSample(np.ascontiguousarray(self.source.take(chosen)), weights, **units)
+        few = DenseSample(np.ascontiguousarray(self.source.take(chosen)), weights, **units)
+        if few.X.nbytes <= KEPT_BYTES:
+            self._taken = rows, few
+        return few
 
     def fetch(self, rows: NDArray[np.intp]) -> Array:
         """Some rows, in working units."""

@@ -19,8 +19,10 @@ __all__ = ["LARGEST", "Job", "PieceReader"]
 LARGEST = 1e300
 # Each reads a piece and computes with it, so that one computes while the other reads.
 THREADS = 2
-# Pieces that are read, or computed with, before their results are asked for.
-AHEAD = 4
+# Pieces that a thread takes on together, since handing them over costs time, too.
+TOGETHER = 4
+# Of these, how many are read, or computed with, before their results are asked for.
+AHEAD = 3
 # If fewer of the rows of a piece than this are wanted, they are read one by one.
 FEW = 1 / 32
 
@@ -69,7 +71,10 @@ class PieceReader:
                 blocks = _in_order(pool, lambda job: (self._read(job, None), job.place), jobs)
                 yield from (function(*block) for block in blocks)
             else:
-                yield from _in_order(pool, lambda job: self._computed(function, job), jobs)
+                size = max(1, min(TOGETHER, len(jobs) // (2 * THREADS)))
+                groups = [jobs[k : k + size] for k in range(0, len(jobs), size)]
+                for found in _in_order(pool, lambda group: [self._computed(function, job) for job in group], groups):
+                    yield from found
 
     def _computed(self, function: Callable[[NDArray[Any], int], T], job: Job) -> T:
         size = job.piece.n_bytes
