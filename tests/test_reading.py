@@ -1,0 +1,88 @@
+"""Pieces that are read while others are computed with: order, buffers, errors, threads."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from ravine.sample.reading import Job, PieceReader
+from ravine.sample.sources import Piece
+
+
+def reading_threads():
+    return [t for t in threading.enumerate() if t.name.startswith("ravine-reader")]
+
+
+def pieces(n=23, rows=5, in_turn=False, seen=None):
+    """Pieces that read into the buffer they are given, each after a while of its own."""
+    waits = np.random.default_rng(0).uniform(0.0, 0.004, n)
+
+    def read(buffer, k):
+        if seen is not None:
+            seen.append(k)
+        time.sleep(waits[k])
+        block = np.empty((rows, 2)) if buffer is None else buffer[: rows * 16].view(float).reshape(rows, 2)
+        block[:] = k
+        return block
+
+    return [
+        Piece(rows, lambda buffer, k=k: read(buffer, k), f"block {k}", 0, 2, n_bytes=16 * rows, in_turn=in_turn)
+        for k in range(n)
+    ]
+
+
+def jobs(given):
+    return [Job(piece, None, 5 * k) for k, piece in enumerate(given)]
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_results_are_in_order_and_blocks_are_their_own(in_turn):
+    def said(block, place):
+        first = block[0, 0]
+        time.sleep(0.001)
+        assert (block == first).all()  # nobody reads into it meanwhile
+        return first, place
+
+    found = list(PieceReader().each(said, jobs(pieces(in_turn=in_turn))))
+    assert found == [(k, 5 * k) for k in range(23)]
+    assert not reading_threads()
+
+
+def test_pieces_that_must_be_read_in_turn_are():
+    seen = []
+    list(PieceReader().each(lambda block, _: None, jobs(pieces(in_turn=True, seen=seen))))
+    assert seen == sorted(seen)
+
+
+def test_two_threads_compute():
+    names = set(PieceReader().each(lambda *_: threading.get_ident(), jobs(pieces())))
+    assert len(names) == 2
+    assert threading.get_ident() not in names
+
+
+def test_an_error_of_the_function_comes_through_and_ends_the_threads():
+    def fail(block, place):
+        if place == 50:
+            raise KeyError("what the function says")
+        return place
+
+    found = PieceReader().each(fail, jobs(pieces()))
+    with pytest.raises(KeyError, match="what the function says"):
+        list(found)
+    assert not reading_threads()
+
+
+def test_a_caller_that_stops_early_leaves_no_threads_and_no_work():
+    seen = []
+    found = PieceReader().each(lambda block, place: place, jobs(pieces(n=200, seen=seen)))
+    assert next(found) == 0
+    found.close()
+    assert not reading_threads()
+    assert len(seen) < 100
+
+
+def test_bytes_are_counted_by_all_threads():
+    reader = PieceReader()
+    list(reader.each(lambda *_: None, jobs(pieces())))
+    assert reader.bytes_read == 23 * 5 * 2 * 8
