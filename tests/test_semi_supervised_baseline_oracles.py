@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
 from ravine.baselines.coordinates import linear_map, nystrom_map
 from ravine.baselines.laplacian_svm import _search
-from ravine.baselines.margin_descent import MarginLoss, anneal
+from ravine.baselines.margin_descent import MOST_TRIALS, MarginLoss, _line_search, anneal
 from ravine.baselines.neighbour_graph import laplacian
 from ravine.baselines.selection import label_folds
 from ravine.baselines.sssl import _nested_fits
@@ -385,3 +385,20 @@ def test_rows_of_more_columns_than_rows_keep_their_inner_products(rng):
     assert_allclose(Z @ Z.T * map_.scale**2, centred @ centred.T, atol=1e-10)
     normal, intercept = map_.hyperplane(np.arange(7.0), 0.5)
     assert_allclose(X @ normal + intercept, Z @ np.arange(7.0) + 0.5, atol=1e-10)
+
+
+def test_a_line_search_without_success_gives_the_parts_of_its_step():
+    """A row that costs nothing bounds the curvature, and the way to the minimum is too far for the trials."""
+    rows, one = np.array([[1e5], [1e-5]]), np.ones(1)
+    problem = MarginLoss(
+        rows, np.ones(2), np.zeros((0, 1)), np.zeros((1, 1)), np.ones((1, 2)), np.zeros(1), np.zeros(1)
+    )
+    w, every = np.ones((1, 1)), np.arange(1)
+    value, gradient = problem.value_and_gradient(w)
+    here, along = problem.slopes(w), problem.slopes(-gradient)
+    t, parts = _line_search(problem, every, w, -gradient, here, along, value, -(gradient[0] ** 2))
+    assert t == 4.0 ** (MOST_TRIALS - 2) * one  # the last trial is the best step so far
+    again = problem.parts(every, (here[0] + t[:, None] * along[0], here[1] + t[:, None] * along[1]))
+    for part, expected in zip(parts, again, strict=True):
+        assert_allclose(part, expected, rtol=1e-15)
+    assert problem.finish(every, w - t[:, None] * gradient, parts)[0] < value

@@ -14,7 +14,7 @@ from ravine._typing import Array
 from ravine.estimators._validation import check_choice, check_integer, check_number
 from ravine.sample.measures import power_of_two
 
-__all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "linear_map", "nystrom_map"]
+__all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "linear_map", "nystrom_map"]
 
 # Eigenvalues of a Gram matrix below this part of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-10
@@ -96,6 +96,14 @@ def nystrom_map(
     return NystromMap(frame, chosen, rate, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1])
 
 
+def check_gamma(value: Any) -> float | None:
+    """The parameter ``kernel_gamma``; None for "scale"."""
+    if isinstance(value, str):
+        check_choice("kernel_gamma", value, ("scale",))
+        return None
+    return check_number("kernel_gamma", value, low=0.0, open_low=True)
+
+
 @dataclass(frozen=True)
 class KernelOptions:
     """The parameters ``kernel``, ``kernel_gamma`` and ``n_landmarks`` of an estimator."""
@@ -107,15 +115,9 @@ class KernelOptions:
     @classmethod
     def of(cls, estimator: Any) -> KernelOptions:
         """Validated parameters."""
-        gamma = estimator.kernel_gamma
-        if isinstance(gamma, str):
-            check_choice("kernel_gamma", gamma, ("scale",))
-            gamma = None
-        else:
-            gamma = check_number("kernel_gamma", gamma, low=0.0, open_low=True)
         return cls(
             check_choice("kernel", estimator.kernel, ("linear", "rbf")),
-            gamma,
+            check_gamma(estimator.kernel_gamma),
             check_integer("n_landmarks", estimator.n_landmarks, low=1),
         )
 

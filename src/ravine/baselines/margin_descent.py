@@ -201,8 +201,8 @@ def _line_search(
         near = ~far & (tangent < SLOPE_KEPT * slope[pending])
         high[pending[far]], low[pending[near]] = tp[far], tp[near]
         pending = pending[far | near]
-        if not len(pending):
-            break
+        if not len(pending) or attempt == MOST_TRIALS - 1:
+            break  # the parts are those of the steps as they are
         lo, hi = low[pending], high[pending]
         with np.errstate(invalid="ignore"):
             middle = np.where(lo > 0.0, 0.5 * (lo + hi), np.maximum(0.25 * hi, np.minimum(safe[pending], 0.5 * hi)))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.estimators._validation import check_number
+from ravine.estimators._validation import check_integer, check_number
 
-__all__ = ["check_grid", "label_folds", "nearest_first", "select"]
+__all__ = ["check_grid", "check_sizes", "label_folds", "nearest_first", "select"]
 
 # Up to here every label is left out once; with more there are five stratified folds.
 LEAVE_ONE_OUT = 10
@@ -21,15 +21,27 @@ N_FOLDS = 5
 MOST_LABELS = 1000
 
 Fold = tuple[NDArray[np.intp], NDArray[np.intp]]
+T = TypeVar("T")
 
 
 def check_grid(name: str, value: Any, *, low: float = 0.0, open_low: bool = True) -> tuple[float, ...]:
     """One number, or several to choose from."""
+    return _one_or_several(name, value, lambda n, v: check_number(n, v, low=low, open_low=open_low), "a number")
+
+
+def check_sizes(name: str, value: Any) -> tuple[int, ...] | None:
+    """One positive integer, several to choose from, or None."""
+    if value is None:
+        return None
+    return _one_or_several(name, value, lambda n, v: check_integer(n, v, low=1), "None, an integer")
+
+
+def _one_or_several(name: str, value: Any, check: Callable[[str, Any], T], kind: str) -> tuple[T, ...]:
     if isinstance(value, str) or not np.iterable(value):
-        return (check_number(name, value, low=low, open_low=open_low),)
-    values = tuple(check_number(f"{name}[{i}]", v, low=low, open_low=open_low) for i, v in enumerate(value))
+        return (check(name, value),)
+    values = tuple(check(f"{name}[{i}]", v) for i, v in enumerate(value))
     if not values:
-        raise ValueError(f"{name} must be a number or a sequence of numbers to choose from, got {value!r}.")
+        raise ValueError(f"{name} must be {kind} or a sequence to choose from, got {value!r}.")
     return tuple(dict.fromkeys(values))
 
 

@@ -12,9 +12,9 @@ from scipy.linalg import solve_triangular
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import KernelOptions, Map
-from ravine.baselines.selection import label_folds, select
+from ravine.baselines.selection import check_sizes, label_folds, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_flag, check_integer
+from ravine.estimators._validation import check_flag
 
 __all__ = ["SSSL"]
 
@@ -116,7 +116,7 @@ class SSSL(TransductiveClassifier):
 
     def _learner(self, n_rows: int, n_features: int) -> _Learner:
         return _Learner(
-            _check_components(self.n_components),
+            check_sizes("n_components", self.n_components),
             check_flag("fit_intercept", self.fit_intercept),
             KernelOptions.of(self),
         )
@@ -173,17 +173,6 @@ class _Learner:
         coef = view.axes[:, : sizes[best]] @ fitted[self.intercept :]
         intercept = float(fitted[0]) if self.intercept else 0.0
         return Rule(view.map, coef, intercept - float(view.center @ coef), {"n_components": sizes[best]}, error)
-
-
-def _check_components(value: Any) -> tuple[int, ...] | None:
-    if value is None:
-        return None
-    if isinstance(value, str) or not np.iterable(value):
-        return (check_integer("n_components", value, low=1),)
-    numbers = tuple(check_integer(f"n_components[{i}]", v, low=1) for i, v in enumerate(value))
-    if not numbers:
-        raise ValueError(f"n_components must be None, an integer or a sequence of integers, got {value!r}.")
-    return numbers
 
 
 def _nearest_first(sizes: Iterable[int]) -> list[int]:

@@ -117,7 +117,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         for rule in self._rules:
             if id(rule.map) not in known:  # pairs that see the same rows share their coordinates
                 known = {id(rule.map): rule.map(X)}
-            # Not BLAS: what is said of a row must not depend on the rows it comes with.
+            # Not BLAS: its rounding depends on the other rows. (Maps with a basis or a kernel still use it.)
             columns.append(np.einsum("ij,j->i", known[id(rule.map)], rule.coef) + rule.intercept)
         return np.stack(columns, axis=1)
 

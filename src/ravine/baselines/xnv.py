@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import LinearMap, Map, linear_map, nystrom_map
+from ravine.baselines.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_choice, check_flag, check_integer, check_number
+from ravine.estimators._validation import check_choice, check_flag, check_integer
 
 __all__ = ["XNV", "canonical_view"]
 
@@ -120,11 +120,6 @@ class XNV(TransductiveClassifier):
         self.random_state = random_state
 
     def _learner(self, n_rows: int, n_features: int) -> _Learner:
-        gamma = self.kernel_gamma
-        if isinstance(gamma, str):
-            check_choice("kernel_gamma", gamma, ("scale",))
-        else:
-            gamma = check_number("kernel_gamma", gamma, low=0.0, open_low=True)
         halves = check_choice("views", self.views, ("points", "features")) == "features"
         if halves and n_features < 2:
             raise ValueError("views='features' needs at least 2 columns of X: use views='points'.")
@@ -134,7 +129,7 @@ class XNV(TransductiveClassifier):
             check_flag("fit_intercept", self.fit_intercept),
             halves,
             check_choice("kernel", self.kernel, ("linear", "rbf")) == "rbf",
-            None if isinstance(gamma, str) else gamma,
+            check_gamma(self.kernel_gamma),
         )
 
     def _store(self, rules: Sequence[Rule]) -> None:

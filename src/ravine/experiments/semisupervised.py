@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from ravine.datasets import load
 from ravine.experiments.choice import chosen_names
@@ -151,27 +152,31 @@ def run_splits(
     """Errors of one method on some splits of a problem, for every number of labels."""
     X, y = problem.rows(folder)
     (key,) = pending
-    errors, seconds = {}, {}
-    warnings.simplefilter("ignore")
+    errors, seconds, not_converged = {}, {}, 0
     for n_labels in label_counts(problem.dataset):
-        pairs = [_error(X, y, problem.labelled(y, n_labels, s), LABEL_METHODS[method], s) for s in splits]
-        errors[str(n_labels)], seconds[str(n_labels)] = (list(column) for column in zip(*pairs, strict=True))
-    yield key, {"status": "ok", "errors": errors, "seconds": seconds}
+        fits = [_error(X, y, problem.labelled(y, n_labels, s), LABEL_METHODS[method], s) for s in splits]
+        errors[str(n_labels)], seconds[str(n_labels)] = [fit[0] for fit in fits], [fit[1] for fit in fits]
+        not_converged += sum(fit[2] for fit in fits)
+    yield key, {"status": "ok", "errors": errors, "seconds": seconds, "not_converged": not_converged}
 
 
-def _error(X: Any, y: Any, labelled: Any, method: LabelMethod, seed: int) -> tuple[float, float]:
-    """Share of wrong classes among the unlabelled rows, and the seconds of the fit."""
+def _error(X: Any, y: Any, labelled: Any, method: LabelMethod, seed: int) -> tuple[float, float, bool]:
+    """Share of wrong classes among the unlabelled rows, the seconds of the fit, and if it warned of no convergence."""
     given = np.full(len(y), -1)
     given[labelled] = y[labelled]
     rest = given < 0
     model = method.make(seed)
-    start = time.perf_counter()
-    if method.labels_only:
-        model.fit(X[labelled], y[labelled])
-    else:
-        model.fit(X, given)
-    seconds = time.perf_counter() - start
-    return float(np.mean(model.predict(X[rest]) != y[rest])), seconds
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        if method.labels_only:
+            model.fit(X[labelled], y[labelled])
+        else:
+            model.fit(X, given)
+        seconds = time.perf_counter() - start
+        error = float(np.mean(model.predict(X[rest]) != y[rest]))
+    warned = any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+    return error, seconds, warned
 
 
 def collect_errors(
