@@ -1,24 +1,15 @@
-"""The semi-supervised study: the same labels for all, honest summaries."""
+"""The semi-supervised study: the same labels for all methods."""
 
-import csv
-import io
 import itertools
+import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from ravine.experiments import semisupervised
 from ravine.experiments.errors import StudyError
-from ravine.experiments.label_figures import draw_errors, draw_ranks
-from ravine.experiments.label_methods import LABEL_METHODS, choose_label_methods
-from ravine.experiments.label_report import (
-    errors_csv,
-    errors_markdown,
-    label_summary,
-    mean_ranks,
-    standard_error_of_median,
-    verdicts,
-)
+from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod, choose_label_methods
 from ravine.experiments.semisupervised import (
     BINARY,
     LABEL_SETS,
@@ -35,12 +26,9 @@ from ravine.experiments.semisupervised import (
 )
 from ravine.experiments.store import ResultStore
 
-ALL = tuple(LABEL_METHODS.values())
-RUN = {"environment": {"python": "3"}}
-
 
 class FakeSet:
-    """Data of two or more classes of 60 rows that a straight line tells apart."""
+    """Data of two or more classes of 160 rows that a straight line tells apart."""
 
     def __init__(self, n_classes):
         rng = np.random.default_rng(n_classes)
@@ -55,17 +43,6 @@ class FakeSet:
 @pytest.fixture(autouse=True)
 def fake_sets(monkeypatch):
     monkeypatch.setattr(semisupervised, "load", lambda name, folder=None: FakeSet(2 if name in BINARY else 4))
-
-
-def made_up(value):
-    """Errors from a function of set, labels, method and shape."""
-    rng = np.random.default_rng(0)
-    return {
-        (s, n, m.name): value(s, n, m.name) + 0.01 * rng.random((1 if s in BINARY else 3, 4))
-        for s in LABEL_SETS
-        for n in label_counts(s)
-        for m in ALL
-    }
 
 
 def test_the_size_of_the_full_study():
@@ -106,16 +83,83 @@ def test_labelled_rows_have_both_classes_and_depend_on_nothing_else(n_labels, sp
     assert not np.array_equal(rows, Problem("voting", ("a", "b"), 1).labelled(y, n_labels, split))
 
 
-@pytest.mark.parametrize("method", ["linear-svc", "self-training", "ravine"])
-def test_errors_are_those_of_the_unlabelled_rows(method):
-    ((key, record),) = run_splits(
-        ("k",), problem=Problem("voting", None, 0), method=method, splits=range(2), folder=None
-    )
+VOTING = Problem("voting", None, 0)
+
+
+def results_of(method, problem=VOTING):
+    ((key, record),) = run_splits(("k",), problem=problem, method=method, splits=range(2), folder=None)
     assert key == "k"
     assert record["status"] == "ok"
+    return record
+
+
+@pytest.mark.parametrize("method", ["linear-svc", "self-training", "ravine"])
+def test_errors_where_a_wide_gap_lies_between_the_classes(method):
+    record = results_of(method)
     assert record["errors"].keys() == {"5", "10", "20", "50", "100"}
-    assert max(itertools.chain.from_iterable(record["errors"].values())) == 0.0  # a wide gap
+    assert max(itertools.chain.from_iterable(record["errors"].values())) == 0.0
     assert min(itertools.chain.from_iterable(record["seconds"].values())) > 0.0
+    assert record["not_converged"] == 0
+
+
+class Spy:
+    """A classifier that remembers what it was given and always says 1."""
+
+    def __init__(self, seen, warning=None):
+        self.seen, self.warning = seen, warning
+
+    def fit(self, X, y):
+        self.seen.append((X, y))
+        if self.warning is not None:
+            warnings.warn("not there yet", self.warning, stacklevel=2)
+            warnings.warn("not there yet", self.warning, stacklevel=2)
+
+    def predict(self, X):
+        return np.ones(len(X), dtype=int)
+
+
+def spying(monkeypatch, name, labels_only=False, warning=None):
+    seen = []
+    spy = LabelMethod(name, name, lambda seed: Spy(seen, warning), "", labels_only)
+    monkeypatch.setitem(semisupervised.LABEL_METHODS, name, spy)
+    return seen
+
+
+def test_errors_are_those_of_the_unlabelled_rows(monkeypatch):
+    seen = spying(monkeypatch, "spy")
+    errors = results_of("spy")["errors"]
+    _, truth = VOTING.rows(None)
+    given = iter(seen)
+    for n_labels, of_splits in errors.items():
+        for error in of_splits:
+            _, y = next(given)
+            assert (y >= 0).sum() == int(n_labels)
+            assert np.array_equal(y[y >= 0], truth[y >= 0])
+            assert error == np.mean(truth[y < 0] == 0)
+            assert 0.3 < error < 0.7
+    assert next(given, None) is None
+
+
+def test_all_methods_are_given_the_same_labels(monkeypatch):
+    problem = Problem("satellite", ("c1", "c3"), 4)
+    both, alone = spying(monkeypatch, "spy"), spying(monkeypatch, "alone", labels_only=True)
+    results_of("spy", problem)
+    results_of("alone", problem)
+    assert len(both) == len(alone) == 2 * 7
+    for (X, y), (rows, labels) in zip(both, alone, strict=True):
+        assert np.array_equal(X[y >= 0], rows)
+        assert np.array_equal(y[y >= 0], labels)
+
+
+@pytest.mark.parametrize(("warning", "expected"), [(ConvergenceWarning, 10), (UserWarning, 0), (None, 0)])
+def test_fits_that_do_not_converge_are_counted(monkeypatch, warning, expected):
+    spying(monkeypatch, "spy", warning=warning)
+    before = list(warnings.filters)
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        assert results_of("spy")["not_converged"] == expected  # fits, not warnings
+    assert not shown
+    assert warnings.filters == before
 
 
 def test_results_are_collected_by_problem_and_split(tmp_path):
@@ -130,94 +174,18 @@ def test_results_are_collected_by_problem_and_split(tmp_path):
         if task.arguments["method"] == "tsvm" and task.arguments["splits"].start == 10:
             store.put(task.keys[0], {"status": "failed", "error": "no luck"})
         else:
-            store.put(task.keys[0], {"status": "ok", "errors": values, "seconds": values})
-    errors, seconds, failures = collect_errors(store, chosen, methods, size)
+            counted = {} if k == 0 else {"not_converged": k}
+            store.put(task.keys[0], {"status": "ok", "errors": values, "seconds": values, **counted})
+    found = collect_errors(store, chosen, methods, size)
+    errors = found.errors
     assert errors["voting", 5, "linear-svc"].tolist() == [pytest.approx(np.array([*range(10), 210, 211]) / 100)]
     assert errors["satellite", 300, "linear-svc"].shape == (2, 12)
     assert np.isnan(errors["voting", 5, "tsvm"]).sum() == 2
-    assert len(failures) == 3
-    assert failures[0] == "voting, ∇TSVM: no luck"
-    assert len(seconds["linear-svc"]) == 12 * 5 + 24 * 7
-
-
-def test_standard_error_of_the_median():
-    rng = np.random.default_rng(1)
-    values = rng.standard_normal((1, 400))
-    assert standard_error_of_median(values) == pytest.approx(1.2533 / np.sqrt(400), rel=0.3)
-    assert standard_error_of_median(np.full((3, 5), 2.0)) == 0.0
-    apart = np.repeat([[0.0], [10.0], [20.0]], 50, axis=1)  # problems differ, but they are given
-    assert standard_error_of_median(apart) == 0.0
-    levels = 10.0 * rng.random((45, 1))
-    many = [np.median(levels + rng.standard_normal((45, 30))) for _ in range(300)]
-    assert standard_error_of_median(levels + rng.standard_normal((45, 30))) == pytest.approx(np.std(many), rel=0.5)
-
-
-def test_ranks():
-    errors = made_up(lambda s, n, m: 5.0 + list(LABEL_METHODS).index(m))
-    ranks, critical = mean_ranks(errors, ALL)
-    assert ranks.tolist() == list(range(1, 10))
-    assert critical == pytest.approx(3.102 * np.sqrt(9 * 10 / (6 * 8)), rel=1e-3)  # Demšar 2006, table 5
-
-
-def test_verdicts_that_hold():
-    def value(s, n, m):
-        if m == "xnv" and s == "satellite":
-            return 30.0 + 20.0 * np.arange(4.0)
-        if s == "ionosphere" and m == "lapsvm":
-            return 2.0
-        if m == "ravine":
-            return 2.9
-        if m == "mdp2":
-            return 3.0 if n <= 10 or s in MULTI_CLASS else 4.0
-        return 9.0 if m == "tsvm" else 3.5
-
-    found = verdicts(made_up(value), ALL)
-    assert len(found) == 7
-    assert [v.text for v in found if not v.holds] == []
-
-
-def test_verdicts_that_do_not_hold():
-    def value(s, n, m):
-        return {"ravine": 9.0, "mdp2": 5.0 if n > 10 else 7.0, "lapsvm": 6.0, "tsvm": 1.0}.get(m, 6.0)
-
-    assert [v.text for v in verdicts(made_up(value), ALL) if v.holds] == []
-
-
-def test_verdicts_need_their_methods():
-    errors = made_up(lambda s, n, m: 1.0)
-    assert verdicts(errors, choose_label_methods("sssl,xnv")) == []
-    assert len(verdicts(errors, choose_label_methods("ravine"))) == 1
-
-
-def test_tables():
-    errors = made_up(lambda s, n, m: 5.0 if m == "mdp2" else 7.0)
-    errors["voting", 5, "sssl"] = np.full((1, 4), np.nan)
-    rows = list(csv.DictReader(io.StringIO(errors_csv(errors, ALL))))
-    assert len(rows) == (4 * 5 + 4 * 7) * len(ALL)
-    assert rows[1]["set"] == "voting"
-    assert float(rows[1]["median"]) == pytest.approx(5.0, abs=0.02)
-    text = errors_markdown(errors, ALL)
-    assert "**5.0** [5.0, 5.0]" in text
-    assert "failed" in text
-    assert text.count("### ") == 8
-
-
-def test_summary():
-    errors = made_up(lambda s, n, m: 5.0 if m == "mdp2" else 7.0)
-    seconds = {m.name: np.array([0.1, 0.2]) for m in ALL}
-    text = label_summary(errors, seconds, ["voting, XNV: bad | luck"], ALL, [RUN], "quick")
-    assert "Critical difference" in text
-    assert "voting, XNV: bad" in text
-    assert "Size of the study: quick" in text
-
-
-def test_figures(tmp_path):
-    errors = made_up(lambda s, n, m: 5.0 + 20.0 / n)
-    paths = [*draw_errors(errors, ALL, tmp_path), draw_ranks(errors, ALL, tmp_path)]
-    assert [p.name for p in paths] == ["two-classes.png", "more-classes.png", "ranks.png"]
-    assert all(p.read_bytes()[:4] == b"\x89PNG" for p in paths)
-    only = {key: table for key, table in errors.items() if key[0] == "voting"}
-    assert [p.name for p in draw_errors(only, ALL, tmp_path)] == ["two-classes.png"]
+    assert len(found.failures) == 3
+    assert found.failures[0] == "voting, ∇TSVM: no luck"
+    assert len(found.seconds["linear-svc"]) == 12 * 5 + 24 * 7
+    assert np.isnan(found.not_converged["linear-svc"])  # not known of the first
+    assert found.not_converged["tsvm"] == 1 + 5 + 9
 
 
 def test_unknown_names():
@@ -240,11 +208,3 @@ def test_a_study_can_be_repeated(method):
 
 
 DETERMINISTIC = {"linear-svc", "self-training", "label-spreading"}
-
-
-def test_failures_are_never_a_success():
-    errors = made_up(lambda s, n, m: np.nan if m == "ravine" else 3.0)
-    assert not any(v.holds for v in verdicts(errors, choose_label_methods("ravine,linear-svc")))
-    assert not any(
-        v.holds for v in verdicts(made_up(lambda s, n, m: np.nan), choose_label_methods("ravine,linear-svc"))
-    )

@@ -34,8 +34,9 @@ class GradientTSVM(TransductiveClassifier):
 
         ½ ‖w‖² + C Σ_labelled max(0, 1 - y f(x))² + C* Σ_unlabelled exp(-3 f(x)²)
 
-    subject to a mean of f over the unlabelled rows that equals the mean of the labels. C* grows from C/100 to C in
-    ``n_stages`` steps, each solved from the last solution, since the objective has many local minima.
+    subject to a mean of f over the unlabelled rows that equals the mean of the labels. C* takes ``n_stages`` values
+    from C/100 to C, each with the same ratio to the one before and solved from its solution, since the objective has
+    many local minima.
 
     With the inner-product kernel the boundary is a hyperplane in a gap of the rows, much as a minimum density
     hyperplane of a fixed bandwidth; it does not degenerate. ``kernel="rbf"`` works on the coordinates of kernel PCA.
@@ -89,6 +90,10 @@ class GradientTSVM(TransductiveClassifier):
     the value nearest 1, which is also used where a class has a single label. Where no row is unlabelled there is
     no constraint: b is free, and this is a linear SVM with squared hinges. There are no probabilities: margins of so
     few labels cannot be calibrated.
+
+    C/100 as the first value, eleven stages and squared hinges are those of the program that Chapelle and Zien released
+    (their text has plain hinges). Here the ratio of two values is 100^(1/10), so that the eleven include both ends;
+    there it is 100^(1/11). The first is solved from w = 0.
 
     References
     ----------

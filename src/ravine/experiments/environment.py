@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 
-__all__ = ["environment"]
+__all__ = ["described", "environment"]
 
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn", "matplotlib", "HiPart")
 
@@ -22,3 +23,9 @@ def environment() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def described(found: Mapping[str, str]) -> str:
+    """An environment in words."""
+    packages = [f"{name} {found[name]}" for name in PACKAGES if name in found]
+    return f"Python {found['python']}, {', '.join(packages)}, on {found['system']} with {found['cores']} cores"

@@ -25,6 +25,7 @@ __all__ = [
     "LABEL_SETS",
     "MULTI_CLASS",
     "SIZES",
+    "LabelResults",
     "Problem",
     "StudySize",
     "choose_label_sets",
@@ -58,6 +59,27 @@ class StudySize:
 
 
 SIZES = {"quick": StudySize(3, 2), "default": StudySize(10, 10), "full": StudySize(30, None)}
+
+
+@dataclass(frozen=True)
+class LabelResults:
+    """What the study found.
+
+    Attributes
+    ----------
+    errors : dict
+        By set, number of labels and method: errors in per cent, problems by splits; NaN for a problem that failed.
+    seconds : dict
+        By method, of every fit.
+    not_converged : dict
+        By method, how many fits warned that they did not converge; NaN if that is not known of some.
+    failures : list of str
+    """
+
+    errors: dict[tuple[str, int, str], NDArray[np.float64]]
+    seconds: dict[str, NDArray[np.float64]]
+    not_converged: dict[str, float]
+    failures: list[str]
 
 
 @dataclass(frozen=True)
@@ -181,28 +203,30 @@ def _error(X: Any, y: Any, labelled: Any, method: LabelMethod, seed: int) -> tup
 
 def collect_errors(
     store: ResultStore, chosen: Sequence[Problem], methods: Sequence[LabelMethod], size: StudySize
-) -> tuple[dict[tuple[str, int, str], NDArray[np.float64]], dict[str, NDArray[np.float64]], list[str]]:
-    """Errors (%) by set, number of labels and method, problems by splits; seconds by method; and what failed.
-
-    Errors of a problem that failed are NaN.
-    """
+) -> LabelResults:
+    """The results of all problems and methods."""
     errors: dict[tuple[str, int, str], list[list[float]]] = {}
-    seconds: dict[str, list[float]] = {}
+    seconds: dict[str, list[float]] = {m.name: [] for m in methods}
+    not_converged = dict.fromkeys(seconds, 0.0)
     failures = []
     for problem, method in itertools.product(chosen, methods):
         records = {splits: store.get(_key(problem, method, splits)) for splits in _blocks(size)}
         failures += [
             f"{problem.title}, {method.title}: {r['error']}" for r in records.values() if r and r["status"] != "ok"
         ]
+        not_converged[method.name] += sum(
+            r.get("not_converged", np.nan) for r in records.values() if r and r["status"] == "ok"
+        )
         for n_labels in label_counts(problem.dataset):
             row: list[float] = []
             for splits, record in records.items():
                 ok = record is not None and record["status"] == "ok"
                 row += record["errors"][str(n_labels)] if ok and record else [np.nan] * len(splits)
-                seconds.setdefault(method.name, []).extend(record["seconds"][str(n_labels)] if ok and record else [])
+                seconds[method.name].extend(record["seconds"][str(n_labels)] if ok and record else [])
             errors.setdefault((problem.dataset, n_labels, method.name), []).append(row)
-    return (
+    return LabelResults(
         {key: 100.0 * np.array(rows) for key, rows in errors.items()},
         {name: np.array(values) for name, values in seconds.items()},
+        not_converged,
         failures,
     )

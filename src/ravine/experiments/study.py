@@ -115,8 +115,9 @@ def run_semisupervised(
     out : path-like
         Folder of the results, made if it is not there.
     size : {"quick", "default", "full"}, default="default"
-        3 splits and 2 pairs of classes for each set of more than two, 10 and 10, or 30 and all as in the paper. The
-        larger studies go on from each other.
+        3 splits and 2 pairs of classes for each set of more than two, 10 and 10, or 30 and all as in the paper. In the
+        same folder ``"full"`` goes on from the results of ``"default"``; those of ``"quick"`` serve no other size,
+        since splits are kept in blocks of 10.
     sets, methods : str, optional
         Names separated by commas; all by default.
     n_jobs : int, optional
@@ -147,12 +148,13 @@ def run_semisupervised(
     store = ResultStore(out, "semisupervised", {"columns": "standardised for each problem"})
     tasks = label_tasks(of_two_classes, chosen, SIZES[size], folder)
     run(tasks, store, n_jobs=n_jobs or n_cores(), retry_failed=retry_failed, notify=notify)
-    errors, seconds, failures = collect_errors(store, of_two_classes, chosen, SIZES[size])
+    results = collect_errors(store, of_two_classes, chosen, SIZES[size])
+    errors = results.errors
     table = errors_markdown(errors, chosen)
     texts = {
         "errors.csv": errors_csv(errors, chosen),
         "errors.md": table,
-        "summary.md": label_summary(errors, seconds, failures, chosen, store.runs, size),
+        "summary.md": label_summary(results, chosen, store.runs, size),
     }
 
     def draw() -> list[Path]:

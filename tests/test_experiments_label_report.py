@@ -1,0 +1,242 @@
+"""Tables, statements and figures of the semi-supervised study, from made-up errors."""
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ravine.experiments import label_figures
+from ravine.experiments.label_figures import axes_top, draw_errors, draw_ranks
+from ravine.experiments.label_methods import LABEL_METHODS, choose_label_methods
+from ravine.experiments.label_report import errors_csv, errors_markdown, label_summary, mean_ranks
+from ravine.experiments.label_verdicts import standard_error_of_median, verdicts
+from ravine.experiments.semisupervised import (
+    BINARY,
+    LABEL_SETS,
+    MULTI_CLASS,
+    LabelResults,
+    label_counts,
+)
+
+ALL = tuple(LABEL_METHODS.values())
+ENVIRONMENT = {"python": "3.11.7", "system": "Linux x86_64", "cores": "2", "ravine": "0.1.0", "numpy": "2.4.6"}
+RUN = {"started": "2026-11-03T05:10:40+00:00", "environment": ENVIRONMENT}
+
+
+def made_up(value, n_splits=4):
+    """Errors from a function of set, labels, method and shape."""
+    rng = np.random.default_rng(0)
+    return {
+        (s, n, m.name): value(s, n, m.name) + 0.01 * rng.random((1 if s in BINARY else 3, n_splits))
+        for s in LABEL_SETS
+        for n in label_counts(s)
+        for m in ALL
+    }
+
+
+def test_standard_error_of_the_median():
+    rng = np.random.default_rng(1)
+    values = rng.standard_normal((1, 400))
+    assert standard_error_of_median(values) == pytest.approx(1.2533 / np.sqrt(400), rel=0.3)
+    assert standard_error_of_median(np.full((3, 5), 2.0)) == 0.0
+    apart = np.repeat([[0.0], [10.0], [20.0]], 50, axis=1)  # problems differ, but they are given
+    assert standard_error_of_median(apart) == 0.0
+    levels = 10.0 * rng.random((45, 1))
+    many = [np.median(levels + rng.standard_normal((45, 30))) for _ in range(300)]
+    assert standard_error_of_median(levels + rng.standard_normal((45, 30))) == pytest.approx(np.std(many), rel=0.5)
+    assert np.isnan(standard_error_of_median(values[:, :1]))
+
+
+def test_standard_error_of_a_difference_of_medians_is_paired():
+    rng = np.random.default_rng(2)
+    values = rng.standard_normal((5, 40))
+    assert standard_error_of_median(values + 3.0, values) == pytest.approx(0.0, abs=1e-12)  # the same on every split
+    other = rng.standard_normal((5, 40))
+    many = [np.median(rng.standard_normal((5, 40))) - np.median(rng.standard_normal((5, 40))) for _ in range(400)]
+    assert standard_error_of_median(values, other) == pytest.approx(np.std(many), rel=0.3)
+
+
+def test_ranks():
+    errors = made_up(lambda s, n, m: 5.0 + list(LABEL_METHODS).index(m))
+    ranks, critical = mean_ranks(errors, ALL)
+    assert ranks.tolist() == list(range(1, 10))
+    assert critical == pytest.approx(3.102 * np.sqrt(9 * 10 / (6 * 8)), rel=1e-3)  # Demšar 2006, table 5
+
+
+def test_no_critical_difference_where_no_ranks_could_differ_by_it():
+    errors = made_up(lambda s, n, m: 5.0)
+    assert mean_ranks(errors, ALL[:1])[1] is None
+    assert mean_ranks(errors, ALL[:2])[1] == pytest.approx(1.96 / np.sqrt(8), rel=1e-3)
+    one_set = {key: table for key, table in errors.items() if key[0] == "voting"}
+    assert mean_ranks(one_set, ALL[:2])[1] is None
+    assert mean_ranks(one_set, ALL)[1] is None
+
+
+def test_verdicts_that_hold():
+    def value(s, n, m):
+        if m == "xnv" and s == "satellite":
+            return 30.0 + 20.0 * np.arange(4.0)
+        if s == "ionosphere" and m == "lapsvm":
+            return 2.0
+        if m == "ravine":
+            return 2.9
+        if m == "mdp2":
+            return 3.0 if n <= 10 or s in MULTI_CLASS else 4.0
+        return 9.0 if m == "tsvm" else 3.5
+
+    found = verdicts(made_up(value), ALL)
+    assert len(found) == 9
+    assert [v.text for v in found if not v.holds] == []
+
+
+def test_verdicts_that_do_not_hold():
+    def value(s, n, m):
+        return {"ravine": 9.0, "mdp2": 5.0 if n > 10 else 7.0, "lapsvm": 6.0, "tsvm": 1.0}.get(m, 6.0)
+
+    assert [v.text for v in verdicts(made_up(value), ALL) if v.holds] == []
+
+
+def test_verdicts_need_their_methods():
+    errors = made_up(lambda s, n, m: 1.0)
+    assert verdicts(errors, choose_label_methods("sssl,xnv")) == []
+    assert len(verdicts(errors, choose_label_methods("ravine"))) == 2
+
+
+def of_voting(ravine, other):
+    """Whether our bars hold where these are all errors: best, best (paired), worse in the median, in the mean."""
+    pair = choose_label_methods("ravine,linear-svc")
+    errors = {("voting", 5, m.name): np.atleast_2d(table) for m, table in zip(pair, (ravine, other), strict=True)}
+    return [v.holds for v in verdicts(errors, pair)]
+
+
+def test_ties_by_two_kinds_of_standard_errors():
+    spread = np.arange(12.0)
+    always_worse = of_voting(spread + 1.0, spread)
+    assert standard_error_of_median(spread[None]) > 1.0
+    assert always_worse == [True, False, False, False]  # within an error of the best median, but by no chance
+    assert of_voting(spread, spread) == [True, True, True, True]
+    often_bad = np.r_[np.zeros(7), np.full(5, 30.0)]
+    assert of_voting(often_bad, np.full(12, 0.1))[2:] == [True, False]  # below in the median, far above in the mean
+
+
+def test_one_split_has_no_standard_error():
+    found = verdicts(made_up(lambda s, n, m: 5.0, n_splits=1), ALL)
+    without = [v for v in found if v.holds is None]
+    assert len(without) == 7
+    assert {v.evidence for v in without} == {"one split has no standard error"}
+
+
+def test_the_gradient_tsvm_is_judged_by_sets():
+    best = {("voting", 5), ("voting", 10), ("voting", 20), ("satellite", 5)}
+    errors = made_up(lambda s, n, m: 2.0 if m != "tsvm" else 1.0 if (s, n) in best else 3.0)
+    (verdict,) = (v for v in verdicts(errors, ALL) if "S³VM" in v.text)
+    assert verdict.holds is False
+    assert "voting 3 of 5, banknote 0 of 5" in verdict.evidence
+    assert "satellite 1 of 7" in verdict.evidence
+
+
+def test_tables():
+    errors = made_up(lambda s, n, m: 5.0 if m == "mdp2" else 7.0)
+    errors["voting", 5, "sssl"] = np.full((1, 4), np.nan)
+    rows = list(csv.DictReader(io.StringIO(errors_csv(errors, ALL))))
+    assert len(rows) == (4 * 5 + 4 * 7) * len(ALL)
+    assert rows[1]["set"] == "voting"
+    assert float(rows[1]["median"]) == pytest.approx(5.0, abs=0.02)
+    text = errors_markdown(errors, ALL)
+    assert "**5.0** [5.0, 5.0]" in text
+    assert "failed" in text
+    assert text.count("### ") == 8
+
+
+def test_summary():
+    errors = made_up(lambda s, n, m: 5.0 if m == "mdp2" else 7.0)
+    text = summary(errors, ["voting, XNV: bad | luck"])
+    assert "Critical difference" in text
+    assert "- voting, XNV: bad | luck\n" in text  # a list, where a bar does no harm
+    assert "Size of the study: quick" in text
+    assert "A small run: 4 splits, 8 of 8 sets" in text
+    assert text.endswith(
+        "Run on 3 November 2026 with Python 3.11.7, ravine 0.1.0, numpy 2.4.6, on Linux x86_64 with 2 cores.\n"
+    )
+    ranks = [line for line in text.splitlines() if line.startswith("| ∇TSVM ")]
+    assert ranks[-2].endswith("| yes | 0.15 | 3 of 2 |")
+    assert "What failed" not in summary(errors)
+
+
+def summary(errors, failures=(), methods=ALL, runs=(RUN,)):
+    seconds = {m.name: np.array([0.1, 0.2]) for m in methods}
+    results = LabelResults(errors, seconds, dict.fromkeys(seconds, 3.0), list(failures))
+    return label_summary(results, methods, runs, "quick")
+
+
+def test_a_large_run_is_not_called_small():
+    assert "small run" not in summary(made_up(lambda s, n, m: 5.0, n_splits=10))
+    some = {key: table for key, table in made_up(lambda s, n, m: 5.0, n_splits=10).items() if key[0] != "voting"}
+    assert "A small run: 10 splits, 7 of 8 sets" in summary(some)
+
+
+def test_a_summary_of_one_method_has_no_critical_difference():
+    text = summary(made_up(lambda s, n, m: 5.0), methods=ALL[:1])
+    assert "too few sets, or methods, for a critical difference" in text
+    assert "told apart" not in text
+    assert "nan" not in text
+
+
+def test_a_summary_of_several_runs_names_their_dates_and_environments():
+    later = {"started": "2026-12-01T00:00:00+00:00", "environment": {**ENVIRONMENT, "numpy": "2.5.0"}}
+    text = summary(made_up(lambda s, n, m: 5.0), runs=(RUN, RUN, later))
+    assert "Run on 3 November 2026, last on 1 December 2026, with Python 3.11.7, ravine 0.1.0, numpy 2.5.0" in text
+    assert "may come from another environment:** Python 3.11.7, ravine 0.1.0, numpy 2.4.6" in text
+
+
+def test_figures(tmp_path):
+    errors = made_up(lambda s, n, m: 5.0 + 20.0 / n)
+    paths = [*draw_errors(errors, ALL, tmp_path), draw_ranks(errors, ALL, tmp_path)]
+    assert [p.name for p in paths] == ["two-classes.png", "more-classes.png", "ranks.png"]
+    assert all(p.read_bytes()[:4] == b"\x89PNG" for p in paths)
+    only = {key: table for key, table in errors.items() if key[0] == "voting"}
+    assert [p.name for p in draw_errors(only, ALL, tmp_path)] == ["two-classes.png"]
+    assert draw_ranks(only, ALL, tmp_path).exists()  # without a critical difference
+
+
+def figure_texts(monkeypatch, errors):
+    """Everything that is written in the panels and titles of the figures."""
+    found = []
+
+    def read(figure, path):
+        found.append(figure.get_suptitle())
+        for axes in figure.axes:
+            found.extend([axes.get_title(), *(text.get_text() for text in axes.texts)])
+
+    monkeypatch.setattr(label_figures, "save", read)
+    draw_errors(errors, ALL, Path("nowhere"))
+    return found
+
+
+def test_figures_say_what_lies_above_them_and_how_much_was_run(monkeypatch):
+    texts = figure_texts(monkeypatch, made_up(lambda s, n, m: 40.0 if m == "xnv" and s == "voting" and n == 5 else 5.0))
+    assert "voting (4 splits)" in texts
+    assert "satellite (3 pairs of classes, 4 splits each)" in texts
+    assert [t for t in texts if "above" in t] == ["above the picture: XNV (up to 40 %)"]
+    assert "quartiles of MDH and MDP²" in texts[0]
+
+
+def test_the_height_of_a_panel():
+    def table(low, middle, high):
+        return np.array([[low, middle, high]] * 5)
+
+    shaded, plain = table(1.0, 2.0, 9.0), table(1.0, 6.0, 99.0)
+    assert axes_top({"ravine": shaded, "tsvm": plain}) == pytest.approx(1.08 * 9.0 + 0.2)
+    assert axes_top({"tsvm": plain, "xnv": table(0.0, 8.9, 99.0)}) == pytest.approx(1.08 * 8.9 + 0.2)
+    assert axes_top({"tsvm": plain, "xnv": table(0.0, 9.1, 99.0)}) == pytest.approx(1.08 * 6.0 + 0.2)
+    assert axes_top({"xnv": plain}) == pytest.approx(1.08 * 6.0 + 0.2)
+
+
+def test_failures_are_never_a_success():
+    errors = made_up(lambda s, n, m: np.nan if m == "ravine" else 3.0)
+    assert not any(v.holds for v in verdicts(errors, choose_label_methods("ravine,linear-svc")))
+    assert not any(
+        v.holds for v in verdicts(made_up(lambda s, n, m: np.nan), choose_label_methods("ravine,linear-svc"))
+    )
