@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -184,6 +185,17 @@ def test_transduction_keeps_the_given_labels_even_where_they_are_wrong(missing):
     assert model.transduction_[wrong] == 1
     assert model.predict(X)[wrong] == 0
     assert_array_equal(model.transduction_[Y < 0], model.predict(X)[Y < 0])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_labels_that_mean_nothing_give_no_certainty(sparse):
+    """With fewer labels than columns any labels can be separated: those left out tell that nothing was learnt."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 120))
+    X = sp.random_array((400, 1500), density=0.05, rng=rng, format="csr") if sparse else X
+    y = np.where(np.arange(400) < 60, rng.integers(0, 2, 400), -1)
+    p = MinimumDensityClassifier(random_state=0).fit(X, y).predict_proba(X[60:])
+    assert p.max(axis=1).mean() < 0.75
 
 
 def test_probabilities_of_many_labels_are_calibrated():

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ravine.estimators.frame import Frame, PathStep
 from ravine.estimators.label_starts import label_starts, principal_number
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
+from ravine.optimise import Asking
 from ravine.pursuit import (
     BandwidthRule,
     Path,
@@ -31,7 +31,7 @@ from ravine.pursuit import (
     resolve_bandwidth,
     subsample_levels,
 )
-from ravine.sample import Moments, Sample
+from ravine.sample import Moments, Sample, SparseSample
 
 __all__ = ["Separator", "SeparatorOptions", "separate"]
 
@@ -135,11 +135,14 @@ def separate(
     pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
     resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
     levels = subsample_levels(sample.n_rows, options.subsample, rng)
-    starts = (
-        frame.inward(options.init)
-        if isinstance(options.init, np.ndarray)
-        else label_starts(options.init, labelled, moments, axes, X.shape[1], options.start_C, options.start_ridge, rng)
-    )
+
+    def starts_of(labelled: LabelledRows, moments: Moments) -> Array:
+        if isinstance(options.init, np.ndarray):
+            return frame.inward(options.init)
+        C, ridge = options.start_C, options.start_ridge
+        return label_starts(options.init, labelled, moments, axes, X.shape[1], C, ridge, rng)
+
+    starts = starts_of(labelled, moments)
     steps: list[PathStep] = []
 
     def notify(stage: Stage, frame: Frame) -> None:
@@ -161,8 +164,7 @@ def separate(
             gamma=settings.gammas[0],
         )
 
-    def best_in(frame: Frame, labelled: LabelledRows, starts: Array) -> tuple[Stage, Array]:
-        """The best stage, and the distances of the labels that are left out."""
+    def best_in(frame: Frame, labelled: LabelledRows, starts: Array) -> Stage:
         sample, moments = frame.sample, frame.sample.moments()
         found = pursue(
             sample,
@@ -179,43 +181,72 @@ def separate(
             if best is None or _clearly_better(stage, best, k, labelled, moments, options):
                 best = stage
         assert best is not None
-        few = sample.take(levels[0]) if levels else sample
-        without = partial(new_index, few, moments)
-        return best, held_out_distances(few, without, labelled, best, settings)
+        return best
 
     if moments.covariance is not None:
-        best, distances = best_in(frame, labelled, starts)
-        return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
-    narrow = frame.narrowed(orthonormal_rows(np.concatenate([axes.directions, starts])))
-    fewer_columns = LabelledRows(narrow.sample.fetch(which), labelled.signs, labelled.weights)
-    best, distances = best_in(narrow, fewer_columns, narrow.inward(starts))
-    index = new_index(sample, moments, labelled)
-    on = go_on_in_all_columns(index, narrow.outward(best), settings, lambda stage: notify(stage, frame))
-    (best,) = drive(sample, [on])
+        best = best_in(frame, labelled, starts)
+    else:
+        narrow = frame.narrowed(orthonormal_rows(np.concatenate([axes.directions, starts])))
+        fewer_columns = LabelledRows(narrow.sample.fetch(which), labelled.signs, labelled.weights)
+        best = best_in(narrow, fewer_columns, narrow.inward(starts))
+        index = new_index(sample, moments, labelled)
+        on = go_on_in_all_columns(index, narrow.outward(best), settings, lambda stage: notify(stage, frame))
+        (best,) = drive(sample, [on])
+    few = sample.take(levels[0]) if levels else sample
+    distances = held_out_distances(few, moments, new_index, labelled, best, settings, starts_of)
     return Separator(frame.step(best).hyperplane, tuple(steps), best.converged, distances)
 
 
 def held_out_distances(
     sample: Sample,
-    new_index: Callable[[LabelledRows], ClusteringIndex],
+    moments: Moments,
+    new_index: Callable[[Sample, Moments, LabelledRows], ClusteringIndex],
     labelled: LabelledRows,
     best: Stage,
     settings: PursuitSettings,
+    starts_of: Callable[[LabelledRows, Moments], Array],
 ) -> Array:
     """Signed distances of the labelled rows, in bandwidths of ``best``, from hyperplanes fitted without their labels.
 
     The labels of each class are dealt out to a few folds in the order of their distances, equal rows together; the
     hyperplane is optimised again without each fold, from where it is. The only label of a class cannot be left out.
+    With fewer labels than columns, where labels can be separated whatever they are, a hyperplane remembers them where
+    it is: it then starts anew, where the labels that are not left out suggest.
     """
     inside = (labelled.rows @ best.normal - best.separation.b) / best.bandwidth
     folds = _folds(labelled, inside)
     distances = inside.copy()
-    left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
+    remembered = len(labelled.signs) <= sample.n_features
     short = replace(settings, polish_iter=settings.max_iter, tolerance=max(settings.tolerance, ROUGH))
-    askers = [polish(new_index(labelled.without(out)), Path((best,), best), short, depth=False) for out in left_out]
+    left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
+    kept = [labelled.without(out) for out in left_out]
+    moments = sample.moments() if moments.covariance is None else moments
+    starts = [starts_of(others, moments) if remembered else best.normal[None] for others in kept]
+    rows = labelled.rows
+    if isinstance(sample, SparseSample) and moments.covariance is None and left_out:
+        directions = orthonormal_rows(np.concatenate(starts))
+        sample, rows = sample.narrowed(directions), rows @ directions.T
+        moments = sample.moments()
+        kept = [replace(others, rows=others.rows @ directions.T) for others in kept]
+        starts = [found @ directions.T for found in starts]
+    askers = [
+        _again(new_index(sample, moments, others), found, best, short)
+        for others, found in zip(kept, starts, strict=True)
+    ]
     for out, stage in zip(left_out, drive(sample, askers), strict=True):
-        distances[out] = (labelled.rows[out] @ stage.normal - stage.separation.b) / best.bandwidth
+        distances[out] = (rows[out] @ stage.normal - stage.separation.b) / best.bandwidth
     return np.asarray(distances)
+
+
+def _again(index: ClusteringIndex, starts: Array, best: Stage, settings: PursuitSettings) -> Asking[Stage]:
+    """Optimise at the alpha and gamma of ``best`` from the start where the index is lowest."""
+    index.alpha, index.gamma = best.alpha, best.gamma
+    values = []
+    for v in starts if len(starts) > 1 else ():
+        value, _ = yield from index.begin(v)
+        values.append(value)
+    stage = replace(best, normal=starts[int(np.argmin(values)) if values else 0])
+    return (yield from polish(index, Path((stage,), stage), settings, depth=False))
 
 
 def _folds(labelled: LabelledRows, distances: Array) -> NDArray[np.intp]:
