@@ -20,7 +20,7 @@ from ravine.sample import (
     RowBlocks,
     Turn,
     blocks,
-    sources,
+    pieces,
 )
 from simulate import mixture, two_clusters
 
@@ -38,7 +38,7 @@ def rows():
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(sources, "PIECE_BYTES", 1 << 12)
+    monkeypatch.setattr(pieces, "PIECE_BYTES", 1 << 12)
 
 
 def assert_same_fit(one, other, density=1e-9, normal=1e-6):

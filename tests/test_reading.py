@@ -1,13 +1,14 @@
 """Pieces that are read while others are computed with: order, buffers, errors, threads."""
 
+import io
 import threading
 import time
 
 import numpy as np
 import pytest
 
+from ravine.sample.pieces import Piece
 from ravine.sample.reading import Job, PieceReader
-from ravine.sample.sources import Piece
 
 
 def reading_threads():
@@ -22,12 +23,21 @@ def pieces(n=23, rows=5, in_turn=False, seen=None):
         if seen is not None:
             seen.append(k)
         time.sleep(waits[k])
-        block = np.empty((rows, 2)) if buffer is None else buffer[: rows * 16].view(float).reshape(rows, 2)
+        block = np.empty((rows, 2)) if in_turn else buffer[: rows * 16].view(float).reshape(rows, 2)
         block[:] = k
         return block
 
     return [
-        Piece(rows, lambda buffer, k=k: read(buffer, k), f"block {k}", 0, 2, n_bytes=16 * rows, in_turn=in_turn)
+        Piece(
+            rows,
+            lambda buffer, k=k: read(buffer, k),
+            f"block {k}",
+            0,
+            2,
+            np.dtype(float),
+            buffered=not in_turn,
+            new_walk=io.BytesIO if in_turn else None,  # anything that can be closed
+        )
         for k in range(n)
     ]
 

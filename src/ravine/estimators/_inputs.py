@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 from ravine.estimators._validation import check_rows, refuse_value
 from ravine.sample import RowBlocks, is_sparse
 from ravine.sample.cluster_rows import ClusterRows
+from ravine.sample.columns import is_frame
 from ravine.sample.reading import LARGEST
 
 __all__ = ["check_input", "closed_after", "node_threads", "with_sparse"]
@@ -31,19 +33,51 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
         return _check_dask(estimator, X, reset)
     if _is_in_blocks(X):
         blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
-        _check_feature_names(estimator, blocks, reset=reset)
+        blocks.forget_checks()
+        _check_feature_names(estimator, blocks.sketch, reset=reset)
         _check_n_features(estimator, blocks, reset=reset)
         return blocks
+    _refuse_unwrapped(X)
     return check_rows(estimator, X, reset=reset)
 
 
 def _is_in_blocks(X: Any) -> bool:
-    """Blocks of rows: told so, a list of two-dimensional arrays, or an array that other libraries keep in a file."""
+    """Blocks of rows: told so, a list of two-dimensional arrays or of frames, or an array that h5py or zarr keep."""
     if isinstance(X, RowBlocks):
         return True
     if isinstance(X, list | tuple):
-        return any(isinstance(block, np.ndarray) and block.ndim == 2 for block in X)
+        return any((isinstance(block, np.ndarray) and block.ndim == 2) or is_frame(block) for block in X)
     return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
+
+
+def _refuse_unwrapped(X: Any) -> None:
+    """What is no array, but could be rows in blocks if it were said to be."""
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if is_sparse(first):
+        raise TypeError(
+            "X is a list of sparse matrices, and blocks must be dense: join them with scipy.sparse.vstack and fit the "
+            "sparse matrix."
+        )
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which yields its blocks only once, but rows are read several times: give a "
+            "list of arrays, or a file or a function that makes a new iterator each time, as "
+            "ravine.sample.RowBlocks(...)."
+        )
+    what = ""
+    if isinstance(X, str | os.PathLike):
+        what = f"the path {os.fspath(X)!r}"
+    elif isinstance(first, os.PathLike) or (isinstance(first, str) and first.endswith((".npy", ".parquet"))):
+        what = "a list of paths"
+    elif not any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "__dlpack__")):
+        if hasattr(X, "shape") and hasattr(X, "__getitem__"):
+            what = f"a {type(X).__name__}, which NumPy does not know as an array"
+        elif callable(X):
+            what = "a function"
+    if what:
+        raise TypeError(
+            f"X is {what}: to read rows from it block by block, wrap it as ravine.sample.RowBlocks(...) and give that."
+        )
 
 
 def _is_dask(X: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.sample.dense import DenseSample, project_array
-from ravine.sample.measures import provisional_units
+from ravine.sample.measures import power_of_two, provisional_units
 from ravine.sample.protocol import Aim, PullBack, Sample, Scatter, Turn
 from ravine.sample.reading import Job, PieceReader
 from ravine.sample.rows import SomeRows
 from ravine.sample.sources import find_pieces
+from ravine.sample.spill import check_spill_folder, spilled
 from ravine.sample.tracks import BLOCK_ROWS, PassSample, Track
 
 __all__ = ["BlockSample", "RowBlocks"]
@@ -29,6 +29,8 @@ TAKE_BYTES = 1 << 29
 KEPT_BYTES = 1 << 25
 # Rows centred and converted at a time.
 CENTRED_BYTES = 1 << 22
+# Rows that provisional units come from.
+FIRST_ROWS = 1024
 
 T = TypeVar("T")
 
@@ -42,14 +44,14 @@ class RowBlocks:
     Parameters
     ----------
     source : list of arrays, path, array of h5py or zarr, numpy.memmap or callable
-        A path is that of a .npy or .parquet file, or of a folder of such files, which are read in the order of their
-        names. A callable makes a new iterator over the same arrays each time it is called.
+        A path is that of a .npy or .parquet file, or of a folder of files of one of these kinds, which are read in the
+        order of their names; other files in the folder, hidden ones, and folders in it are ignored. Parquet files and
+        data frames in a list are matched by the names of their columns, in the order of the first; the index of a
+        pandas frame is no column. A callable makes a new iterator over the same arrays each time it is called.
     state : {"float64", "float32"}, default="float64"
         Precision in which projections are kept; sums are always in double precision.
     spill : path, optional
         Folder for temporary files that hold the projections instead of memory.
-    names : sequence of str, optional
-        Names of the arrays of a list, for messages.
 
     Attributes
     ----------
@@ -59,6 +61,8 @@ class RowBlocks:
         Pieces in which rows are read.
     bytes_read : int
         Bytes that were read so far.
+    feature_names : list of str or None
+        Names of the columns, where all of them have one.
 
     Examples
     --------
@@ -75,16 +79,13 @@ class RowBlocks:
 
     lazy = False
 
-    def __init__(
-        self, source: Any, *, state: str = "float64", spill: Any = None, names: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, source: Any, *, state: str = "float64", spill: Any = None) -> None:
         if state not in ("float64", "float32"):
             raise ValueError(f"state must be 'float64' or 'float32', got {state!r}.")
+        if spill is not None:
+            check_spill_folder(spill)
         self.state, self.spill = state, spill
-        self._pieces = find_pieces(source)
-        if names is not None:
-            of_block = {f"block {k}": name for k, name in enumerate(names)}
-            self._pieces = [piece._replace(name=of_block[piece.name]) for piece in self._pieces]
+        self._pieces, self._columns = find_pieces(source)
         if not self._pieces:
             raise ValueError("RowBlocks got no blocks: there is no row in X.")
         d = self._pieces[0].n_columns
@@ -98,7 +99,28 @@ class RowBlocks:
         self.shape = (int(self._starts[-1]), d)
         if 0 in self.shape:
             raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
-        self._reader = PieceReader()
+        self._reader = PieceReader(self._columns.names)
+        self._dtype = np.dtype(np.float32 if all(piece.single for piece in self._pieces) else np.float64)
+        self._n_bytes = sum(piece.n_bytes for piece in self._pieces)
+
+    @classmethod
+    def _named(cls, blocks: list[NDArray[Any]], names: Sequence[str]) -> RowBlocks:
+        """Arrays that have other names in messages than their numbers."""
+        rows = cls(blocks)
+        of_block = {f"block {k}": name for k, name in enumerate(names)}
+        rows._pieces = [piece._replace(name=of_block[piece.name]) for piece in rows._pieces]
+        return rows
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the columns, where all of them have one."""
+        names = self._columns.names
+        return list(names) if names is not None and all(isinstance(name, str) for name in names) else None
+
+    @property
+    def sketch(self) -> Any:
+        """A data frame without rows that has the names of the columns; None if they have no names."""
+        return self._columns.sketch
 
     @property
     def n_blocks(self) -> int:
@@ -108,7 +130,7 @@ class RowBlocks:
     @property
     def passes(self) -> float:
         """How many times all rows were read so far, in bytes read over all bytes."""
-        return self.bytes_read / (self.shape[0] * self.shape[1] * self._reader.itemsize)
+        return self.bytes_read / self._n_bytes
 
     @property
     def bytes_read(self) -> int:
@@ -132,6 +154,18 @@ class RowBlocks:
         may be called by several threads at once.
         """
         return self._reader.each(function, self._jobs(rows)[:most])
+
+    def first_rows(self, rows: NDArray[np.intp] | None, most: int) -> Array:
+        """Some of the first (of some sorted) rows, from as many blocks as it takes to have about this many."""
+        sizes = np.cumsum([job.piece.n_rows if job.some is None else len(job.some) for job in self._jobs(rows)])
+        blocks = int(np.searchsorted(sizes, most)) + 1
+        return np.concatenate(
+            list(self.each(lambda block, _: block[:: max(1, len(block) // most)].astype(float), rows, blocks))
+        )
+
+    def forget_checks(self) -> None:
+        """Check cells anew when they are read, where they may have changed without notice."""
+        self._reader.forget_checks()
 
     def _jobs(self, rows: NDArray[np.intp] | None) -> list[Job]:
         if rows is None:
@@ -157,11 +191,14 @@ class RowBlocks:
     def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
         """Some rows, in this order, as an array."""
         order = np.argsort(rows, kind="stable")
-        out = None
-        for block, place in self.each(lambda block, place: (block.copy(), place), np.asarray(rows)[order]):
-            out = np.empty((len(rows), self.shape[1]), block.dtype) if out is None else out
+        out = np.empty((len(rows), self.shape[1]), self._dtype)
+
+        def put(block: NDArray[Any], place: int) -> None:
             out[order[place : place + len(block)]] = block
-        return np.empty((0, self.shape[1])) if out is None else out
+
+        for _ in self.each(put, np.asarray(rows)[order]):
+            pass
+        return out
 
     def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
         """One column of some (sorted) rows."""
@@ -181,8 +218,7 @@ class RowBlocks:
         """Room for one projection of n rows."""
         if self.spill is None:
             return np.empty(n, self.state)
-        with tempfile.TemporaryFile(dir=self.spill) as file:  # the map keeps what the file holds until it is dropped
-            return np.asarray(np.memmap(file, self.state, "w+", shape=(max(n, 1),)))[:n]
+        return spilled(n, self.state, self.spill)
 
 
 class BlockSample(PassSample):
@@ -216,8 +252,11 @@ class BlockSample(PassSample):
         self._taken: tuple[Any, DenseSample] | None = None
         self._set_up((source.shape[0] if rows is None else len(rows), source.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            (few,) = source.each(lambda block, _: block[:: max(1, len(block) // 1024)].astype(float), rows, most=1)
-            self._measure(*provisional_units(few))
+            few = source.first_rows(rows, FIRST_ROWS)
+            center, around = provisional_units(few)
+            if (few == few[0]).all():  # they say nothing about the unit
+                around = power_of_two(self._largest(center))
+            self._measure(center, around)
         else:
             self.origin, self.unit = origin, unit
 

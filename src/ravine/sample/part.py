@@ -42,7 +42,7 @@ class Part:
 
     def __init__(self, token: str, blocks: list[Any], names: list[str]) -> None:
         self.state = (token, 0)
-        self.source = RowBlocks([np.asarray(block) for block in blocks], names=names)
+        self.source = RowBlocks._named([np.asarray(block) for block in blocks], names)
         self.samples: dict[int, Any] = {}
         self.tracks: dict[int, Any] = {}
 
