@@ -1,0 +1,181 @@
+"""What cannot be read as blocks: every message names the file or the block and says what to give instead."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+import scipy.sparse as sp
+
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.sample import RowBlocks
+
+X = np.arange(12.0).reshape(6, 2)
+
+
+class Duck:
+    """An array of another library, of which NumPy knows nothing."""
+
+    shape, dtype = X.shape, X.dtype
+
+    def __getitem__(self, rows):
+        return X[rows]
+
+
+# ------------------------------------------------------------------------------------------------- not wrapped
+
+
+@pytest.mark.parametrize("model", [MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: "rows.npy", r"X is the path 'rows.npy'.*RowBlocks\(...\)"),
+        (lambda folder: folder, r"X is the path '.*'.*RowBlocks\(...\)"),
+        (lambda folder: ["a.npy", "b.npy"], r"X is a list of paths.*RowBlocks\(...\)"),
+        (lambda folder: [folder], r"X is a list of paths.*RowBlocks\(...\)"),
+        (lambda folder: (b for b in [X, X]), r"X is a generator, which yields .* only once.*list.*RowBlocks\(...\)"),
+        (lambda folder: lambda: iter([X, X]), r"X is a function.*RowBlocks\(...\)"),
+        (lambda folder: Duck(), r"X is a Duck.*RowBlocks\(...\)"),
+        (lambda folder: [sp.csr_array(X), sp.csr_array(X)], r"list of sparse matrices.*scipy.sparse.vstack"),
+    ],
+)
+def test_what_must_be_wrapped_is_said(model, make, message, tmp_path):
+    y = [np.array([0, 1, -1, -1, -1, -1])] if model is MinimumDensityClassifier else []
+    with pytest.raises(TypeError, match=message):
+        model().fit(make(tmp_path), *y)
+
+
+def test_a_duck_is_read_when_it_is_wrapped():
+    np.testing.assert_array_equal(RowBlocks(Duck()).take(np.array([4, 1])), X[[4, 1]])
+    np.testing.assert_array_equal(RowBlocks([Duck(), X]).take(np.array([7, 1])), X[[1, 1]])
+
+
+# ------------------------------------------------------------------------------------------------- types
+
+
+ARRAYS = [
+    (X + 1j, ValueError, "holds complex numbers"),
+    (X.astype("datetime64[s]"), TypeError, "dates or durations"),
+    (X.astype("timedelta64[s]"), TypeError, "dates or durations"),
+    (np.zeros((3, 2), [("a", float), ("b", int)]), ValueError, "holds records"),
+    (np.ones(3), ValueError, "must have rows and columns"),
+    (np.ones((3, 2, 1)), ValueError, "must have rows and columns"),
+]
+BLOCKS = [
+    *ARRAYS,
+    (np.ma.masked_less(X, 3.0), ValueError, "masked array with masked cells"),
+    (sp.csr_array(X), TypeError, r"is a sparse matrix.*scipy.sparse.vstack"),
+    (sp.coo_matrix(X), TypeError, r"is a sparse matrix.*scipy.sparse.vstack"),
+]
+
+
+@pytest.mark.parametrize(("block", "error", "message"), BLOCKS)
+def test_types_that_lose_their_meaning_are_refused(block, error, message):
+    for source in ([X, block], lambda: iter([X, block])):
+        with pytest.raises(error, match=f"block 1 of X .*{message}"):
+            RowBlocks(source)
+    with pytest.raises(error, match=f"block 0 of X .*{message}"):
+        RowBlocks(block)
+
+
+@pytest.mark.parametrize(("block", "error", "message"), ARRAYS)
+def test_types_that_lose_their_meaning_are_refused_in_files(block, error, message, tmp_path):
+    np.save(tmp_path / "0.npy", X)
+    np.save(tmp_path / "1.npy", block)
+    with pytest.raises(error, match=f"1.npy of X .*{message}"):
+        RowBlocks(tmp_path)
+
+
+def test_masks_that_come_later_are_refused():
+    masked = np.ma.masked_array(X.copy())
+    source = RowBlocks(lambda: iter([X, masked]))
+    np.testing.assert_array_equal(source.take(np.array([7])), X[[1]])
+    masked[0, 0] = np.ma.masked
+    with pytest.raises(ValueError, match=r"block 1 of X is a masked array"):
+        source.take(np.array([7]))
+
+
+def test_a_chunked_array_may_be_masked():
+    class Masked(Duck):
+        def __getitem__(self, rows):
+            return np.ma.masked_less(X, 3.0)[rows]
+
+    with pytest.raises(ValueError, match=r"block 0 of X is a masked array"):
+        RowBlocks(Masked()).take(np.array([0]))
+
+
+def test_a_function_must_make_blocks():
+    with pytest.raises(TypeError, match="must make an iterator over arrays, got 5"):
+        RowBlocks(lambda: 5)
+    once = iter([X, X])
+    with pytest.raises(ValueError, match="does not make the same blocks again"):
+        RowBlocks(lambda: once)
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+def npy(path, change):
+    np.save(path, X)
+    path.write_bytes(change(path.read_bytes()))
+
+
+def parquet(path, change):
+    pd.DataFrame(X, columns=["a", "b"]).to_parquet(path)
+    path.write_bytes(change(path.read_bytes()))
+
+
+def archive(path, _):
+    with path.open("wb") as file:
+        np.savez(file, x=X)
+
+
+def objects(path, _):
+    np.save(path, np.array([[1, "a"]], dtype=object))
+
+
+@pytest.mark.parametrize("folder", [False, True])
+@pytest.mark.parametrize(
+    ("name", "write", "change"),
+    [
+        ("cut.npy", npy, lambda text: text[:-20]),
+        ("cut-head.npy", npy, lambda text: text[:40]),
+        ("empty.npy", npy, lambda text: b""),
+        ("garbage.npy", npy, lambda text: b"no array at all" * 20),
+        ("archive.npy", archive, None),
+        ("objects.npy", objects, None),
+        ("cut.parquet", parquet, lambda text: text[:-20]),
+        ("empty.parquet", parquet, lambda text: b""),
+        ("garbage.parquet", parquet, lambda text: b"no table at all" * 20),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(name, write, change, folder, tmp_path):
+    write(tmp_path / name, change)
+    kind = "a .npy file" if name.endswith("npy") else "a Parquet file"
+    with pytest.raises(ValueError, match=rf"{tmp_path / name} cannot be read as {kind}"):
+        RowBlocks(tmp_path if folder else tmp_path / name)
+
+
+def test_a_row_group_that_cannot_be_read_is_named(tmp_path):
+    table = pa.table({"a": np.random.default_rng(0).random(5000)})
+    pa.parquet.write_table(table, tmp_path / "x.parquet", row_group_size=1000, compression="zstd")
+    text = bytearray((tmp_path / "x.parquet").read_bytes())
+    text[1000:3000] = bytes(2000)
+    (tmp_path / "x.parquet").write_bytes(text)
+    with pytest.raises(ValueError, match=r"row group 0 of .*x.parquet cannot be read"):
+        RowBlocks(tmp_path).take(np.arange(5000))
+
+
+def test_other_files_of_a_folder_are_ignored(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    for name in ("notes.txt", "._x.npy", "_SUCCESS"):
+        (tmp_path / name).write_text("not rows")
+    (tmp_path / "more").mkdir()
+    assert RowBlocks(tmp_path).shape == X.shape
+
+
+def test_paths_in_a_list_are_read_in_its_order(tmp_path):
+    for k in range(3):
+        np.save(tmp_path / f"{k}.npy", X + k)
+    source = RowBlocks([tmp_path / f"{k}.npy" for k in (2, 0, 1)])
+    np.testing.assert_array_equal(source.take(np.arange(18)), np.concatenate([X + 2, X, X + 1]))
