@@ -44,13 +44,20 @@ def test_a_function_may_use_its_memory_again(rows):
 
 
 def test_every_pass_walks_by_itself(rows):
-    cut = np.split(rows, 30)
-    source = RowBlocks(lambda: iter(cut))
+    cut, calls = np.split(rows, 30), []
+
+    def make():
+        calls.append(1)
+        return iter(cut)
+
+    source = RowBlocks(make)
+    del calls[:]
     one, other = (source.each(lambda block, place: (block[0].copy(), place)) for _ in range(2))
     for (a, i), (b, j) in zip(one, other, strict=True):
         assert i == j
         np.testing.assert_array_equal(a, rows[i])
         np.testing.assert_array_equal(b, rows[i])
+    assert len(calls) == 2
 
 
 def test_nodes_of_a_tree_read_a_function_at_the_same_time(rows, monkeypatch):
