@@ -170,7 +170,7 @@ def test_other_files_of_a_folder_are_ignored(tmp_path):
     np.save(tmp_path / "x.npy", X)
     for name in ("notes.txt", "._x.npy", "_SUCCESS"):
         (tmp_path / name).write_text("not rows")
-    (tmp_path / "more").mkdir()
+    (tmp_path / "more.npy").mkdir()
     assert RowBlocks(tmp_path).shape == X.shape
 
 

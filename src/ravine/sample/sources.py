@@ -102,7 +102,8 @@ def _of_path(path: Path, columns: Columns) -> Iterator[Piece]:
     if not path.is_dir():
         yield from _of_file(path, columns)
         return
-    files = sorted(p for p in path.iterdir() if p.suffix in (".npy", ".parquet") and not p.name.startswith("."))
+    shown = (p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+    files = sorted(p for p in shown if p.suffix in (".npy", ".parquet"))
     if not files:
         raise FileNotFoundError(f"the folder {path} holds no .npy and no .parquet file.")
     if len({p.suffix for p in files}) > 1:
