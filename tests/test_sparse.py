@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import reference as ref
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import Hyperplane, MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.density import BalancePenalty
 from ravine.estimators.label_starts import _linear_svm
 from ravine.index import ClusteringIndex
@@ -45,6 +45,13 @@ def unstored(monkeypatch):
     monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
 
 
+@pytest.fixture(params=["stored", "unstored"])
+def unstored_or_not(request, monkeypatch):
+    """With the covariance, and as if there were too many columns to store it."""
+    if request.param == "unstored":
+        monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
+
+
 def assert_same_fit(one, other, normal=1e-6):
     np.testing.assert_array_equal(one.labels_, other.labels_)
     assert other.density_ == pytest.approx(one.density_, rel=1e-9)
@@ -56,7 +63,8 @@ def assert_same_fit(one, other, normal=1e-6):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
-    ("scale", "offset"), [(1.0, 0.0), (1e-8, 0.0), (1e6, 3e5), (1e-150, 0.0), (1e140, 0.0), (1.0, 1e6)]
+    ("scale", "offset"),
+    [(1.0, 0.0), (1e-8, 0.0), (1e6, 3e5), (1e-150, 0.0), (1e140, 0.0), (1.0, 1e6), (1e-200, 0.0), (1e250, 0.0)],
 )
 def test_moments_match_extended_precision(scale, offset, weighted, rng):
     X = scale * with_zeros(rng.standard_normal((400, 5))) + offset
@@ -67,6 +75,85 @@ def test_moments_match_extended_precision(scale, offset, weighted, rng):
     np.testing.assert_allclose(sample.origin, mean.astype(float), rtol=1e-13, atol=1e-12 * float(np.sqrt(largest)))
     found = sample.moments().covariance * np.longdouble(sample.unit) ** 2
     assert (np.abs(found - covariance) <= 1e-9 * largest).all()
+
+
+def far_from_zero(rng, offset, gaps):
+    """Five columns: one about zero, three far from it, one of them constant; some of their zeros are not stored."""
+    X = with_zeros(rng.standard_normal((30_000, 5)))
+    X[:, 1:4] += offset * np.array([1.0, -3.0, 0.5])
+    X[:, 3] = 0.5 * offset
+    if gaps:
+        X[17, 1] = X[17, 2] = X[29_999, 2] = 0.0
+    return X
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("offset", [1e4, 1e8, 1e12])
+def test_far_columns_cost_no_digits(offset, gaps, weighted, stored, rng, monkeypatch):
+    monkeypatch.setattr(sparse, "STORED_COLUMNS", 1000 if stored else 0)
+    X = far_from_zero(rng, offset, gaps)
+    w = rng.random(len(X)) + 0.5 if weighted else None
+    sample = SparseSample(sp.csr_array(X), w)
+    exact = np.longdouble(X)
+    mean, covariance = ref.moments(X, w)
+    assert (np.abs(sample.origin - mean) <= 1e-15 * np.abs(mean) + 1e-15).all()
+    z = (exact - np.longdouble(sample.origin)) / sample.unit
+    v = np.linalg.qr(rng.standard_normal((5, 1)))[0][:, 0]
+    rounding = 8e-16 * (np.abs(z) @ np.abs(v))
+    assert (np.abs(sample.on(v[None])[:, 0] - z @ v) <= rounding).all()
+    some = rng.permutation(len(X))[:200]
+    some[:2] = 17, 29_999
+    assert (np.abs(sample.take(some).on(v[None])[:, 0] - (z @ v)[some]) <= rounding[some]).all()
+    np.testing.assert_allclose(sample.fetch(some), z[some].astype(float), rtol=1e-15)
+    expected = covariance @ v / np.longdouble(sample.unit) ** 2
+    # The origin is a number in double precision: what is about the mean can only be as near as the mean to it.
+    slack = 1e-13 + float((np.abs(mean - sample.origin) / sample.unit).sum()) ** 2
+    np.testing.assert_allclose(sample.moments().times(v), expected.astype(float), atol=10.0 * slack)
+    assert sample.moments().trace == pytest.approx(float(np.trace(covariance)) / sample.unit**2, abs=10.0 * slack)
+    c = rng.standard_normal(len(X))
+    np.testing.assert_allclose(sample._back(c), (c @ z).astype(float), atol=1e-12 * float(np.abs(c) @ np.abs(z).max(1)))
+    lengths = (z**2).sum(axis=1).astype(float)
+    np.testing.assert_allclose(sample._cells.squared_lengths(sample.unit), lengths, rtol=1e-11, atol=1e-12)
+
+
+def test_columns_about_zero_are_not_copied(rng):
+    X = sp.csr_array(with_zeros(rng.standard_normal((300, 5)), 1.0))
+    assert SparseSample(X)._cells.shifted is X
+    far = X.copy()
+    far.data += 1e6  # the zeros stay: no column has few of them
+    assert SparseSample(far)._cells.shifted is far
+
+
+def test_zeros_of_hardly_any_weight_are_not_listed(rng):
+    """A heavy row with cells where others have none is far from zero by weight, not by number."""
+    X = np.zeros((500, 4))
+    X[0] = 3.0
+    X[1:, 0] = rng.standard_normal(499)
+    w = np.full(500, 1e-12)
+    w[0] = 1.0
+    sample = SparseSample(sp.csr_array(X), w)
+    assert sample._cells.missing is None
+    np.testing.assert_allclose(sample.fetch(np.arange(500)) * sample.unit, X - sample.origin, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [None, np.array([4, 5, 6, 17, 29_999])])
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("twice", [False, True])
+def test_distances_of_far_rows_have_all_digits(twice, gaps, rows, rng):
+    X = far_from_zero(rng, 1e12, gaps)
+    given = sp.csr_array(X)
+    if twice:  # every cell in two parts that add up exactly
+        halves, columns, ends = np.repeat(given.data / 2, 2), np.repeat(given.indices, 2), 2 * given.indptr
+        given = sp.csr_array((halves, columns, ends), shape=X.shape)
+    v = np.linalg.qr(rng.standard_normal((5, 1)))[0][:, 0]
+    plane = Hyperplane(v, float(v @ X[3]), point=X[3])
+    z = np.longdouble(X) - np.longdouble(plane.point)
+    some = slice(None) if rows is None else rows
+    expected, rounding = (z @ v)[some], 1e-15 + 8e-16 * (np.abs(z) @ np.abs(v))[some]
+    assert (np.abs(plane.distance(given, rows) - expected) <= rounding).all()
+    assert given.nnz == (2 if twice else 1) * np.count_nonzero(X)  # the user's matrix is as it was
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -200,6 +287,35 @@ def test_classifier_without_a_stored_covariance(unstored):
     np.testing.assert_allclose(other.coef_, one.coef_, atol=1e-5)
 
 
+@pytest.mark.parametrize("offset", [1e8, 1e12])
+def test_fit_far_from_zero_is_that_of_the_array(offset, unstored_or_not):
+    X = mixture(4000, 6, seed=5)[0] + offset
+    model = MinimumDensityHyperplane(init="pca", random_state=0)
+    one, other = model.fit(X).__dict__.copy(), model.fit(sp.csr_array(X))
+    np.testing.assert_array_equal(one["labels_"], other.labels_)
+    np.testing.assert_array_equal(other.predict(sp.csc_array(X)), other.labels_)
+    assert other.density_ == pytest.approx(one["density_"], rel=1e-9)
+    np.testing.assert_allclose(other.coef_, one["coef_"], atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-290, 1e250])
+def test_fit_of_tiny_and_huge_cells_is_that_of_the_array(scale, unstored_or_not):
+    X = scale * with_zeros(two_clusters(300, 5)[0])
+    one, other = (MinimumDensityHyperplane(init="pca").fit(data) for data in (X, sp.csr_array(X)))
+    assert one.labels_.any()
+    assert_same_fit(one, other)
+
+
+def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
+    X, y = mixture(900, 5, seed=3)
+    X, y = X + 1e10, np.where(np.arange(900) < 40, y, -1)
+    one, other = (MinimumDensityTree(4).fit(data) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(other.predict(sp.csr_array(X[::2])), one.labels_[::2])
+    one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
+    np.testing.assert_array_equal(one.transduction_, other.transduction_)
+
+
 def test_tree_is_that_of_the_array():
     X = with_zeros(mixture(900, 5, seed=3)[0])
     one, other = (MinimumDensityTree(4).fit(data) for data in (X, sp.csr_array(X)))
@@ -212,6 +328,33 @@ def test_scaling_without_centring_in_a_pipeline():
     X = with_zeros(two_clusters(300, 4)[0]) * [1.0, 10.0, 100.0, 0.01]
     pipeline = make_pipeline(StandardScaler(with_mean=False), MinimumDensityHyperplane())
     np.testing.assert_array_equal(pipeline.fit_predict(sp.csr_array(X)), pipeline.fit_predict(X))
+
+
+def in_parts(X, form=sp.csr_array):
+    """Every cell stored as two parts, in no order."""
+    rows, columns = np.nonzero(X)
+    values = X[rows, columns]
+    order = np.random.default_rng(0).permutation(2 * len(rows))
+    order = order[np.argsort(np.tile(rows, 2)[order], kind="stable")]
+    parts = np.concatenate([0.25 * values, 0.75 * values])[order]
+    ends = np.concatenate([[0], np.cumsum(2 * np.count_nonzero(X, axis=1))])
+    return form((parts, np.tile(columns, 2)[order], ends), shape=X.shape)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix])
+def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, unstored_or_not):
+    X = np.rint(8.0 * with_zeros(two_clusters(300, 5)[0]))
+    given = in_parts(X, form).astype(dtype)
+    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
+    model = MinimumDensityHyperplane(init="pca")
+    one, other = model.fit(X).__dict__.copy(), model.fit(given)
+    np.testing.assert_array_equal(one["labels_"], other.labels_)
+    np.testing.assert_array_equal(other.predict(given), other.labels_)
+    assert other.density_ == pytest.approx(one["density_"], rel=1e-9)
+    MinimumDensityTree(2).fit(given).predict(given)
+    for part, kept in zip((given.data, given.indices, given.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, kept)
 
 
 # ------------------------------------------------------------------------------------------------- very many columns

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.sample.cells import CentredCells, column_sums, far_columns, stored_in_columns
 from ravine.sample.dense import DenseSample
 from ravine.sample.measures import power_of_two
 from ravine.sample.protocol import Aim, Moments, Noise, PullBack, Request, Scatter, Turn
@@ -20,8 +21,10 @@ __all__ = ["SparseSample", "project_sparse"]
 
 # Up to this many columns the covariance is stored; with more, only its products with vectors are ever formed.
 STORED_COLUMNS = 1000
-# Beyond this ratio of squared mean to variance, second moments about zero lose too many digits.
+# Beyond this ratio of squared mean to variance, projections and second moments about zero lose too many digits.
 OFF_CENTRE = 1e4
+# With more than this part of all cells stored, the covariance is faster from small dense blocks.
+WORTH_DENSE_BLOCKS = 0.25
 # Rows are gathered for a sum if they are fewer than this part of all; else zeros take part.
 WORTH_GATHERING = 0.25
 # Of rows that are made dense.
@@ -33,19 +36,19 @@ T = TypeVar("T")
 
 
 class SparseSample(PassSample):
-    """A matrix in compressed sparse rows and optional weights; it is neither copied, changed nor densified.
+    """A matrix in compressed sparse rows and optional weights; it is neither changed nor densified.
 
-    Projections are X·v − mean·v. The covariance is stored up to a thousand columns; with more columns only its
-    products with vectors, Xᵀ(X·v), are formed.
+    Projections are X·v − mean·v; only the cells of columns that are far from zero for their spread are shifted, in a
+    copy (see `CentredCells`). The covariance is stored up to a thousand columns; with more columns only its products
+    with vectors, Xᵀ(X·v), are formed.
 
     Parameters
     ----------
     X : scipy.sparse.csr_array or csr_matrix of shape (n, d), float64
+        In canonical format: no cell in two parts.
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
-    origin, unit : optional
-        Working units to use instead of the sample's own.
     """
 
     def __init__(
@@ -54,46 +57,37 @@ class SparseSample(PassSample):
         weights: Array | None = None,
         *,
         pool: ThreadPoolExecutor | None = None,
-        origin: Array | None = None,
-        unit: float | None = None,
     ) -> None:
-        self.X = X
-        self._transposed = X.T  # shares the arrays
         self._squared_lengths: Array | None = None
         self._set_up(X.shape, weights, pool, BLOCK_ROWS)
-        if origin is None or unit is None:
-            self._measure_sparse()
-        else:
-            self.origin, self.unit = origin, unit
+        self._measure_sparse(X)
 
     # ------------------------------------------------------------------------------------------- moments
 
-    def _measure_sparse(self) -> None:
-        """Mean, unit and either the covariance or its trace."""
-        data = self.X.data
-        scale = power_of_two(max(float(data.max(initial=0.0)), -float(data.min(initial=0.0))))
-        values = data if 1e-100 < scale < 1e100 else data / scale
-        scale = 1.0 if values is data else scale
-        w = np.ones(self.n_rows) if self.weights is None else self.weights
-        self.origin = (self._transposed @ w) / self.total
-        mean = self.origin / scale
-        squares = self.X._with_data(values * values, copy=False)  # shares the indices
-        raw = (squares.T @ w) / self.total
-        variances = np.maximum(raw - mean**2, 0.0)
+    def _measure_sparse(self, X: Any) -> None:
+        """Mean, unit and the variance of all columns together, and the cells about the mean."""
+        scale = power_of_two(max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))))
+        sums, squares = column_sums(X, self.weights, scale)
+        mean = sums / self.total
+        variances = np.maximum(squares / self.total - mean**2, 0.0)
         off_centre = mean**2 > OFF_CENTRE * variances
+        if off_centre.any():  # rows of hardly any weight may have no cell there: then zeros stay implicit
+            off_centre &= 2 * stored_in_columns(X) > self.n_rows
+        self.origin = mean * scale
+        self._cells = CentredCells.about(X, self.origin, off_centre)
         if off_centre.any():
-            variances = np.where(off_centre, self._careful_variances(mean, scale, values, w), variances)
+            w = np.ones(self.n_rows) if self.weights is None else self.weights
+            self.origin = self.origin + np.where(off_centre, self._cells.back(w / self.total), 0.0)
+            del self._cells  # or there would be two copies
+            self._cells = CentredCells.about(X, self.origin, off_centre)
+            variances = np.where(off_centre, self._mean_squares(scale), variances)
         self.unit = max(scale * power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
         self._variance = float(variances.sum()) * (scale / self.unit) ** 2
-        self._off_centre = bool(off_centre.any())
 
-    def _careful_variances(self, mean: Array, scale: float, values: Array, w: Array) -> Array:
-        """Variances from deviations: of the stored cells, and of the others, which are all zero."""
-        deviations = (values - mean[self.X.indices]) ** 2
-        stored = np.repeat(w, np.diff(self.X.indptr))
-        sums = np.bincount(self.X.indices, deviations * stored, minlength=self.n_features)
-        others = self.total - np.bincount(self.X.indices, stored, minlength=self.n_features)
-        return np.asarray((sums + np.maximum(others, 0.0) * mean**2) / self.total)
+    def _mean_squares(self, scale: float) -> Array:
+        """Of the cells, shifted or missing, by column."""
+        parts = (self._cells.shifted, self._cells.missing)
+        return sum(column_sums(part, self.weights, scale)[1] for part in parts if part is not None) / self.total  # type: ignore[return-value]
 
     def moments(self) -> Moments:
         """Total weight and the covariance or, with many columns, its products, in working units."""
@@ -105,21 +99,22 @@ class SparseSample(PassSample):
         return self._moments
 
     def _covariance(self) -> Array:
-        if self._off_centre:  # few zeros in some columns: then small blocks are as good as dense
+        if self._cells.shifted.nnz > WORTH_DENSE_BLOCKS * self.n_rows * self.n_features:
             second, shift = self._second_moments(self.origin, self.unit)
             return second - np.outer(shift, shift)
-        w = self.weights
-        weighted = self.X if w is None else self.X.multiply(w[:, None]).tocsr()
-        second = (self._transposed @ weighted).toarray() / self.unit / self.unit / self.total
-        mean = self.origin / self.unit
-        covariance = second - np.outer(mean, mean)
+        rows = self._cells.explicit()
+        rows = rows._with_data(rows.data / self.unit, copy=False)  # shares the indices
+        w = np.ones(self.n_rows) if self.weights is None else self.weights
+        weighted = rows if self.weights is None else rows.multiply(w[:, None]).tocsr()
+        mean = (rows.T @ w) / self.total
+        covariance = (rows.T @ weighted).toarray() / self.total - np.outer(mean, mean)
         return np.asarray(0.5 * (covariance + covariance.T))
 
     def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
         step = max(64, BLOCK_NUMBERS // self.n_features)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
-            yield function((self.X[rows].toarray() - center) / unit, self._weights_of(rows))
+            yield function((self._cells.toarray(rows) - (center - self.origin)) / unit, self._weights_of(rows))
 
     def _product(self, v: Array) -> Array:
         """The covariance times a vector: Xᵀ(X·v), centred."""
@@ -140,9 +135,12 @@ class SparseSample(PassSample):
         return self._part(rows)
 
     def _part(self, rows: NDArray[np.intp] | slice) -> SparseSample:
+        part = SparseSample.__new__(SparseSample)
+        part._squared_lengths = None
+        part._cells = self._cells.part(rows)
+        part.origin, part.unit, part._variance = self.origin, self.unit, self._variance
         weights = None if self.weights is None else self.weights[rows]
-        part = SparseSample(self.X[rows], weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
-        part._off_centre, part._variance = self._off_centre, self._variance
+        part._set_up(part._cells.shifted.shape, weights, self._given_pool, BLOCK_ROWS)
         return part
 
     def narrowed(self, directions: Array) -> DenseSample:
@@ -158,18 +156,18 @@ class SparseSample(PassSample):
                 f"{8e-9 * len(rows) * self.n_features:.1f} GB: label fewer rows, or reduce the columns first (with "
                 "sklearn.decomposition.TruncatedSVD)."
             )
-        return np.asarray((self.X[rows].toarray() - self.origin) / self.unit)
+        return np.asarray(self._cells.toarray(rows) / self.unit)
 
     def on(self, directions: Array) -> Array:
         """Projections on directions (rows), in working units: one column for each."""
         projections = np.empty((self.n_rows, len(directions)))
         for k, v in enumerate(directions / self.unit):  # SciPy is not faster with all of them at once
-            projections[:, k] = self.X @ v - self.origin @ v
+            projections[:, k] = self._cells.times(v)
         return projections
 
     def _back(self, coefficients: Array) -> Array:
         """Σ cᵢ zᵢ over the rows, in working units."""
-        return np.asarray((self._transposed @ coefficients - coefficients.sum() * self.origin) / self.unit)
+        return np.asarray(self._cells.back(coefficients) / self.unit)
 
     def _pass(self, aims: Sequence[Aim | Turn], sums: Sequence[PullBack | Scatter]) -> list[Array]:
         if aims:
@@ -183,7 +181,7 @@ class SparseSample(PassSample):
     def _pull_back(self, r: PullBack) -> Array:
         near, shares = self._shares(r)
         if len(near) <= WORTH_GATHERING * self.n_rows:
-            return np.asarray((self.X[near].T @ shares - shares.sum() * self.origin) / self.unit)
+            return np.asarray(self._cells.part(near).back(shares) / self.unit)
         everywhere = np.zeros(self.n_rows)
         everywhere[near] = shares
         return self._back(everywhere)
@@ -200,10 +198,7 @@ class SparseSample(PassSample):
 
     def _noise(self, r: Noise) -> float:
         if self._squared_lengths is None:
-            squares = self.X._with_data((self.X.data / self.unit) ** 2, copy=False)  # shares the indices
-            mean = self.origin / self.unit
-            squared = squares @ np.ones(self.n_features)
-            self._squared_lengths = squared - 2.0 * (self.X @ (mean / self.unit)) + mean @ mean
+            self._squared_lengths = self._cells.squared_lengths(self.unit)
         near, shares = self._shares(r)
         across = np.maximum(self._squared_lengths[near] - r.track.p[near] ** 2, 0.0)
         return float(shares**2 @ across)
@@ -212,4 +207,7 @@ class SparseSample(PassSample):
 def project_sparse(X: Any, center: Array, direction: Array, rows: NDArray[np.intp] | None = None) -> Array:
     """``(X - center) @ direction`` of all or some rows of a sparse matrix."""
     some = X if rows is None else X[rows]
-    return np.asarray(some @ direction - center @ direction)
+    if not some.has_canonical_format:
+        some = some.copy()
+        some.sum_duplicates()  # or a cell in two parts would be shifted twice
+    return CentredCells.about(some, center, far_columns(some, center)).times(direction)
