@@ -128,6 +128,10 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
     rows = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, copy=False
     )
+    if not rows.has_canonical_format:
+        # A cell in several parts is their sum; the user's matrix stays as it is.
+        rows = rows.copy()
+        rows.sum_duplicates()
     data = rows.data
     if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
         k = int(np.argmin(np.abs(data) < LARGEST))
