@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 import reference as ref
 from ravine import Hyperplane, MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.density import BalancePenalty
+from ravine.estimators._inputs import check_input
 from ravine.estimators.label_starts import _linear_svm
 from ravine.index import ClusteringIndex
 from ravine.pursuit import drive, orthonormal_rows
@@ -330,24 +331,27 @@ def test_scaling_without_centring_in_a_pipeline():
     np.testing.assert_array_equal(pipeline.fit_predict(sp.csr_array(X)), pipeline.fit_predict(X))
 
 
-def in_parts(X, form=sp.csr_array):
+def in_parts(X, form, dtype):
     """Every cell stored as two parts, in no order."""
-    rows, columns = np.nonzero(X)
-    values = X[rows, columns]
-    order = np.random.default_rng(0).permutation(2 * len(rows))
-    order = order[np.argsort(np.tile(rows, 2)[order], kind="stable")]
-    parts = np.concatenate([0.25 * values, 0.75 * values])[order]
-    ends = np.concatenate([[0], np.cumsum(2 * np.count_nonzero(X, axis=1))])
-    return form((parts, np.tile(columns, 2)[order], ends), shape=X.shape)
+    lines = X if form is sp.csr_array else X.T
+    rows, columns = (np.tile(places, 2) for places in np.nonzero(lines))
+    parts = np.concatenate([0.25 * lines[lines != 0], 0.75 * lines[lines != 0]]).astype(dtype)
+    order = np.random.default_rng(0).permutation(len(parts))
+    order = order[np.argsort(rows[order], kind="stable")]
+    ends = np.concatenate([[0], np.cumsum(2 * np.count_nonzero(lines, axis=1))])
+    return form((parts[order], columns[order], ends), shape=X.shape)
 
 
+@pytest.mark.parametrize("offset", [0.0, 4096.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix])
-def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, unstored_or_not):
-    X = np.rint(8.0 * with_zeros(two_clusters(300, 5)[0]))
-    given = in_parts(X, form).astype(dtype)
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
+def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, offset, unstored_or_not):
+    X = np.rint(8.0 * with_zeros(two_clusters(300, 5)[0])) + offset
+    given = in_parts(X, form, dtype)
     before = [part.copy() for part in (given.data, given.indices, given.indptr)]
     model = MinimumDensityHyperplane(init="pca")
+    trace = SparseSample(check_input(model, given, reset=True)).moments().trace
+    assert trace == pytest.approx(SparseSample(sp.csr_array(X)).moments().trace, rel=1e-12)
     one, other = model.fit(X).__dict__.copy(), model.fit(given)
     np.testing.assert_array_equal(one["labels_"], other.labels_)
     np.testing.assert_array_equal(other.predict(given), other.labels_)

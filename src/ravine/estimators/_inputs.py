@@ -125,13 +125,13 @@ def with_sparse(tags: Any) -> Any:
 
 
 def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
+    if X.format in ("csr", "csc") and not X.has_canonical_format:
+        # A cell in several parts is their sum; the user's matrix stays as it is.
+        X = X.copy()
+        X.sum_duplicates()
     rows = validate_data(
         estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, copy=False
     )
-    if not rows.has_canonical_format:
-        # A cell in several parts is their sum; the user's matrix stays as it is.
-        rows = rows.copy()
-        rows.sum_duplicates()
     data = rows.data
     if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
         k = int(np.argmin(np.abs(data) < LARGEST))
