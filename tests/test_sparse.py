@@ -460,6 +460,24 @@ def test_all_columns_are_used_where_the_rows_can_tell(unstored):
     assert any(step.polished and step.n_iter for step in other.path_)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("optimiser", ["gradient_sampling", "adaptive_gradient_sampling"])
+def test_all_columns_are_for_lbfgs(optimiser, unstored):
+    """Gradient sampling would draw twice as many gradients as there are columns in every step."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
+    X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
+    model = MinimumDensityHyperplane(init="pca", n_init=1, n_alpha=2, max_iter=2, subsample=None)
+    found = {}
+    for name in ("lbfgs", optimiser):
+        last = model.set_params(optimiser=name).fit(sp.csr_array(X)).path_[-1]
+        assert last.polished
+        found[name] = last
+    assert found[optimiser].n_iter == found["lbfgs"].n_iter == 2
+    assert found[optimiser].n_evaluations == found["lbfgs"].n_evaluations
+    assert found[optimiser].hyperplane.density == pytest.approx(found["lbfgs"].hyperplane.density, rel=1e-3)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_svm_of_few_labels_is_solved_in_their_space(weighted, rng):
     X, y, w = rng.standard_normal((12, 40)), np.repeat([0, 1, 2], 4), rng.random(12) + 0.1 if weighted else None

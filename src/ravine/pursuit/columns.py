@@ -34,7 +34,7 @@ def go_on_in_all_columns(
     """Optimise a hyperplane that was found among a few directions, as long as the gradient is more than noise.
 
     With more columns than rows near the hyperplane, the index falls on and on by fitting the places of these few rows,
-    and the density of *other* rows on the hyperplane grows.
+    and the density of *other* rows on the hyperplane grows. The optimiser is L-BFGS, whatever the settings say.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def go_on_in_all_columns(
     """
     path = Path((stage,), stage, Memory(SHORT_MEMORY))
     index.alpha, index.gamma = stage.alpha, stage.gamma
-    some = replace(settings, polish_iter=min(settings.max_iter, settings.polish_iter))
+    # Only L-BFGS: others draw twice as many gradients as there are columns, or keep a matrix of columns by columns.
+    some = replace(settings, optimiser="lbfgs", polish_iter=min(settings.max_iter, settings.polish_iter))
     for _ in range(0, settings.polish_iter if settings.polish else 0, max(settings.max_iter, 1)):
         assert path.kept is not None
         if (yield from index.signal_to_noise(path.kept.normal)) < MORE_NOISE_THAN_SIGNAL:
