@@ -19,7 +19,7 @@ class HyperplanePlot:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows of the fit, or others: the estimator keeps none, so they are needed.
         y : array-like of shape (n_samples,), optional
             Labels for the colours.
@@ -41,7 +41,7 @@ class TreePlot:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), optional
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             The rows of the fit, or others: the estimator keeps none. Without X there are no densities.
         **options
             For :meth:`ravine.plotting.TreeDisplay.from_estimator`; with ``node=k`` for

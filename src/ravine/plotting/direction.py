@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine._typing import Array
+from ravine.estimators._inputs import closed_after
 from ravine.estimators._validation import check_choice, check_integer
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.projection import plain_rows
+from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of, names_of
-from ravine.sample import DenseSample
+from ravine.sample import DenseSample, SparseSample, is_sparse
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,7 +101,7 @@ class DirectionDisplay:
         Parameters
         ----------
         estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
-        X : array-like of shape (n_samples, n_features), optional
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             Only ``kind="spread"`` needs it, for the standard deviations.
         kind : {"weight", "spread"}, default="weight"
         node, pair
@@ -164,7 +165,8 @@ class DirectionDisplay:
         most = check_integer("max_features", max_features, low=1)
         contributions = np.array(plane.normal)
         if rows is not None:
-            contributions *= _standard_deviations(rows)
+            with closed_after(rows):
+                contributions *= _standard_deviations(rows)
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
         other = float(np.linalg.norm(contributions[rest]))
@@ -232,8 +234,13 @@ class DirectionDisplay:
 
 def _standard_deviations(rows: Any) -> Array:
     """Of the columns, dividing by n."""
-    if len(rows) < rows.shape[1]:
+    if is_sparse(rows):
+        few = SparseSample(rows)
+        return np.asarray(np.sqrt(few.column_variances) * few.unit)
+    if not isinstance(rows, np.ndarray) and rows.shape[0] < rows.shape[1]:
+        rows = rows.take(np.arange(rows.shape[0]))
+    if rows.shape[0] < rows.shape[1]:
         centred = rows.astype(np.float64) - rows[0].astype(np.float64)
         return np.asarray(centred.std(axis=0))
-    sample = DenseSample(rows)
+    sample = DenseSample(rows) if isinstance(rows, np.ndarray) else rows.sample(None, None, None)
     return np.asarray(np.sqrt(np.maximum(np.diagonal(sample.moments().matrix), 0.0)) * sample.unit)

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
+from ravine.estimators._inputs import closed_after
 from ravine.estimators._parameters import check_bandwidth, check_penalty
 from ravine.estimators._validation import check_number, check_weights
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.panels import draw_panels
-from ravine.plotting.projection import (
-    groups,
-    plain_rows,
-    unit_vector,
-)
+from ravine.plotting.projection import groups, unit_vector
+from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import subject_of
 from ravine.plotting.view import View, look
 from ravine.pursuit import BandwidthRule
@@ -175,8 +173,9 @@ class HyperplaneDisplay:
         Parameters
         ----------
         estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
-        X : array-like of shape (n_samples, n_features)
-            The rows to show: those of the fit, or others. Estimators do not keep them.
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
+            The rows to show: those of the fit, or others. Estimators do not keep them. Rows that are not in memory stay
+            where they are; one number for each of them, its projection, does not.
         y : array-like of shape (n_samples,), optional
             Labels for the colours; -1, None and NaN are unlabelled. By default what the estimator predicts or, for a
             tree, the two sides of the split.
@@ -198,7 +197,7 @@ class HyperplaneDisplay:
         """
         subject = subject_of(estimator, X, y, node=node, pair=pair)
         plane = subject.hyperplane
-        weights = check_weights(sample_weight, subject.n_rows_given)
+        weights = check_weights(sample_weight, subject.given.shape[0])
         if weights is not None and subject.rows is not None:
             weights = weights[subject.rows]
         view = View(
@@ -208,7 +207,9 @@ class HyperplaneDisplay:
             "silverman" if math.isnan(plane.bandwidth) else plane.bandwidth,
             subject.penalty,
         )
-        return cls(**look(subject.X, subject.labels, view, weights, max_rows, subject.rows)).plot(**plot_options)
+        with closed_after(subject.given):
+            seen = look(subject.X, subject.labels, view, weights, max_rows, subject.rows)
+        return cls(**seen).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -227,7 +228,7 @@ class HyperplaneDisplay:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
         hyperplane : Hyperplane
         y : array-like of shape (n_samples,), optional
             Labels for the colours; by default the sides of the hyperplane.
@@ -272,7 +273,7 @@ class HyperplaneDisplay:
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
         normal : array-like of shape (n_features,)
             The direction v, of any length.
         offset : float, optional
@@ -298,7 +299,7 @@ class HyperplaneDisplay:
         rows = plain_rows(X)
         if offset is not None and not (isinstance(offset, int | float | np.number) and not math.isnan(offset)):
             raise ValueError(f"offset must be a number (infinite for no hyperplane) or None, got {offset!r}.")
-        labels = None if y is None else groups(y, len(rows))
+        labels = None if y is None else groups(y, rows.shape[0])
         view = View(
             unit_vector(normal, rows.shape[1]),
             None if offset is None else float(offset),
@@ -306,7 +307,9 @@ class HyperplaneDisplay:
             check_bandwidth(bandwidth),
             check_penalty(eta, epsilon),
         )
-        return cls(**look(rows, labels, view, check_weights(sample_weight, len(rows)), max_rows)).plot(**plot_options)
+        with closed_after(rows):
+            seen = look(rows, labels, view, check_weights(sample_weight, rows.shape[0]), max_rows)
+        return cls(**seen).plot(**plot_options)
 
     # ------------------------------------------------------------------------------------------- picture
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree, PathStep
+from ravine.estimators._inputs import closed_after
 from ravine.estimators._validation import check_integer
 from ravine.plotting import style
 from ravine.plotting.projection import density_curve
@@ -106,7 +107,7 @@ class PathDisplay:
         Parameters
         ----------
         estimator : MinimumDensityHyperplane or MinimumDensityClassifier
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows of the fit, or others.
         start : int, optional
             Which start; by default the one that led to the hyperplane that was kept.
@@ -143,7 +144,8 @@ class PathDisplay:
         kept = stages.index(kept_step) if plane.splits and kept_step in stages else None
         chosen = _evenly(len(stages), most, kept)
         last = stages[-1].hyperplane.normal if kept is None else plane.normal
-        seen = [_density_of(rows, stages[k], last) for k in chosen]
+        with closed_after(rows):
+            seen = [_density_of(rows, stages[k], last) for k in chosen]
         return cls(
             points=[points for points, *_ in seen],
             densities=[density for _, density, *_ in seen],

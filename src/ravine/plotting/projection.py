@@ -10,23 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
-from sklearn.base import BaseEstimator
 
 from ravine._typing import Array
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.estimators._validation import check_rows
 from ravine.estimators.frame import Frame
-from ravine.sample import project
+from ravine.pursuit.lanczos import leading_eigenvectors
+from ravine.sample import Moments, project
 
-__all__ = ["Curve", "Line", "density_curve", "groups", "plain_rows", "sample_rows", "unit_vector"]
+__all__ = ["Curve", "Line", "density_curve", "groups", "sample_rows", "unit_vector"]
 
 FEWEST_POINTS, MOST_POINTS = 256, 4096
 UNLABELLED = "unlabelled"
-
-
-def plain_rows(X: ArrayLike) -> NDArray[np.floating[Any]]:
-    """X as an array of numbers, where no estimator says how many columns it should have."""
-    return check_rows(BaseEstimator(), X, reset=True)
 
 
 def unit_vector(direction: ArrayLike, n_features: int, name: str = "normal") -> Array:
@@ -58,7 +52,8 @@ class Line:
     mean, std : float
         Of them, by weight: what F(v) is made of.
     across_direction : ndarray of shape (d,) or None
-        The direction of largest variance orthogonal to v; None if nothing varies across v.
+        The direction of largest variance orthogonal to v, by a few Lanczos iterations where the covariance is not
+        stored; None if nothing varies across v.
     pc1_std : float
         Standard deviation along the first principal component.
     origin : ndarray of shape (d,)
@@ -73,10 +68,10 @@ class Line:
     origin: Array
 
     @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], normal: Array, weights: Array | None = None) -> Line:
+    def of(cls, X: Any, normal: Array, weights: Array | None = None) -> Line:
         """Project all rows; one pass for the covariance, one for the projections."""
         frame = Frame.of(X, weights, None)
-        covariance, basis, inner = frame.sample.moments().matrix, frame.basis, normal
+        moments, basis, inner = frame.sample.moments(), frame.basis, normal
         if basis is not None:
             # Fewer rows than columns: the row space and, if the direction leaves it, one more axis.
             inner = basis.T @ normal
@@ -84,11 +79,9 @@ class Line:
             beyond = float(np.linalg.norm(rest))
             if beyond > 1e-9:
                 basis, inner = np.column_stack([basis, rest / beyond]), np.append(inner, beyond)
-                covariance = np.pad(covariance, (0, 1))
-        variance = max(float(inner @ covariance @ inner), 0.0)
-        largest, _ = _first_axis(covariance)
-        off = np.eye(len(inner)) - np.outer(inner, inner)
-        value, axis = _first_axis(off @ covariance @ off)
+                moments = Moments(moments.total, np.pad(moments.matrix, (0, 1)))
+        variance = max(float(inner @ moments.times(inner)), 0.0)
+        largest, value, axis = _first_axes(moments, inner)
         across = None
         if value > 1e-20 * largest and value > len(inner) * np.finfo(float).eps * largest:
             across = axis - (axis @ inner) * inner if basis is None else basis @ axis
@@ -100,11 +93,26 @@ class Line:
         std, pc1_std = math.sqrt(variance) * frame.unit, math.sqrt(largest) * frame.unit
         return cls(along, mean, std, across, pc1_std, frame.origin)
 
-    def across(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp]) -> Array | None:
+    def across(self, X: Any, rows: NDArray[np.intp]) -> Array | None:
         """Projections of some rows on the direction of largest variance across; None if there is none."""
         if self.across_direction is None:
             return None
         return project(X, self.origin, self.across_direction, rows) + float(self.across_direction @ self.origin)
+
+
+def _first_axes(moments: Moments, v: Array) -> tuple[float, float, Array]:
+    """Largest eigenvalue of the covariance, and that of what is left of it across v with its vector."""
+    if moments.covariance is not None:
+        off = np.eye(len(v)) - np.outer(v, v)
+        return _first_axis(moments.covariance)[0], *_first_axis(off @ moments.covariance @ off)
+
+    def across(u: Array) -> Array:
+        left = moments.times(u - (u @ v) * v)
+        return np.asarray(left - (left @ v) * v)
+
+    (largest, *_), _ = leading_eigenvectors(moments.times, len(v), 1)
+    (value, *_), vectors = leading_eigenvectors(across, len(v), 1)
+    return max(float(largest), 0.0), max(float(value), 0.0), vectors[0]
 
 
 def _first_axis(symmetric: Array) -> tuple[float, Array]:

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.density import BalancePenalty
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.estimators._inputs import closed_after
 from ravine.estimators._parameters import check_penalty
-from ravine.estimators._validation import check_rows
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.projection import groups
+from ravine.plotting.rows import rows_for
+from ravine.sample import on_rows, restrict_rows
 from ravine.tree import Tree
 
 __all__ = ["Subject", "check_estimator_kind", "hyperplane_of", "names_of", "node_plane", "subject_of"]
@@ -28,7 +30,7 @@ class Subject:
 
     Attributes
     ----------
-    X : ndarray of shape (m, d)
+    X : array, sparse rows or source of rows, of shape (m, d)
         The rows that belong to the hyperplane.
     rows : ndarray of shape (m,), int, or None
         Their numbers in the X of the user; None for all.
@@ -36,16 +38,16 @@ class Subject:
         Their labels: codes, -1 for unlabelled rows, and the names that the others stand for.
     hyperplane : Hyperplane
     penalty : BalancePenalty
-    n_rows_given : int
-        Rows in the X of the user.
+    given : array, sparse rows or source of rows
+        All rows of the X of the user.
     """
 
-    X: NDArray[np.floating[Any]]
+    X: Any
     rows: NDArray[np.intp] | None
     labels: tuple[NDArray[np.intp], list[Any]]
     hyperplane: Hyperplane
     penalty: BalancePenalty
-    n_rows_given: int
+    given: Any
 
 
 def check_estimator_kind(estimator: Any) -> None:
@@ -58,14 +60,14 @@ def check_estimator_kind(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-def checked_rows(estimator: Any, X: Any) -> NDArray[np.floating[Any]]:
+def checked_rows(estimator: Any, X: Any) -> Any:
     """The rows to be drawn; estimators do not keep those of the fit."""
     if X is None:
         raise TypeError(
             f"X is needed to draw this: {type(estimator).__name__} does not keep the rows of its fit. Pass the same X, "
             "scaled in the same way."
         )
-    return check_rows(estimator, X, reset=False)
+    return rows_for(estimator, X)
 
 
 def names_of(feature_names: Any, n_features: int, estimator: Any = None) -> list[str]:
@@ -131,35 +133,43 @@ def subject_of(
     check_estimator_kind(estimator)
     plane = hyperplane_of(estimator, node, pair)
     given = checked_rows(estimator, X)
-    n_given = len(given)
-    if y is not None:
-        codes, names = groups(y, len(given))
-    elif isinstance(estimator, MinimumDensityTree):
-        k, _ = node_plane(estimator.tree_, node)
-        codes = (plane.distance(given) > 0.0).astype(np.intp)
-        names = [_side_name(estimator.tree_, int(side[k])) for side in (estimator.tree_.left, estimator.tree_.right)]
-    elif isinstance(estimator, MinimumDensityClassifier):
-        names = estimator.classes_.tolist()
-        codes = np.searchsorted(estimator.classes_, estimator.predict(given)).astype(np.intp)
-    else:
-        codes, names = estimator.predict(given), ["cluster 0", "cluster 1"]
-    rows = _belonging(estimator, given, node, pair)
+    with closed_after(given):
+        codes, names = _labels(estimator, given, y, plane, node)
+        rows = _belonging(estimator, given, node, pair)
+    mine = given
     if rows is not None:
         if not len(rows):
             raise ValueError("no row of X belongs to this split: there is nothing to draw.")
-        given, codes = given[rows], codes[rows]
-    return Subject(given, rows, (codes, names), plane, check_penalty(estimator.eta, estimator.epsilon), n_given)
+        mine, codes = restrict_rows(given, rows), codes[rows]
+    return Subject(mine, rows, (codes, names), plane, check_penalty(estimator.eta, estimator.epsilon), given)
 
 
-def _belonging(
-    estimator: Any, X: NDArray[np.floating[Any]], node: int | None, pair: tuple[Any, Any] | None
-) -> NDArray[np.intp] | None:
+def _labels(
+    estimator: Any, given: Any, y: ArrayLike | None, plane: Hyperplane, node: int | None
+) -> tuple[NDArray[np.intp], list[Any]]:
+    """Labels of all rows as codes, and their names: those given, or what the estimator says."""
+    if y is not None:
+        return groups(y, given.shape[0])
+    if isinstance(estimator, MinimumDensityTree):
+        k, _ = node_plane(estimator.tree_, node)
+        sides = estimator.tree_.left, estimator.tree_.right
+        return plane.beyond(given).astype(np.intp), [_side_name(estimator.tree_, int(side[k])) for side in sides]
+    if isinstance(estimator, MinimumDensityClassifier):
+        codes = np.searchsorted(estimator.classes_, np.asarray(estimator.predict(given)))
+        return codes.astype(np.intp), estimator.classes_.tolist()
+    return np.asarray(estimator.predict(given)), ["cluster 0", "cluster 1"]
+
+
+def _belonging(estimator: Any, X: Any, node: int | None, pair: tuple[Any, Any] | None) -> NDArray[np.intp] | None:
     """Rows that a node or a pair of classes is about; None for all."""
     if isinstance(estimator, MinimumDensityTree):
         k, _ = node_plane(estimator.tree_, node)
-        return np.flatnonzero(np.isin(estimator.tree_.apply(X), estimator.tree_.leaves(k))) if k else None
+        if not k:
+            return None
+        reached = np.asarray(on_rows(X, estimator.tree_.apply))
+        return np.flatnonzero(np.isin(reached, estimator.tree_.leaves(k)))
     if pair is not None and len(estimator.classes_) > 2:
-        return np.flatnonzero(np.isin(estimator.predict(X), pair))
+        return np.flatnonzero(np.isin(np.asarray(estimator.predict(X)), pair))
     return None
 
 

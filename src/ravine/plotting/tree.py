@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree
-from ravine.estimators._validation import check_rows
+from ravine.estimators._inputs import closed_after
 from ravine.plotting.boxes import draw_tree
-from ravine.plotting.projection import density_curve, plain_rows
+from ravine.plotting.projection import density_curve
+from ravine.plotting.rows import plain_rows, rows_for
 from ravine.tree import Tree
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class TreeDisplay:
         Parameters
         ----------
         estimator : MinimumDensityTree
-        X : array-like of shape (n_samples, n_features), optional
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             The rows of the fit, or others, for the densities and sizes. Without them sizes are those of the fit, and
             there are no densities: estimators do not keep rows.
         **options
@@ -109,7 +110,7 @@ class TreeDisplay:
         if not isinstance(estimator, MinimumDensityTree):
             raise TypeError(f"estimator must be a fitted MinimumDensityTree, got {type(estimator).__name__}.")
         check_is_fitted(estimator)
-        rows = None if X is None else check_rows(estimator, X, reset=False)
+        rows = None if X is None else rows_for(estimator, X)
         return cls.from_tree(estimator.tree_, rows, **options)
 
     @classmethod
@@ -121,7 +122,7 @@ class TreeDisplay:
         Parameters
         ----------
         tree : Tree
-        X : array-like of shape (n_samples, n_features), optional
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
         cluster_names : sequence of str, optional
             Names of the clusters instead of their numbers.
         **plot_options
@@ -142,7 +143,9 @@ class TreeDisplay:
         densities: dict[int, Array] = {}
         sizes = tree.size
         if X is not None:
-            points, densities, sizes = _densities(tree, plain_rows(X))
+            rows = plain_rows(X)
+            with closed_after(rows):
+                points, densities, sizes = _densities(tree, rows)
         return cls(
             tree=tree, points=points, densities=densities, sizes=sizes, place=_places(tree), names=names
         ).plot(**plot_options)  # fmt: skip
@@ -179,7 +182,7 @@ def _places(tree: Tree) -> Array:
     return place
 
 
-def _densities(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[dict[int, Array], dict[int, Array], NDArray[np.intp]]:
+def _densities(tree: Tree, X: Any) -> tuple[dict[int, Array], dict[int, Array], NDArray[np.intp]]:
     """Density of the rows of each inner node along its normal, about its hyperplane, and the rows in each node."""
     if X.shape[1] != tree.normal.shape[1]:
         raise ValueError(f"X must have {tree.normal.shape[1]} columns, got {X.shape[1]}.")
@@ -189,7 +192,7 @@ def _densities(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[dict[int, Arra
     waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
     while waiting:
         k, rows = waiting.pop()
-        sizes[k] = len(X) if rows is None else len(rows)
+        sizes[k] = X.shape[0] if rows is None else len(rows)
         plane = tree.hyperplane(k)
         if plane is None:
             continue
@@ -198,7 +201,7 @@ def _densities(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[dict[int, Arra
             density = ProjectedDensity(distance, plane.bandwidth)
             curve = density_curve(density, float(distance.min()), float(distance.max()), extra=[0.0])
             points[k], densities[k] = curve.points, curve.density
-        rows = np.arange(len(X)) if rows is None else rows
+        rows = np.arange(X.shape[0]) if rows is None else rows
         beyond = distance > 0.0
         waiting += [(int(tree.left[k]), rows[~beyond]), (int(tree.right[k]), rows[beyond])]
     return points, densities, sizes

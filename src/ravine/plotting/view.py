@@ -14,6 +14,7 @@ from ravine.density import BalancePenalty, ProjectedDensity
 from ravine.estimators._validation import check_integer
 from ravine.plotting.projection import Line, density_curve, sample_rows
 from ravine.pursuit import BandwidthRule, resolve_bandwidth
+from ravine.sample import restrict_rows
 
 __all__ = ["View", "look"]
 
@@ -42,7 +43,7 @@ class View:
 
 
 def look(
-    X: NDArray[np.floating[Any]],
+    X: Any,
     labels: tuple[NDArray[np.intp], list[Any]] | None,
     view: View,
     weights: Array | None,
@@ -51,15 +52,15 @@ def look(
 ) -> dict[str, Any]:
     """The arguments of `HyperplaneDisplay`; ``numbers`` are those of the rows in the X of the user."""
     max_rows = check_integer("max_rows", max_rows, low=1)
-    numbers = np.arange(len(X)) if numbers is None else numbers
+    numbers = np.arange(X.shape[0]) if numbers is None else numbers
     if weights is not None and not weights.all():
         counted = weights > 0.0
         labels = None if labels is None else (labels[0][counted], labels[1])
-        X, weights, numbers = X[counted], weights[counted], numbers[counted]
+        X, weights, numbers = restrict_rows(X, np.flatnonzero(counted)), weights[counted], numbers[counted]
     line = Line.of(X, view.normal, weights)
     if not line.pc1_std > 0.0:
         raise ValueError("all rows of X are equal: there is nothing to draw.")
-    h = resolve_bandwidth(view.bandwidth, len(X) if weights is None else float(weights.sum()), line.pc1_std)
+    h = resolve_bandwidth(view.bandwidth, X.shape[0] if weights is None else float(weights.sum()), line.pc1_std)
     density = ProjectedDensity(line.along, h, weights)
     interval = None
     if view.alpha is not None:
@@ -71,9 +72,9 @@ def look(
     curve = density_curve(density, line.along.min(), line.along.max(), interval, view.penalty, [offset])
     if labels is None:
         sides = (line.along > offset).astype(np.intp), ["v·x ≤ b", "v·x > b"]
-        labels = sides if math.isfinite(offset) else (np.zeros(len(X), dtype=np.intp), ["rows"])
+        labels = sides if math.isfinite(offset) else (np.zeros(X.shape[0], dtype=np.intp), ["rows"])
     codes, names = labels
-    shown = sample_rows(len(X), max_rows, np.flatnonzero(codes >= 0) if (codes < 0).any() else None)
+    shown = sample_rows(X.shape[0], max_rows, np.flatnonzero(codes >= 0) if (codes < 0).any() else None)
     across = line.across(X, shown)
     if across is None:
         across = np.random.default_rng(0).uniform(-1.0, 1.0, len(shown))
@@ -94,5 +95,5 @@ def look(
         "relative_depth": depth,
         "alpha": view.alpha,
         "bandwidth": h,
-        "n_rows": len(X),
+        "n_rows": X.shape[0],
     }

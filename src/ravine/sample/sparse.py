@@ -49,6 +49,11 @@ class SparseSample(PassSample):
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
+
+    Attributes
+    ----------
+    column_variances : ndarray of shape (d,)
+        In working units; of all rows, also in a sample of some.
     """
 
     def __init__(
@@ -82,7 +87,7 @@ class SparseSample(PassSample):
             self._cells = CentredCells.about(X, self.origin, off_centre)
             variances = np.where(off_centre, self._mean_squares(scale), variances)
         self.unit = max(scale * power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
-        self._variance = float(variances.sum()) * (scale / self.unit) ** 2
+        self.column_variances = variances * (scale / self.unit) ** 2
 
     def _mean_squares(self, scale: float) -> Array:
         """Of the cells, shifted or missing, by column."""
@@ -95,7 +100,7 @@ class SparseSample(PassSample):
             if self.n_features <= STORED_COLUMNS:
                 self._moments = Moments(self.total, self._covariance())
             else:
-                self._moments = Moments(self.total, None, self._product, self._variance)
+                self._moments = Moments(self.total, None, self._product, float(self.column_variances.sum()))
         return self._moments
 
     def _covariance(self) -> Array:
@@ -138,7 +143,7 @@ class SparseSample(PassSample):
         part = SparseSample.__new__(SparseSample)
         part._squared_lengths = None
         part._cells = self._cells.part(rows)
-        part.origin, part.unit, part._variance = self.origin, self.unit, self._variance
+        part.origin, part.unit, part.column_variances = self.origin, self.unit, self.column_variances
         weights = None if self.weights is None else self.weights[rows]
         part._set_up(part._cells.shifted.shape, weights, self._given_pool, BLOCK_ROWS)
         return part
