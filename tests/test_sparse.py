@@ -119,6 +119,15 @@ def test_far_columns_cost_no_digits(offset, gaps, weighted, stored, rng, monkeyp
     np.testing.assert_allclose(sample._cells.squared_lengths(sample.unit), lengths, rtol=1e-11, atol=1e-12)
 
 
+def test_zeros_in_one_of_a_thousand_rows_cost_the_others_no_digits(rng):
+    X = rng.standard_normal((2000, 4)) + 1e6
+    X[[5, 700], [0, 3]] = 0.0
+    sample = SparseSample(sp.csr_array(X))
+    z = (np.longdouble(X) - np.longdouble(sample.origin)) / sample.unit
+    v = np.linalg.qr(rng.standard_normal((4, 1)))[0][:, 0]
+    assert (np.abs(sample.on(v[None])[:, 0] - z @ v) <= 8e-16 * (np.abs(z) @ np.abs(v))).all()
+
+
 def test_columns_about_zero_are_not_copied(rng):
     X = sp.csr_array(with_zeros(rng.standard_normal((300, 5)), 1.0))
     assert SparseSample(X)._cells.shifted is X

@@ -22,7 +22,7 @@ __all__ = ["SparseSample", "project_sparse"]
 # Up to this many columns the covariance is stored; with more, only its products with vectors are ever formed.
 STORED_COLUMNS = 1000
 # Beyond this ratio of squared mean to variance, projections and second moments about zero lose too many digits.
-OFF_CENTRE = 1e4
+OFF_CENTRE = 1e2
 # With more than this part of all cells stored, the covariance is faster from small dense blocks.
 WORTH_DENSE_BLOCKS = 0.25
 # Rows are gathered for a sum if they are fewer than this part of all; else zeros take part.
