@@ -384,6 +384,23 @@ def test_a_closed_client_is_refused(rows, monkeypatch):
         quick().fit(da.from_array(rows, chunks=CHUNKS))
 
 
+@pytest.mark.slow
+def test_a_real_worker_without_ravine_is_named(rows):
+    def hide():
+        import importlib.metadata
+
+        def version(name):
+            raise importlib.metadata.PackageNotFoundError(name)
+
+        importlib.metadata.version = version
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
+        client.run(hide)
+        with pytest.raises(ClusterError, match=r"ravine is not installed on the worker tcp://"):
+            quick().fit(ClusterRows(da.from_array(rows, chunks=CHUNKS), client))
+
+
 def test_workers_without_ravine_are_named(client, monkeypatch):
     class Without:
         status, found = "running", ModuleNotFoundError("ravine")

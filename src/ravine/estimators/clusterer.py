@@ -96,7 +96,8 @@ class MinimumDensityHyperplane(
     optimiser : str, default="lbfgs"
         How the direction is optimised: ``"lbfgs"``, Riemannian L-BFGS; ``"bfgs"``, BFGS on a vector of any length;
         ``"spherical"``, BFGS in spherical coordinates, as in the paper; ``"gradient_sampling"`` or
-        ``"adaptive_gradient_sampling"``, for kinks. All but the first are there for comparison and cost more.
+        ``"adaptive_gradient_sampling"``, for kinks. All but the first are there for comparison and cost more. With
+        more than 1000 sparse columns the last part, in all of them, is always by the first.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1-1e-6
