@@ -362,6 +362,13 @@ def test_rows_that_are_no_dask_array_are_refused(X):
         ClusterRows(X)
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_text_is_refused_before_anything_is_computed(client, wrapped):
+    X = da.from_array(np.array([["a", "b"], ["c", "d"]]), chunks=(1, 2))
+    with pytest.raises(ValueError, match="convert it to numbers"):
+        quick().fit(ClusterRows(X, client) if wrapped else X)
+
+
 def test_blocks_of_different_types_keep_their_digits(client):
     X = np.array([[1e8 + 1.0, 2.0], [0.5, 1.0]])
     mixed = da.concatenate([da.from_array(X[:1].astype(np.float32), chunks=1), da.from_array(X, chunks=2)])

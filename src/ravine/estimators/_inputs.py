@@ -91,12 +91,12 @@ def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
         X = X.to_dask_array(lengths=True if reset else None)
     if len(X.shape) != 2:
         raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X is a Dask array of {X.dtype}: convert it to numbers first.")
     return _check_cluster_rows(estimator, ClusterRows(X), reset)
 
 
 def _check_cluster_rows(estimator: Any, rows: ClusterRows, reset: bool) -> ClusterRows:
+    if rows.X.dtype.kind not in "fiub":
+        raise ValueError(f"X is a Dask array of {rows.X.dtype}: convert it to numbers first.")
     if reset:
         rows.check()
     _check_n_features(estimator, rows, reset=reset)
