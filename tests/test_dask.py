@@ -1,5 +1,6 @@
 """A Dask cluster: the fit of the one array, blocks that stay where they are, few rounds, lost workers."""
 
+import gc
 import os
 import signal
 import time
@@ -26,6 +27,15 @@ def client():
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         yield client
+
+
+@pytest.fixture(autouse=True)
+def without_garbage_of_earlier_tests():
+    """Arrays of the tests themselves; what a fit leaves behind must go without this."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 @pytest.fixture
