@@ -13,6 +13,7 @@ import numpy as np
 
 from ravine.datasets import load
 from ravine.experiments.choice import chosen_names
+from ravine.experiments.identity import settings_text
 from ravine.experiments.methods import METHODS, Method
 from ravine.experiments.paper import SETS
 from ravine.experiments.runner import Task, failure
@@ -101,7 +102,7 @@ def clustering_tasks(
             arguments={"dataset": dataset, "method": method.name, "folder": folder},
             time_limit=method.time_limit,
             weight=method.weight * sizes[dataset],
-            identity=repr(method.make(0)),
+            identity=settings_text(method.make(0)),
         )
         for dataset in sets
         for method in methods

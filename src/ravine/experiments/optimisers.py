@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ravine._typing import Array
 from ravine.datasets import load
 from ravine.density import BalancePenalty
 from ravine.experiments.choice import chosen_names
+from ravine.experiments.identity import default_arguments, settings_text
 from ravine.experiments.runner import Task
 from ravine.experiments.store import Record, ResultStore
 from ravine.index import ClusteringIndex
@@ -79,6 +81,17 @@ def _keys(dataset: str, optimiser: str, n_starts: int) -> dict[str, tuple[float,
     return {f"{dataset}.{optimiser}.{alpha:g}.{k}": (alpha, k) for k in range(n_starts) for alpha in ALPHAS}
 
 
+def _settings(optimiser: str) -> dict[str, Any]:
+    """What results depend on beside the protocol of the study."""
+    return {
+        "optimiser": OPTIMISERS[optimiser],
+        "defaults": default_arguments(OPTIMISERS[optimiser]),
+        "penalty": BalancePenalty(),
+        "radius": RADIUS,
+        "directions": MOST_DIRECTIONS,
+    }
+
+
 def optimiser_tasks(
     sets: Sequence[str], optimisers: Sequence[str], n_starts: int, folder: str | None, sizes: Mapping[str, int]
 ) -> list[Task]:
@@ -91,6 +104,7 @@ def optimiser_tasks(
             arguments={"dataset": dataset, "optimiser": optimiser, "n_starts": n_starts, "folder": folder},
             time_limit=TIME_LIMIT,
             weight=sizes[dataset] * (20.0 if "sampling" in optimiser else 1.0),
+            identity=settings_text(_settings(optimiser)),
         )
         for dataset in sets
         for optimiser in optimisers

@@ -45,7 +45,8 @@ class Task:
     weight : float
         Guess of its cost: heavy tasks start first.
     identity : str
-        The settings of its results: those that were computed with others are computed again.
+        The settings of its results, with all that were left at their defaults (see `settings_text`): results that were
+        computed with others are computed again.
     """
 
     name: str

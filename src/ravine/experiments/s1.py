@@ -15,6 +15,7 @@ from ravine._typing import Array
 from ravine.datasets import load
 from ravine.density import BalancePenalty
 from ravine.estimators import MinimumDensityHyperplane, paper_settings
+from ravine.experiments.identity import default_arguments, settings_text
 from ravine.experiments.runner import Task
 from ravine.experiments.store import Record, ResultStore
 from ravine.index import ClusteringIndex
@@ -45,6 +46,8 @@ SAME = 0.02
 N_ANGLES = 3600
 # Most iterations where a direction is optimised at one alpha only.
 MAX_ITER = 200
+# How both normal and offset are optimised together.
+SQP = PursuitSettings(alpha_max=(ALPHA,), select="final", method="sqp")
 
 
 @dataclass(frozen=True)
@@ -202,6 +205,7 @@ def tasks(names: Sequence[str], n_starts: int, seed: int, folder: str | None) ->
             arguments={"name": name, "n_starts": n_starts, "seed": seed, "folder": folder},
             time_limit=3600.0,
             weight=10.0 if name in METHODS else 2.0 if _variant(name).how == "path" else 1.0,
+            identity=settings_text(_settings(_variant(name))),
         )
         for name in names
     ]
@@ -209,6 +213,26 @@ def tasks(names: Sequence[str], n_starts: int, seed: int, folder: str | None) ->
 
 def _variant(name: str) -> Variant:
     return METHODS[name] if name in METHODS else VARIANTS[name]
+
+
+def _settings(variant: Variant) -> dict[str, Any]:
+    """All that the results of a variant depend on but starts and rows."""
+    solver = {
+        "path": lambda: MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings}),
+        "fixed": lambda: default_arguments(minimise_on_sphere),
+        "sqp": lambda: SQP,
+    }[variant.how]()
+    return {
+        "how": variant.how,
+        "settings": variant.settings,
+        "bandwidth": variant.bandwidth_factor,
+        "standardised": variant.standardised,
+        "solver": solver,
+        "alpha": ALPHA,
+        "steps": MAX_ITER,
+        "angles": N_ANGLES,
+        "penalty": BalancePenalty(),
+    }
 
 
 def _key(name: str, n_starts: int, seed: int) -> str:
@@ -308,9 +332,8 @@ class _Problem:
         return found
 
     def jointly(self, random_offset: bool = False) -> list[End]:
-        settings = PursuitSettings(alpha_max=(ALPHA,), select="final", method="sqp")
         offsets = self.rng.uniform(-ALPHA, ALPHA, len(self.starts)) if random_offset else None
-        found = follow_directly(self.sample, self.index, list(enumerate(self.starts)), settings, offsets=offsets)
+        found = follow_directly(self.sample, self.index, list(enumerate(self.starts)), SQP, offsets=offsets)
         stages = [path.stages[-1] for (path,) in found]
         return [self._end(s.normal, s.separation.b, s.separation.log_density, s.converged) for s in stages]
 

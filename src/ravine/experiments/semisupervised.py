@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ravine.datasets import load
 from ravine.experiments.choice import chosen_names
+from ravine.experiments.identity import settings_text
 from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod
 from ravine.experiments.runner import Task
 from ravine.experiments.store import Record, ResultStore
@@ -160,7 +161,7 @@ def label_tasks(
             keys=(_key(problem, method, splits),),
             function=run_splits,
             arguments={"problem": problem, "method": method.name, "splits": splits, "folder": folder},
-            identity=repr(method.make(0)),
+            identity=settings_text(method.make(0)),
         )
         for problem in chosen
         for splits in _blocks(size)
