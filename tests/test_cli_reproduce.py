@@ -87,8 +87,47 @@ def test_a_small_semisupervised_study(tmp_path):
     assert done.exit_code == 0, done.output
     assert "### breast_cancer" in done.stdout
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "results", "study.json", "errors.csv", "errors.md", "summary.md", "two-classes.png", "ranks.png"
+        "results", "study.json", "errors.csv", "errors.md", "summary.md", "ranks.csv", "two-classes.png", "ranks.png"
     }  # fmt: skip
+
+
+@needs_data
+def test_pictures_of_an_earlier_run_do_not_stay(tmp_path):
+    arguments = ("semisupervised", "--quick", "--methods", "linear-svc", "--out", tmp_path, "--sets")
+    assert reproduce(*arguments, "voting,image_seg").exit_code == 0
+    (tmp_path / "notes.png").write_text("mine")
+    assert (tmp_path / "more-classes.png").exists()
+    done = reproduce(*arguments, "voting")
+    assert done.exit_code == 0, done.output
+    assert {p.name for p in tmp_path.glob("*.png")} == {"two-classes.png", "ranks.png", "notes.png"}
+    text = (tmp_path / "summary.md").read_text()
+    assert "Size of the study: quick; 3 splits for each; sets: voting; methods: LinearSVC." in text
+    assert len(list((tmp_path / "results").iterdir())) == 3  # results stay
+
+
+@pytest.mark.parametrize("sizes", [("--quick", "--full"), ("--full", "--default"), ("--quick", "--default", "--full")])
+def test_two_sizes_are_refused(tmp_path, monkeypatch, sizes):
+    import ravine.experiments
+
+    monkeypatch.setattr(ravine.experiments, "run_semisupervised", lambda *_, **__: pytest.fail("it started"))
+    done = reproduce("semisupervised", *sizes, "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "choose one" in done.stderr
+
+
+@pytest.mark.parametrize(("given", "size"), [((), "default"), (("--quick",), "quick"), (("--full",), "full")])
+def test_sizes(tmp_path, monkeypatch, given, size):
+    import ravine.experiments
+
+    seen = []
+
+    def run(*_, **options):
+        seen.append(options["size"])
+        raise StudyError("enough")
+
+    monkeypatch.setattr(ravine.experiments, "run_semisupervised", run)
+    one_line(reproduce("semisupervised", *given, "--out", tmp_path), "enough")
+    assert seen == [size]
 
 
 @needs_data

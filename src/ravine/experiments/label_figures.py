@@ -16,7 +16,10 @@ from ravine.experiments.label_report import mean_ranks
 from ravine.experiments.label_verdicts import Errors
 from ravine.experiments.semisupervised import BINARY, MULTI_CLASS, label_counts
 
-__all__ = ["draw_errors", "draw_ranks"]
+__all__ = ["PICTURES", "draw_errors", "draw_ranks"]
+
+# Names of all pictures that a run may make.
+PICTURES = ("two-classes.png", "more-classes.png", "ranks.png")
 
 # Colour (safe for colour-blind readers), marker and line of each method.
 LOOKS = {
@@ -36,6 +39,8 @@ SHADED = ("ravine", "mdp2")
 MAY_LEAVE = ("xnv", "label-spreading")
 # They do if they need more than this times the height of all others.
 MOST_ROOM = 1.5
+# No panel ends below this many per cent: else differences of single rows would look large.
+LEAST_TOP = 5.0
 
 
 def draw_errors(errors: Errors, methods: Sequence[LabelMethod], folder: Path) -> list[Path]:
@@ -43,14 +48,14 @@ def draw_errors(errors: Errors, methods: Sequence[LabelMethod], folder: Path) ->
     paths = []
     shaded = " and ".join(m.title.split(",")[0] for m in methods if m.name in SHADED)
     for name, title, sets in (
-        ("two-classes.png", "Sets of two classes", BINARY),
-        ("more-classes.png", "Pairs of classes of sets with more", MULTI_CLASS),
+        (PICTURES[0], "Sets of two classes", BINARY),
+        (PICTURES[1], "Pairs of classes of sets with more", MULTI_CLASS),
     ):
         shown = [s for s in sets if any(key[0] == s for key in errors)]
         if not shown:
             continue
         figure = new_figure(figsize=(9.0, 3.3 * ((len(shown) + 1) // 2) + 0.9))
-        note = f"; shaded: quartiles of {shaded}" if shaded else ""
+        note = f"\nshaded: quartiles of {shaded}; those of all methods are in errors.csv" if shaded else ""
         figure.suptitle(f"{title}: median error on the unlabelled rows{note}", fontsize=11, color=INK)
         panels = np.atleast_1d(figure.subplots((len(shown) + 1) // 2, min(2, len(shown)))).ravel()
         for axes, dataset in zip(panels, shown, strict=False):
@@ -93,7 +98,7 @@ def _panel(axes: Any, errors: Errors, methods: Sequence[LabelMethod], dataset: s
     axes.set_xscale("log")
     axes.set_xticks(counts, [str(n) for n in counts])
     axes.minorticks_off()
-    axes.set_ylim(0.0, top)
+    axes.set_ylim(-0.025 * top, top)  # lines at zero are seen
     axes.set_xlabel("labelled rows")
     axes.set_ylabel("error (%)")
     axes.grid(color="#dddddd", lw=0.6)
@@ -107,7 +112,7 @@ def axes_top(quartiles: Mapping[str, NDArray[np.float64]]) -> float:
         name: float(np.nanmax(table[:, 2 if name in SHADED else 1], initial=0.0)) for name, table in quartiles.items()
     }
     needed = max((high for name, high in highest.items() if name not in MAY_LEAVE), default=math.inf)
-    return 1.08 * max(high for high in highest.values() if high <= MOST_ROOM * needed) + 0.2
+    return max(LEAST_TOP, 1.08 * max(high for high in highest.values() if high <= MOST_ROOM * needed) + 0.2)
 
 
 def draw_ranks(errors: Errors, methods: Sequence[LabelMethod], folder: Path) -> Path:
@@ -137,6 +142,6 @@ def draw_ranks(errors: Errors, methods: Sequence[LabelMethod], folder: Path) -> 
     axes.set_yticks(range(len(methods)), [methods[k].title for k in order])
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right"]].set_visible(False)
-    path = folder / "ranks.png"
+    path = folder / PICTURES[2]
     save(figure, path)
     return path

@@ -108,7 +108,10 @@ LABEL_METHODS = {
         LabelMethod("tsvm", "∇TSVM", _tsvm, "linear, annealed; C by cross-validation on the labels"),
         LabelMethod("linear-svc", "LinearSVC", _linear_svc, "scikit-learn, C = 1", labels_only=True),
         LabelMethod("self-training", "self-training", _self_training, "scikit-learn, logistic regression"),
-        LabelMethod("label-spreading", "label spreading", _label_spreading, "scikit-learn, 7 neighbours"),
+        LabelMethod(
+            "label-spreading", "label spreading", _label_spreading,
+            "scikit-learn, 7 neighbours; scored by predict as all others, not by its transduction_",
+        ),
     )
 }  # fmt: skip
 

@@ -17,9 +17,9 @@ from ravine.experiments.environment import described
 from ravine.experiments.label_methods import LabelMethod
 from ravine.experiments.label_verdicts import Errors, cells, median, verdicts
 from ravine.experiments.markdown import grid
-from ravine.experiments.semisupervised import LABEL_SETS, LabelResults, label_counts
+from ravine.experiments.semisupervised import BINARY, LABEL_SETS, LabelResults, label_counts
 
-__all__ = ["errors_csv", "errors_markdown", "label_summary", "mean_ranks"]
+__all__ = ["errors_csv", "errors_markdown", "label_summary", "mean_ranks", "ranks_csv"]
 
 # With fewer splits standard errors say little.
 ENOUGH_SPLITS = 10
@@ -37,6 +37,21 @@ def errors_csv(errors: Errors, methods: Sequence[LabelMethod]) -> str:
             table = errors[(*cell, method.name)]
             numbers = [f"{x:.3f}" for x in (*np.percentile(table, [50, 25, 75]), table.mean())]
             writer.writerow([*cell, method.name, *numbers, *table.shape])
+    return out.getvalue()
+
+
+def ranks_csv(results: LabelResults, methods: Sequence[LabelMethod]) -> str:
+    """One line for each method, best first: mean rank, seconds of a fit, fits that warned of no convergence."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    quartiles = [f"seconds_{name}" for name in ("lower_quartile", "median", "upper_quartile")]
+    writer.writerow(["method", "mean_rank", *quartiles, "fits", "not_converged"])
+    ranks, _ = mean_ranks(results.errors, methods)
+    for k in np.argsort(ranks, kind="stable"):
+        seconds, not_converged = results.seconds[methods[k].name], results.not_converged[methods[k].name]
+        times = [f"{x:.4g}" for x in np.percentile(seconds, [25, 50, 75])] if len(seconds) else [""] * 3
+        warned = "" if math.isnan(not_converged) else f"{not_converged:.0f}"
+        writer.writerow([methods[k].name, f"{ranks[k]:.3f}", *times, len(seconds), warned])
     return out.getvalue()
 
 
@@ -85,26 +100,46 @@ def label_summary(
     errors = results.errors
     parts = [
         "# Semi-supervised classification: figures 7 and 8 of “Minimum Density Hyperplanes” in numbers\n",
-        f"Size of the study: {size}. Columns of every problem of two classes are standardised. Labelled rows are drawn "
+        f"Size of the study: {size}; {_covered(errors, methods)}\n",
+        "Columns of every problem of two classes are standardised. Labelled rows are drawn "
         "at random, again if a class is missing, and are the same for every method; the error is that on the "
         "unlabelled rows. Sets of more than two classes are cut into pairs of classes. A cell is the median "
         "[and quartiles] over pairs and splits; bold are the lowest median and those within 0.05 of it.\n",
         errors_markdown(errors, methods),
         "## Mean ranks\n",
         _ranks_markdown(results, methods),
-        "## What the paper says, and what we ask of ourselves\n",
-        *_caution(errors),
-        grid(
-            "statement",
-            ["here", "figures"],
-            {v.text: [HOLDS[v.holds], v.evidence] for v in verdicts(errors, methods)},
-        ),
+        *_statements(errors, methods),
         "## Settings\n",
         grid("method", ["settings"], {m.title: [m.settings] for m in methods}),
     ]
     if results.failures:
         parts.append("## What failed\n\n" + "\n".join(f"- {failure}" for failure in results.failures) + "\n")
     return "\n".join([*parts, _runs_text(runs)])
+
+
+def _covered(errors: Errors, methods: Sequence[LabelMethod]) -> str:
+    """Splits, sets with their numbers of pairs, and methods."""
+    shapes = {key[0]: table.shape for key, table in errors.items()}
+    sets = [
+        dataset if dataset in BINARY else f"{dataset} ({_number(shapes[dataset][0], 'pair')} of classes)"
+        for dataset in LABEL_SETS
+        if dataset in shapes
+    ]
+    splits = _number(min(shape[1] for shape in shapes.values()), "split")
+    return f"{splits} for each; sets: {', '.join(sets)}; methods: {', '.join(m.title for m in methods)}."
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _statements(errors: Errors, methods: Sequence[LabelMethod]) -> list[str]:
+    """The section on them; nothing if the methods that they need were not run."""
+    found = verdicts(errors, methods)
+    caution = _caution(errors)
+    rows = {v.text: [HOLDS[None if caution else v.holds], v.evidence] for v in found}
+    title = "## What the paper says, and what we ask of ourselves\n"
+    return [title, *caution, grid("statement", ["here", "figures"], rows)] if found else []
 
 
 HOLDS = {True: "holds", False: "**does not hold**", None: "cannot be said"}
@@ -138,8 +173,8 @@ def _caution(errors: Errors) -> list[str]:
     if n_splits >= ENOUGH_SPLITS and n_sets == len(LABEL_SETS):
         return []
     return [
-        f"**A small run: {n_splits} splits, {n_sets} of {len(LABEL_SETS)} sets. Its standard errors and shares of "
-        "cells are too uncertain to judge the statements by; that takes the default size on all sets.**\n"
+        f"**A small run: {_number(n_splits, 'split')}, {n_sets} of {len(LABEL_SETS)} sets. Its standard errors "
+        "and shares of cells are too uncertain to judge the statements by; that takes the default size on all sets.**\n"
     ]
 
 

@@ -217,11 +217,11 @@ def _variant(name: str) -> Variant:
 
 def _settings(variant: Variant) -> dict[str, Any]:
     """All that the results of a variant depend on but starts and rows."""
-    solver = {
-        "path": lambda: MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings}),
-        "fixed": lambda: default_arguments(minimise_on_sphere),
-        "sqp": lambda: SQP,
-    }[variant.how]()
+    solver: Any = SQP
+    if variant.how == "path":
+        solver = MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings})
+    elif variant.how == "fixed":
+        solver = default_arguments(minimise_on_sphere)
     return {
         "how": variant.how,
         "settings": variant.settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ from ravine.datasets import DatasetError, load
 from ravine.experiments.clustering import PROTOCOL, choose_sets, clustering_tasks, collect
 from ravine.experiments.errors import StudyError
 from ravine.experiments.figures import draw_boxplots
-from ravine.experiments.label_figures import draw_errors, draw_ranks
+from ravine.experiments.label_figures import PICTURES, draw_errors, draw_ranks
 from ravine.experiments.label_methods import choose_label_methods
-from ravine.experiments.label_report import errors_csv, errors_markdown, label_summary
+from ravine.experiments.label_report import errors_csv, errors_markdown, label_summary, ranks_csv
 from ravine.experiments.methods import choose_methods
 from ravine.experiments.runner import Notify, run
 from ravine.experiments.semisupervised import SIZES, choose_label_sets, collect_errors, label_tasks, problems
@@ -154,13 +154,14 @@ def run_semisupervised(
     texts = {
         "errors.csv": errors_csv(errors, chosen),
         "errors.md": table,
+        "ranks.csv": ranks_csv(results, chosen),
         "summary.md": label_summary(results, chosen, store.runs, size),
     }
 
     def draw() -> list[Path]:
         return [*draw_errors(errors, chosen, store.folder), draw_ranks(errors, chosen, store.folder)]
 
-    return finished(store, table, texts, draw)
+    return finished(store, table, texts, draw, PICTURES)
 
 
 @contextmanager
@@ -177,10 +178,21 @@ def n_cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def finished(store: ResultStore, table: str, texts: Mapping[str, str], draw: Callable[[], list[Path]]) -> Study:
-    """Write texts and pictures to the folder of the results."""
+def finished(
+    store: ResultStore,
+    table: str,
+    texts: Mapping[str, str],
+    draw: Callable[[], list[Path]],
+    pictures_of_study: Iterable[str] = (),
+) -> Study:
+    """Write texts and pictures to the folder of the results.
+
+    Pictures that the study may make but this run did not are removed: they would show an earlier run.
+    """
     with store.explaining():
         for name, text in texts.items():
             write_text(store.folder / name, text)
         pictures = draw()
+        for name in set(pictures_of_study) - {path.name for path in pictures}:
+            (store.folder / name).unlink(missing_ok=True)
     return Study(table, (*(store.folder / name for name in texts), *pictures))
