@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y
+from baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
 from ravine.baselines.selection import label_folds
 from ravine.estimators._parameters import random_generator
@@ -252,3 +252,29 @@ def test_cross_validated_error_is_that_of_separate_fits(method, name, grid, slac
 def test_graph_of_all_rows_is_cut_for_gated_pairs():
     given = LaplacianSVM(graph=neighbour_graph(X3), multi_class="gated", random_state=0, **FIXED[LaplacianSVM])
     assert np.mean(given.fit(X3, Y3).transduction_ == TRUTH3) > 0.95
+
+
+@pytest.mark.parametrize("method", [SSSL, XNV])
+@pytest.mark.parametrize("multi_class", ["ovo", "gated"])
+def test_an_intercept_is_fitted_for_pairs_out_of_several_classes(method, multi_class):
+    def decisions(rows, y, fit_intercept):
+        found = method(fit_intercept=fit_intercept, multi_class=multi_class, random_state=0, **FIXED[method])
+        return found.fit(rows, y).decision_function(rows)
+
+    assert_array_equal(decisions(X, Y, "auto"), decisions(X, Y, False))
+    assert_array_equal(decisions(X3, Y3, "auto"), decisions(X3, Y3, True))
+    assert not np.array_equal(decisions(X3, Y3, "auto"), decisions(X3, Y3, False))
+
+
+@pytest.mark.parametrize("method", [SSSL, XNV])
+def test_the_intercept_matters_where_classes_lie_on_one_side_of_the_mean(method):
+    """Three in a row: nothing is gained by zero at the middle of all for the first two."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(300) % 3
+    rows = rng.standard_normal((300, 2)) * 0.5 + np.array([[-4.0, 0.0], [0.0, 0.0], [4.0, 0.0]])[truth]
+    y = few_labels(truth)
+    wrong = {
+        f: np.mean(method(fit_intercept=f, random_state=0).fit(rows, y).predict(rows) != truth) for f in (False, "auto")
+    }
+    assert wrong["auto"] < 0.02
+    assert wrong[False] > 0.1

@@ -1,15 +1,19 @@
 """Labels and parameters that the semi-supervised baselines take, and those they refuse by name."""
 
+import time
 import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
+from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC
+from sklearn.utils.validation import has_fit_parameter
 
-from baseline_problems import FIXED, METHODS, TRUTH, TRUTH3, X3, X, Y
-from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM
+from baseline_problems import FIXED, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y
+from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, laplacian_svm
 
 
 @pytest.fixture(params=METHODS, ids=lambda method: method.__name__)
@@ -104,7 +108,8 @@ BAD = [
     (SSSL, {"n_components": 1.5}, TypeError, "n_components must be an integer"),
     (SSSL, {"n_components": (1, 0)}, ValueError, r"n_components\[1\] must be"),
     (SSSL, {"n_components": []}, ValueError, "n_components must be None"),
-    (SSSL, {"fit_intercept": "yes"}, TypeError, "fit_intercept must be True or False"),
+    (SSSL, {"fit_intercept": "yes"}, ValueError, "fit_intercept must be one of"),
+    (SSSL, {"fit_intercept": None}, TypeError, "fit_intercept must be True or False"),
     (XNV, {"penalty": 0.0}, ValueError, "penalty must be"),
     (XNV, {"fit_intercept": 1}, TypeError, "fit_intercept must be True or False"),
     (XNV, {"views": "both"}, ValueError, "views must be one of"),
@@ -140,3 +145,104 @@ def test_unfinished_descent_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         GradientTSVM(random_state=0).fit(X, Y)
+
+
+def overlapping():
+    """Three classes in one heap, two of them rare."""
+    return make_blobs([190, 5, 5], centers=[[0, 0], [0.1, 0], [0.2, 0]], random_state=0)
+
+
+def test_overlapping_labels_do_not_take_long():
+    rows, y = overlapping()
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # solved as exactly as it gets
+        found = LaplacianSVM(random_state=0).fit(rows, y)
+    assert time.perf_counter() - start < 3.0  # 7 s with the bound of libsvm
+    assert np.mean(found.predict(rows) == y) >= 0.95
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_unfinished_laplacian_svm_says_what_to_change(kernel, monkeypatch):
+    monkeypatch.setattr(laplacian_svm, "FIRST_STEPS", 5)
+    monkeypatch.setattr(laplacian_svm, "MOST_STEPS", 9)
+    monkeypatch.setattr(laplacian_svm, "STEPS_PER_LABEL", 0)
+    rows, y = overlapping()
+    machine = LaplacianSVM(penalty=1e-4, manifold_ratio=1.0, kernel=kernel, random_state=0)
+    with pytest.warns(ConvergenceWarning) as caught:
+        machine.fit(rows, y)
+    (message,) = {str(w.message) for w in caught}
+    assert "penalty=0.0001 is not fully converged" in message
+    assert "Larger values of penalty" in message
+    assert "StandardScaler" not in message
+    assert [w.filename for w in caught] == [__file__]  # once, and where it was called
+
+
+def test_steps_beyond_the_first_bound_are_those_of_one_long_fit(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, y = rng.standard_normal((80, 5)), rng.integers(0, 2, 80)
+    settings = {"penalty": 1e-3, "manifold_ratio": 1.0, "random_state": 0}
+    whole = LaplacianSVM(**settings).fit(rows, y)
+    monkeypatch.setattr(laplacian_svm, "FIRST_STEPS", 50)
+    assert_array_equal(LaplacianSVM(**settings).fit(rows, y).coef_, whole.coef_)
+
+
+def test_duality_gap_is_that_of_the_definition():
+    rng = np.random.default_rng(1)
+    rows, y = rng.standard_normal((40, 3)), np.where(rng.random(40) < 0.5, -1.0, 1.0)
+    gaps = []
+    for steps in (3, 30, 10_000_000):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            svm = SVC(kernel="linear", C=2.0, tol=1e-10, max_iter=steps).fit(rows, y)
+        alpha = np.zeros(40)
+        alpha[svm.support_] = svm.dual_coef_[0] * y[svm.support_]
+        w = (alpha * y) @ rows
+        primal = 0.5 * w @ w + 2.0 * sum(
+            max(0.0, 1.0 - t * (w @ x + svm.intercept_[0])) for x, t in zip(rows, y, strict=True)
+        )
+        dual = alpha.sum() - 0.5 * w @ w
+        gap = laplacian_svm._duality_gap(rows, y, 2.0, svm.coef_[0], svm.intercept_[0], svm.dual_coef_)
+        assert gap == pytest.approx((primal - dual) / primal, rel=1e-6, abs=1e-12)
+        gaps.append(gap)
+    assert gaps[0] > gaps[1] > 1e-3
+    assert abs(gaps[2]) < 1e-6
+
+
+def test_weights_are_refused_by_the_name_of_the_class(method):
+    for call in (method(random_state=0).fit, method(random_state=0, **FIXED[method]).fit(X, Y).score):
+        with pytest.raises(
+            TypeError, match=rf"^{method.__name__}\.{call.__name__}\(\) takes no argument 'sample_weight'"
+        ):
+            call(X, Y, sample_weight=np.ones(120))
+    assert not has_fit_parameter(method(), "sample_weight")
+    with pytest.raises(TypeError, match="'weights'"):
+        method().fit(X, Y, weights=1)
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "gated"])
+@pytest.mark.parametrize("scale", [1.0, 1e-150, 1e150])
+def test_sssl_warns_of_rows_far_from_zero_once(multi_class, scale):
+    settings = {"n_components": 2, "multi_class": multi_class, "random_state": 0}
+    far = scale * (X3 + np.array([0.0, 5.0]))
+    with pytest.warns(UserWarning, match="centre the columns of X") as caught:
+        SSSL(fit_intercept=False, **settings).fit(far, Y3)
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SSSL(fit_intercept=True, **settings).fit(far, Y3)
+        SSSL(**settings).fit(far, Y3)
+        SSSL(fit_intercept=False, kernel="rbf", random_state=0).fit(far if scale == 1.0 else X3, Y3)
+        SSSL(random_state=0).fit(X, Y)
+        SSSL(random_state=0, n_components=1).fit(np.ones((4, 2)), [0, 1, 1, -1])  # equal rows: nothing to gain
+
+
+def test_sssl_warns_by_mean_and_spread():
+    """At |mean|² = trace of the covariance."""
+    rows = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])  # trace 1
+    y = [0, 1, 0, 1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SSSL(n_components=1).fit(rows + np.array([0.99, 0.0]), y)
+    with pytest.warns(UserWarning, match="fit_intercept=True"):
+        SSSL(n_components=1).fit(rows + np.array([1.01, 0.0]), y)

@@ -137,7 +137,7 @@ class GradientTSVM(TransductiveClassifier):
         self.multi_class = multi_class
         self.random_state = random_state
 
-    def _learner(self, n_rows: int, n_features: int) -> _Learner:
+    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> _Learner:
         n_stages = check_integer("n_stages", self.n_stages, low=1)
         return _Learner(
             tuple(nearest_first(check_grid("C", self.C), DEFAULT_C)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import KernelOptions, Map
+from ravine.baselines.coordinates import KernelOptions, LinearMap, Map
 from ravine.baselines.selection import check_sizes, label_folds, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_flag
+from ravine.baselines.transductive import Rule, TransductiveClassifier, check_intercept
 
 __all__ = ["SSSL"]
 
@@ -33,7 +33,8 @@ class SSSL(TransductiveClassifier):
 
     With the inner-product kernel the eigenfunctions are the projections on the singular vectors of X, so this is
     **principal-component regression, uncentred and without an intercept**: columns should be centred, and classes that
-    differ only across directions of small variance are not found with few labels. ``kernel="rbf"`` gives eigenfunctions
+    differ only across directions of small variance are not found with few labels (there is a warning where the mean of
+    the rows is longer than their spread). ``kernel="rbf"`` gives eigenfunctions
     that follow clusters instead, ``fit_intercept=True`` the usual principal-component regression.
 
     Parameters
@@ -42,8 +43,12 @@ class SSSL(TransductiveClassifier):
         s. One number is used as it is; of several, one is chosen by cross-validation on the labels. None: of all from
         1 to two fewer than there are labels. Always at most the rank of the kernel matrix and one fewer than the
         labels (of a fold, while choosing).
-    fit_intercept : bool, default=False
-        Whether coordinates are centred and an intercept is fitted.
+    fit_intercept : "auto" or bool, default="auto"
+        Whether coordinates are centred and an intercept is fitted. The original, which knows two classes only, does
+        neither: its function is zero at the origin. ``"auto"`` is False with two classes and True with more, since
+        nothing says that two classes out of several lie on both sides of the origin, not even with
+        ``multi_class="gated"`` where X is centred as a whole. False is costly there: on standardised iris with ten
+        labels a class the median error is 20.8 % without and 7.1 % with an intercept.
     kernel : {"linear", "rbf"}, default="linear"
     kernel_gamma : "scale" or float, default="scale"
         Of exp(-gamma ‖x - x'‖²). ``"scale"`` is 1 / (n_features · mean variance).
@@ -99,7 +104,7 @@ class SSSL(TransductiveClassifier):
         self,
         *,
         n_components: int | Sequence[int] | None = None,
-        fit_intercept: bool = False,
+        fit_intercept: bool | str = "auto",
         kernel: str = "linear",
         kernel_gamma: float | str = "scale",
         n_landmarks: int = 500,
@@ -114,12 +119,22 @@ class SSSL(TransductiveClassifier):
         self.multi_class = multi_class
         self.random_state = random_state
 
-    def _learner(self, n_rows: int, n_features: int) -> _Learner:
+    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> _Learner:
         return _Learner(
             check_sizes("n_components", self.n_components),
-            check_flag("fit_intercept", self.fit_intercept),
+            check_intercept(self.fit_intercept, n_classes),
             KernelOptions.of(self),
         )
+
+    def _store(self, rules: Sequence[Rule]) -> None:
+        super()._store(rules)
+        if any(rule.details["off_centre"] for rule in rules):
+            warnings.warn(
+                "The mean of the rows is further from 0 than they spread around it, and SSSL without an intercept "
+                "parts them at 0: centre the columns of X (e.g. with StandardScaler), or use fit_intercept=True.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 @dataclass(frozen=True)
@@ -128,6 +143,7 @@ class _View:
     values: Array  # of the eigenfunctions, as columns, at all rows
     axes: Array
     center: Array
+    off_centre: bool  # if the mean, which counts as 0 here, dominates
 
 
 @dataclass(frozen=True)
@@ -145,13 +161,16 @@ class _Learner:
         # With rows Z such that K = Z Z', sqrt(s_j) v_ij = (Z a_j)_i for the right singular vectors a_j of Z.
         _, s, axes = np.linalg.svd(rows - center, full_matrices=False)
         kept = s > SMALLEST_VALUE * s.max(initial=0.0)
-        return _View(map_, (rows - center) @ axes[kept].T, axes[kept].T, center)
+        mean, spread = rows.mean(axis=0) - center, float(rows.var(axis=0).sum())
+        off_centre = isinstance(map_, LinearMap) and float(mean @ mean) > spread > 0.0
+        return _View(map_, (rows - center) @ axes[kept].T, axes[kept].T, center, off_centre)
 
     def separate(self, view: _View, signs: Array, rng: np.random.Generator) -> Rule:
         labelled = np.flatnonzero(np.abs(signs) == 1.0)
         y, values = signs[labelled], view.values[labelled]
+        details = {"off_centre": view.off_centre}
         if not values.shape[1]:  # all rows are equal: the class with more labels
-            return Rule(view.map, np.zeros(len(view.axes)), float(y.mean()), {"n_components": 0}, np.nan)
+            return Rule(view.map, np.zeros(len(view.axes)), float(y.mean()), {"n_components": 0}, np.nan, details)
         most = max(1, min(values.shape[1], len(y) - 1 - self.intercept))
         grid = range(1, max(2, min(most, len(y) - 2) + 1)) if self.components is None else self.components
         sizes = _nearest_first(min(s, most) for s in grid)
@@ -172,7 +191,8 @@ class _Learner:
         fitted = np.linalg.lstsq(design[:, :width], y, rcond=None)[0]
         coef = view.axes[:, : sizes[best]] @ fitted[self.intercept :]
         intercept = float(fitted[0]) if self.intercept else 0.0
-        return Rule(view.map, coef, intercept - float(view.center @ coef), {"n_components": sizes[best]}, error)
+        offset = intercept - float(view.center @ coef)
+        return Rule(view.map, coef, offset, {"n_components": sizes[best]}, error, details)
 
 
 def _nearest_first(sizes: Iterable[int]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Protocol, Self
@@ -16,12 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map
 from ravine.estimators._parameters import random_generator
-from ravine.estimators._validation import all_or_nothing, check_choice, check_rows
+from ravine.estimators._validation import all_or_nothing, check_choice, check_flag, check_rows
 from ravine.estimators.calibration import vote_scores
 from ravine.estimators.label_starts import svm_classes
 from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels
 
-__all__ = ["Learner", "Rule", "TransductiveClassifier"]
+__all__ = ["Learner", "Rule", "TransductiveClassifier", "check_intercept"]
 
 # C of the linear SVM on the labels that decides which unlabelled rows a pair of classes sees.
 GATE_C = 1.0
@@ -53,6 +53,14 @@ class Rule:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+def check_intercept(value: Any, n_classes: int) -> bool:
+    """The parameter ``fit_intercept``; "auto" is True for pairs out of three classes or more."""
+    if isinstance(value, str):
+        check_choice("fit_intercept", value, ("auto",))
+        return n_classes > 2
+    return check_flag("fit_intercept", value)
+
+
 class Learner(Protocol):
     """A method for two classes with its validated parameters."""
 
@@ -70,10 +78,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     random_state: Any
 
     @abstractmethod
-    def _learner(self, n_rows: int, n_features: int) -> Learner:
+    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> Learner:
         """The method with this estimator's parameters, which are validated here."""
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, **unknown: Any) -> Self:
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -83,22 +91,31 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y of nothing but -1 and +1 is read as two
             classes with every row labelled.
+        **unknown
+            Refused: there are no weights of rows.
 
         Returns
         -------
         self
         """
+        self._refuse("fit", unknown)
         with all_or_nothing(self):
             rows = check_rows(self, X, reset=True)
-            learner = self._learner(*rows.shape)
+            classes, codes = encode_labels(y, len(rows), type(self).__name__)
+            learner = self._learner(rows.shape[0], rows.shape[1], len(classes))
             gated = check_choice("multi_class", self.multi_class, ("ovo", "gated")) == "gated"
             rng = random_generator(self.random_state)
-            classes, codes = encode_labels(y, len(rows), type(self).__name__)
             self._pairs = np.array(list(combinations(range(len(classes)), 2)), dtype=np.intp)
             self._store(_fit_pairs(rows, codes, self._pairs, learner, gated and len(classes) > 2, rng))
             self.classes_ = classes
             self.transduction_ = classes[np.where(codes == UNLABELLED, self._codes(rows), codes)]
         return self
+
+    def _refuse(self, method: str, unknown: Mapping[str, Any]) -> None:
+        """Arguments that there are not, by the name of the class that the caller knows."""
+        if unknown:
+            weights = " Weights of rows are not supported." if "sample_weight" in unknown else ""
+            raise TypeError(f"{type(self).__name__}.{method}() takes no argument {next(iter(unknown))!r}.{weights}")
 
     def _store(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
@@ -161,7 +178,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         return np.asarray(self.classes_[self._codes(check_rows(self, X, reset=False))])
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+    def score(self, X: ArrayLike, y: ArrayLike, **unknown: Any) -> float:
         """Accuracy on the labelled rows.
 
         Parameters
@@ -169,11 +186,14 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Unlabelled rows (-1, None or NaN) are ignored.
+        **unknown
+            Refused, as by `fit`.
 
         Returns
         -------
         float
         """
+        self._refuse("score", unknown)
         check_is_fitted(self)
         return float(np.mean(correct_labels(y, self.predict(X), self.classes_)[1]))
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_choice, check_flag, check_integer
+from ravine.baselines.transductive import Rule, TransductiveClassifier, check_intercept
+from ravine.estimators._validation import check_choice, check_integer
 
 __all__ = ["XNV", "canonical_view"]
 
@@ -41,9 +41,13 @@ class XNV(TransductiveClassifier):
         One number is used as it is; of several, one is chosen by cross-validation on the labels.
     n_landmarks : int, default=200
         Rows for each view, at most half of all.
-    fit_intercept : bool, default=False
-        Whether an intercept is fitted to the labels, too. The original has none: the
-        function is zero at the mean of all rows, which is a good guess with very few labels, less so with many.
+    fit_intercept : "auto" or bool, default="auto"
+        Whether an intercept is fitted to the labels, too. The original, which knows two classes only, has none: the
+        function is zero at the mean of all rows. Between two classes that is a good guess with very few labels, less
+        so with many; for two classes out of several it is none, since the others move the mean. ``"auto"`` is False
+        with two classes and True with more. False is costly there: on standardised iris with ten labels a class the
+        median error is 18.3 % without and 5.4 % with an intercept. (With ``multi_class="gated"`` a pair has a mean of
+        its own, and it matters little.)
     views : {"points", "features"}, default="points"
         Whether the views differ in their landmarks, or are of two random halves of the columns.
     kernel : {"linear", "rbf"}, default="linear"
@@ -52,6 +56,8 @@ class XNV(TransductiveClassifier):
     multi_class : {"ovo", "gated"}, default="ovo"
         With more than two classes there is a function for each pair, and they vote. With ``"ovo"`` all share the views
         of all rows; with ``"gated"`` a pair sees only rows that a linear SVM on the labels gives to one of the two.
+        Whitening then makes the most of columns that hardly vary among these few rows: on scikit-learn's digits with
+        ten labels a class the median error is 54 %, and 21 % with ``"ovo"``.
     random_state : int, RandomState, Generator or None, default=None
         Draws the views and shuffles the folds.
 
@@ -103,7 +109,7 @@ class XNV(TransductiveClassifier):
         *,
         penalty: float | Sequence[float] = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0),
         n_landmarks: int = 200,
-        fit_intercept: bool = False,
+        fit_intercept: bool | str = "auto",
         views: str = "points",
         kernel: str = "linear",
         kernel_gamma: float | str = "scale",
@@ -119,14 +125,14 @@ class XNV(TransductiveClassifier):
         self.multi_class = multi_class
         self.random_state = random_state
 
-    def _learner(self, n_rows: int, n_features: int) -> _Learner:
+    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> _Learner:
         halves = check_choice("views", self.views, ("points", "features")) == "features"
         if halves and n_features < 2:
             raise ValueError("views='features' needs at least 2 columns of X: use views='points'.")
         return _Learner(
             tuple(nearest_first(check_grid("penalty", self.penalty), DEFAULT_PENALTY)),
             check_integer("n_landmarks", self.n_landmarks, low=1),
-            check_flag("fit_intercept", self.fit_intercept),
+            check_intercept(self.fit_intercept, n_classes),
             halves,
             check_choice("kernel", self.kernel, ("linear", "rbf")) == "rbf",
             check_gamma(self.kernel_gamma),
