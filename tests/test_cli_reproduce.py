@@ -101,8 +101,14 @@ def test_pictures_of_an_earlier_run_do_not_stay(tmp_path):
     assert done.exit_code == 0, done.output
     assert {p.name for p in tmp_path.glob("*.png")} == {"two-classes.png", "ranks.png", "notes.png"}
     text = (tmp_path / "summary.md").read_text()
-    assert "Size of the study: quick; 3 splits for each; sets: voting; methods: LinearSVC." in text
+    assert "Size of the study: quick, 3 splits of each problem. Sets: voting. Methods: LinearSVC.\n" in text
     assert len(list((tmp_path / "results").iterdir())) == 3  # results stay
+
+
+def test_help_says_how_long_the_sizes_take():
+    text = " ".join(reproduce("semisupervised", "--help").stdout.split())
+    for words in ("2 minutes on 2 cores", "half an hour", "about 5 hours"):
+        assert words in text
 
 
 @pytest.mark.parametrize("sizes", [("--quick", "--full"), ("--full", "--default"), ("--quick", "--default", "--full")])

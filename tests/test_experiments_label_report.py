@@ -254,9 +254,12 @@ def test_summary():
     text = summary(errors, ["voting, XNV: bad | luck"])
     assert "Critical difference" in text
     assert "- voting, XNV: bad | luck\n" in text  # a list, where a bar does no harm
-    assert "Size of the study: quick; 4 splits for each; sets: voting, banknote, breast_cancer, ionosphere, " in text
     assert (
-        "satellite (3 pairs of classes), image_seg (3 pairs of classes); methods: MDH, ravine's defaults, MDP²" in text
+        "Size of the study: quick, 4 splits of each problem. Sets: voting, banknote, breast_cancer, ionosphere, "
+        in text
+    )
+    assert (
+        "satellite (3 pairs of classes), image_seg (3 pairs of classes). Methods: MDH, ravine's defaults; MDP²" in text
     )
     assert "not by its transduction_" in text
     assert "A small run: 4 splits, 8 of 8 sets" in text
@@ -285,7 +288,7 @@ def test_no_section_where_nothing_can_be_judged():
     text = summary(errors, methods=choose_label_methods("sssl,xnv"))
     assert "What the paper says" not in text
     assert "small run" not in text
-    assert "methods: SSSL, XNV.\n" in text
+    assert "Methods: SSSL; XNV.\n" in text
 
 
 def test_table_of_ranks():

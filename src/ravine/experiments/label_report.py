@@ -100,7 +100,7 @@ def label_summary(
     errors = results.errors
     parts = [
         "# Semi-supervised classification: figures 7 and 8 of “Minimum Density Hyperplanes” in numbers\n",
-        f"Size of the study: {size}; {_covered(errors, methods)}\n",
+        f"Size of the study: {size}, {_covered(errors, methods)}\n",
         "Columns of every problem of two classes are standardised. Labelled rows are drawn "
         "at random, again if a class is missing, and are the same for every method; the error is that on the "
         "unlabelled rows. Sets of more than two classes are cut into pairs of classes. A cell is the median "
@@ -126,7 +126,7 @@ def _covered(errors: Errors, methods: Sequence[LabelMethod]) -> str:
         if dataset in shapes
     ]
     splits = _number(min(shape[1] for shape in shapes.values()), "split")
-    return f"{splits} for each; sets: {', '.join(sets)}; methods: {', '.join(m.title for m in methods)}."
+    return f"{splits} of each problem. Sets: {', '.join(sets)}. Methods: {'; '.join(m.title for m in methods)}."
 
 
 def _number(n: int, what: str) -> str:

@@ -118,11 +118,12 @@ def verdicts(errors: Errors, methods: Sequence[LabelMethod]) -> list[Verdict]:
             _best_on_many_classes(errors, rivals),
             _strongest_with_few_labels(errors, rivals),
             _lapsvm_ahead_on_ionosphere(errors),
-            _xnv_varies_on_satellite(errors, rivals, within=True),
         ]
-        plain = [_xnv_varies_on_satellite(errors, rivals, within=False)]
     if {"tsvm", "mdp2"} <= names:
         found.append(_tsvm_not_competitive(errors, [*rivals, *(m for m in methods if m.name == "tsvm")]))
+    if {"mdp2", "lapsvm", "sssl", "xnv"} <= names:
+        found.append(_xnv_varies_on_satellite(errors, rivals, within=True))
+        plain.append(_xnv_varies_on_satellite(errors, rivals, within=False))
     if any(table.shape[1] < 2 for table in errors.values()):
         found = [Verdict(v.text, None, v.evidence and "one split says nothing of chance") for v in found]
     return [v for v in (*found, *plain) if v.evidence]
