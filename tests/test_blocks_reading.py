@@ -306,3 +306,12 @@ def test_spill_folders_are_tried_at_once(monkeypatch, tmp_path):
     monkeypatch.setattr(spill.tempfile, "TemporaryFile", refused)
     with pytest.raises(PermissionError, match=rf"no file can be made in spill='{tmp_path}' \(Permission denied\)"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path)
+
+
+def test_a_map_whose_file_was_replaced_is_read_through_the_map(tmp_path, rng):
+    X, path = rng.standard_normal((50, 3)), tmp_path / "x.npy"
+    np.save(path, X)
+    mapped = np.load(path, mmap_mode="r")
+    np.save(tmp_path / "other.npy", X + 1.0)
+    (tmp_path / "other.npy").replace(path)
+    np.testing.assert_array_equal(RowBlocks(mapped).take(np.arange(50)), X)

@@ -190,12 +190,20 @@ def test_transduction_keeps_the_given_labels_even_where_they_are_wrong(missing):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_labels_that_mean_nothing_give_no_certainty(sparse):
     """With fewer labels than columns any labels can be separated: those left out tell that nothing was learnt."""
+    certainty = _certainty_of_random_labels(sparse, 60)
+    assert certainty < 0.75
+
+
+def test_many_labels_that_mean_nothing_give_no_certainty():
+    assert _certainty_of_random_labels(True, 1100, n=1500, d=1001) < 0.75
+
+
+def _certainty_of_random_labels(sparse, n_labels, n=400, d=1500):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((400, 120))
-    X = sp.random_array((400, 1500), density=0.05, rng=rng, format="csr") if sparse else X
-    y = np.where(np.arange(400) < 60, rng.integers(0, 2, 400), -1)
-    p = MinimumDensityClassifier(random_state=0).fit(X, y).predict_proba(X[60:])
-    assert p.max(axis=1).mean() < 0.75
+    X = sp.random_array((n, d), density=0.05, rng=rng, format="csr") if sparse else rng.standard_normal((n, 120))
+    y = np.where(np.arange(n) < n_labels, rng.integers(0, 2, n), -1)
+    p = MinimumDensityClassifier(random_state=0).fit(X, y).predict_proba(X[n_labels:])
+    return p.max(axis=1).mean()
 
 
 def test_probabilities_of_many_labels_are_calibrated():

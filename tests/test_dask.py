@@ -264,6 +264,28 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(rows, remote):
         np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
 
 
+def test_a_worker_killed_while_its_reply_is_fetched_changes_nothing(rows, remote):
+    """Only that worker may make the reply again, so nobody would."""
+    expected = quick().fit(rows)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
+        X = on_workers(rows, client)
+        pids, gather, rounds = client.run(os.getpid), client.gather, []
+
+        def gather_later(futures):
+            rounds.append(futures)
+            if len(rounds) == 5:
+                distributed.wait(futures)
+                os.kill(next(iter(pids.values())), signal.SIGKILL)
+                time.sleep(0.5)
+            return gather(futures)
+
+        client.gather = gather_later
+        other = quick().fit(X)
+        assert len(rounds) > 5
+        np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
+
+
 @pytest.mark.slow
 def test_all_workers_may_come_back(rows, remote):
     """Their nannies start them again: for a while there is no worker at all."""
@@ -364,6 +386,22 @@ def test_a_block_of_another_shape_than_the_array_says_is_named(client, rows, sha
     X = da.concatenate([da.from_array(rows[:1000], chunks=1000), da.from_delayed(lie, (1000, 4), float)])
     with pytest.raises(ValueError, match=r"block 1 of X has shape .*, but the Dask array says \(1000, 4\)"):
         quick().fit(X)
+
+
+def test_a_block_of_another_length_is_named_by_predict(client, rows):
+    lie = dask.delayed(lambda: np.zeros((900, 4)))()
+    X = da.concatenate([da.from_array(rows[:1000], chunks=1000), da.from_delayed(lie, (1000, 4), float)])
+    with pytest.raises(ValueError, match="block 1 of X has 900 rows, but the Dask array says 1000"):
+        quick().fit(rows).predict(X).compute()
+
+
+@pytest.mark.parametrize("dtype", ["str", "category", "datetime64[ns]", "Int64"])
+def test_a_column_of_a_frame_that_is_no_number_is_named(client, dtype):
+    frame = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Series([1, 2, 3]).astype(dtype)})
+    with pytest.raises(ValueError, match=r"column 'b' of the Dask data frame X is of the type"):
+        quick().fit(frame.from_pandas(X, npartitions=2))
 
 
 @pytest.mark.parametrize("X", [np.zeros((3, 2)), da.zeros(3)], ids=["array", "one dimension"])

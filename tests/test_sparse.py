@@ -529,3 +529,13 @@ def test_valley_test_says_that_it_is_not_for_sparse_columns():
 def test_equal_rows_are_one_cluster():
     assert not MinimumDensityHyperplane().fit(sp.csr_array(np.ones((9, 3)))).labels_.any()
     assert not MinimumDensityHyperplane().fit(sp.csr_array((9, 3))).labels_.any()
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0])
+@pytest.mark.parametrize("d", [6, 1200])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_start_along_which_nothing_varies_is_refused(form, d, constant, rng):
+    X = with_zeros(rng.standard_normal((1300, d)), 1.5)
+    X[:, 2] = constant
+    with pytest.raises(ValueError, match="init has a row along which the data do not vary"):
+        MinimumDensityHyperplane(init=np.eye(1, d, 2)).fit(form(X))

@@ -88,6 +88,12 @@ def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
     """Nothing is computed here but the lengths of the parts of a data frame."""
     _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
     if hasattr(X, "to_dask_array"):
+        for name, dtype in X.dtypes.items():
+            if not isinstance(dtype, np.dtype) or dtype.kind not in "fiub":
+                raise ValueError(
+                    f"column {name!r} of the Dask data frame X is of the type {dtype}: convert it to numbers (float64) "
+                    "or leave it out."
+                )
         X = X.to_dask_array(lengths=True if reset else None)
     if len(X.shape) != 2:
         raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")

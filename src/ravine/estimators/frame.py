@@ -20,6 +20,7 @@ __all__ = ["Frame", "PathStep"]
 
 # A spread below this many roundings of the data's magnitude is no spread.
 ROUNDING = 4.0 * np.finfo(float).eps
+NO_VARIATION = "init has a row along which the data do not vary (or a row of zeros)."
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,11 @@ class Frame:
         inner = directions if self.basis is None else directions @ self.basis
         lengths = np.linalg.norm(inner, axis=1, keepdims=True)
         if (lengths <= 1e-12 * np.linalg.norm(directions, axis=1, keepdims=True)).any():
-            raise ValueError("init has a row along which the data do not vary (or a row of zeros).")
-        return np.ascontiguousarray(inner / lengths)
+            raise ValueError(NO_VARIATION)
+        inner = np.ascontiguousarray(inner / lengths)
+        if any(not float(v @ self.sample.moments().times(v)) > 0.0 for v in inner):
+            raise ValueError(NO_VARIATION)
+        return inner
 
     def step(self, stage: Stage) -> PathStep:
         """A stage of the pursuit in the units of X."""

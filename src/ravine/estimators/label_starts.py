@@ -132,11 +132,19 @@ def _linear_svm(
         total = C * float(weights.sum())
         weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
     # The solution lies in the space of the rows: with fewer rows than columns, a problem of as many coordinates.
-    basis = np.linalg.qr(rows.T)[0] if len(rows) < rows.shape[1] else None
-    inside = rows if basis is None else rows @ basis
+    inside, basis = _in_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
         svm = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(inside, targets, sample_weight=weights)
     if basis is not None:
-        svm.coef_ = svm.coef_ @ basis.T
+        svm.coef_ = svm.coef_ @ basis
     return svm
+
+
+def _in_row_space(rows: Array) -> tuple[Array, Array]:
+    """Coordinates that have the inner products of the rows, and the orthonormal basis (rows) they belong to."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    kept = values > values[-1] * len(values) * np.finfo(float).eps
+    kept[-1] = True  # at least one, also of rows of zeros
+    lengths = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
+    return vectors[:, kept] * lengths, (vectors[:, kept] / lengths).T @ rows

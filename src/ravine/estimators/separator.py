@@ -211,12 +211,13 @@ def held_out_distances(
     The labels of each class are dealt out to a few folds in the order of their distances, equal rows together; the
     hyperplane is optimised again without each fold, from where it is. The only label of a class cannot be left out.
     With fewer labels than columns, where labels can be separated whatever they are, a hyperplane remembers them where
-    it is: it then starts anew, where the labels that are not left out suggest.
+    it is: it then starts anew, where the labels that are not left out suggest. So it does with very many columns, among
+    the directions of all these starts.
     """
     inside = (labelled.rows @ best.normal - best.separation.b) / best.bandwidth
     folds = _folds(labelled, inside)
     distances = inside.copy()
-    remembered = len(labelled.signs) <= sample.n_features
+    remembered = len(labelled.signs) <= sample.n_features or moments.covariance is None
     short = replace(settings, polish_iter=settings.max_iter, tolerance=max(settings.tolerance, ROUGH))
     left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
     kept = [labelled.without(out) for out in left_out]

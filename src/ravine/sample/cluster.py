@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -62,6 +63,7 @@ class Rounds:
         self.n_columns = X.shape[1]
         self.n_rounds = self.bytes_sent = self.bytes_received = 0
         self._waiting: list[tuple[list[list[Command]], threading.Event, list[Any]]] = []
+        self._gatherer = ThreadPoolExecutor(1, thread_name_prefix="ravine-gather")
         self._lock = threading.Condition()
         self._members = 0
         self._running = False
@@ -231,28 +233,34 @@ class Rounds:
         ]
         self.n_rounds += 1
         self.bytes_sent += sum(map(len, packed))
+        replies = None
         try:
-            while True:
-                try:
-                    distributed().wait(futures, timeout=PATIENCE)
-                    break
-                except TimeoutError:
-                    if not set(self.addresses) <= set(self.client.nthreads()):
-                        return None
-            if any(future.status in ("cancelled", "lost") for future in futures):
-                return None
-            replies = self.client.gather(futures)
+            replies = self._gathered(futures)
         except failures:
             return None
         finally:
+            if replies is None and self.client.status == "running":
+                self.client.cancel(futures, force=True)
             for future in futures:
-                if not future.done():
-                    self.client.cancel(future)
                 future.release()
+        if replies is None:
+            return None
         self.bytes_received += sum(map(len, replies))
         answers = [pickle.loads(reply) for reply in replies]
         self._answered += 1
         return None if any(isinstance(answer, Stale) for answer in answers) else answers
+
+    def _gathered(self, futures: list[Any]) -> list[bytes] | None:
+        """The results of tasks, or None as soon as one of their workers is gone: nobody else may run them."""
+        replies = self._gatherer.submit(self.client.gather, futures)
+        while True:
+            try:
+                return replies.result(timeout=PATIENCE)  # type: ignore[no-any-return]
+            except TimeoutError:
+                if replies.done():
+                    raise
+                if self.client.status != "running" or not set(self.addresses) <= set(self.client.nthreads()):
+                    return None
 
     def close_parts(self) -> None:
         """Drop the parts, and with them all state on the workers."""
@@ -267,6 +275,7 @@ class Rounds:
             for block in self.blocks:  # a traceback may still refer to them
                 block.release()
         self.blocks = []
+        self._gatherer.shutdown(wait=False)
 
 
 def distributed() -> Any:

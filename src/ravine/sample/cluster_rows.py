@@ -119,8 +119,7 @@ class ClusterRows:
 
     def ask(self, name: str, make: Callable[[], Sequence[tuple[Any, ...]]]) -> list[Any]:
         """One command for every part, with the arguments for each."""
-        gone = self._gone_tracks.copy(), self._gone_samples.copy()
-        del self._gone_tracks[: len(gone[0])], self._gone_samples[: len(gone[1])]
+        gone = _emptied(self._gone_tracks), _emptied(self._gone_samples)
 
         def commands() -> list[list[Command]]:
             return [[("forget", gone), (name, arguments)] for arguments in make()]
@@ -185,6 +184,16 @@ class ClusterRows:
         return X.map_blocks(_Checked(function), dtype=like.dtype, chunks=chunks, meta=like[:0])
 
 
+def _emptied(numbers: list[int]) -> list[int]:
+    """Take all numbers out of a list that other threads fill and empty."""
+    taken = []
+    while True:
+        try:
+            taken.append(numbers.pop())
+        except IndexError:
+            return taken
+
+
 class _Checked:
     """A function of rows that refuses what is not finite."""
 
@@ -195,6 +204,10 @@ class _Checked:
 
     def __call__(self, block: Any, block_info: Any = None) -> NDArray[Any]:
         rows = np.asarray(block)
+        (start, stop), *_ = block_info[0]["array-location"]
+        if not math.isnan(stop - start) and len(rows) != stop - start:
+            number = block_info[0]["chunk-location"][0]
+            raise ValueError(f"block {number} of X has {len(rows)} rows, but the Dask array says {stop - start}.")
         rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
         bad = np.argwhere(~(np.abs(rows) < LARGEST))
         if len(bad):

@@ -32,12 +32,29 @@ def pieces_of_map(block: np.memmap[Any, Any], name: str, file: FileStamp | None 
     path = block.filename
     if file is None and path is not None and os.path.exists(path):
         file = FileStamp.of(path)
+        if not _is_what_is_mapped(block, file):
+            file = None  # another file has its name now: what is mapped is still there
     plain = block.flags.c_contiguous and block.mode != "c" and not block.dtype.hasobject
     whole = not isinstance(block.base, np.memmap)  # a slice of a map does not know where in the file it starts
     if file is None or not (plain and whole):
         yield from pieces_of_array(block, name, file)
     else:
         yield from _pieces_of_bytes(file, block.offset, block.shape, block.dtype, name)
+
+
+def _is_what_is_mapped(block: np.memmap[Any, Any], file: FileStamp) -> bool:
+    """Whether some rows of a file are those of its map."""
+    width = block.shape[1] * block.itemsize
+    if not (block.flags.c_contiguous and len(block)) or isinstance(block.base, np.memmap):
+        return True
+    if file.size < block.offset + len(block) * width:
+        return True  # cut off: to look at the map there would end the process
+    with open(file.path, "rb") as opened:
+        for row in {0, len(block) // 2, len(block) - 1}:
+            opened.seek(block.offset + row * width)
+            if opened.read(width) != block[row].tobytes():
+                return False
+    return True
 
 
 def _pieces_of_bytes(
