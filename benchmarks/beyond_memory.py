@@ -104,6 +104,7 @@ def sparse_here(n: int, d: int, words: int) -> None:
         (rng.random(n * words) + 0.5, columns.ravel(), np.arange(0, n * words + 1, words, dtype=np.int32)), shape=(n, d)
     )
     del columns
+    X.sum_duplicates()  # in canonical format, as vectorisers of text make it
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     v = rng.standard_normal(d)
     before = reset_peak()

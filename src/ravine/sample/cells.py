@@ -76,13 +76,18 @@ class CentredCells:
     def squared_lengths(self, unit: float) -> Array:
         """|z|² of the rows of Z / unit."""
         implicit = self.implicit / unit
-        ones = np.ones(len(implicit))
-        lengths = _squared(self.shifted, unit) @ ones - 2.0 * (self.shifted @ (implicit / unit)) + implicit @ implicit
-        return np.asarray(lengths if self.missing is None else lengths + _squared(self.missing, unit) @ ones)
+        lengths = _row_squares(self.shifted, unit) - 2.0 * (self.shifted @ (implicit / unit)) + implicit @ implicit
+        return np.asarray(lengths if self.missing is None else lengths + _row_squares(self.missing, unit))
 
 
-def _squared(X: Any, unit: float) -> Any:
-    return X._with_data((X.data / unit) ** 2, copy=False)  # shares the indices
+def _row_squares(X: Any, unit: float) -> Array:
+    """Sums of the squared cells of each row, in units of ``unit``."""
+    sums = np.empty(X.shape[0])
+    for rows, cells in cells_in_blocks(X):
+        n = rows.stop - rows.start
+        row_of_cell = np.repeat(np.arange(n), np.diff(X.indptr[rows.start : rows.stop + 1]))
+        sums[rows] = np.bincount(row_of_cell, (X.data[cells] / unit) ** 2, minlength=n)
+    return sums
 
 
 def _missing(X: Any, shift: Array, columns: NDArray[np.bool_]) -> Any | None:
