@@ -13,7 +13,7 @@ from ravine.density import BalancePenalty
 from ravine.estimators._inputs import check_input
 from ravine.estimators.label_starts import _linear_svm
 from ravine.index import ClusteringIndex
-from ravine.pursuit import drive, orthonormal_rows
+from ravine.pursuit import PrincipalAxes, drive, orthonormal_rows
 from ravine.pursuit.lanczos import leading_eigenvectors
 from ravine.sample import (
     Accept,
@@ -396,6 +396,14 @@ def log_density_of(model, X):
 def test_text_like_data_of_many_columns_is_split():
     X, topic = topics(3000)
     assert agreement(MinimumDensityHyperplane(random_state=0).fit(X).labels_, topic) > 0.99
+
+
+def test_direct_method_stays_among_a_few_directions():
+    X, topic = topics(1500, d=3000)
+    model = MinimumDensityHyperplane(method="sqp", random_state=0).fit(X)
+    assert agreement(model.labels_, topic) > 0.99
+    axes = PrincipalAxes.of(SparseSample(X).moments(), 3000, 10)
+    assert np.linalg.norm(axes.directions @ model.coef_.ravel()) > 0.999
 
 
 def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():

@@ -68,7 +68,7 @@ class MinimumDensityHyperplane(
         ``"sqp"`` solves the constrained problem in normal and offset together, by sequential quadratic programming at
         ``alpha_max`` from the same starts. It is there for comparison: it ends in the nearest local minimum.
         ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon`` and
-        ``subsample`` then play no part.
+        ``subsample`` then play no part. With more than 1000 sparse columns it stays among a few principal directions.
     bandwidth : "silverman", float or callable, default="silverman"
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
         along the first principal component; a callable gets ``(n, s)`` and returns h.

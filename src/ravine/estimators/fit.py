@@ -103,7 +103,7 @@ def find_hyperplane(
 
         (pursuit,) = pursue(sample, new_index, starts, settings, levels=levels, notify=notify)
         best_stage = pursuit.best
-        if whole is not frame and best_stage is not None:
+        if whole is not frame and best_stage is not None and settings.method == "mdp2":
             index = new_index(whole.sample, whole.sample)
             on = go_on_in_all_columns(index, frame.outward(best_stage), settings, notify)
             (best_stage,) = drive(whole.sample, [on])

@@ -232,7 +232,7 @@ class ClusteringIndex:
 
     def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
         """What must not be negative in eq. ULconstr1, and its derivatives by (v, b); the mean is the origin."""
-        assert self.covariance is not None  # or the pursuit would have refused
+        assert self.covariance is not None  # of very many columns only a few directions are searched
         covered = self.covariance @ v
         sigma = math.sqrt(max(float(v @ covered), np.finfo(float).tiny))
         wider = self.alpha / sigma * covered

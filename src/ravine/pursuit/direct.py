@@ -68,11 +68,7 @@ def _solve(
 ) -> Stage:
     from scipy.optimize import minimize  # here, so that the domain objects load without it
 
-    if index.covariance is None:
-        raise ValueError(
-            "method='sqp' needs the covariance of the columns, which is not stored for so many: use method='mdp2', or "
-            "reduce the columns first."
-        )
+    assert index.covariance is not None  # of very many columns only a few directions are searched
     index.alpha, index.gamma = alpha, settings.gammas[-1]
     sigma = math.sqrt(max(float(v @ index.covariance @ v), 0.0))
 
