@@ -14,6 +14,9 @@ from ravine.sample.pieces import FileStamp, Piece
 
 __all__ = ["pieces_of_parquet"]
 
+# Columns of a row group are read together up to this size, so that a large group is not in memory twice.
+COLUMN_BYTES = 1 << 25
+
 
 def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
     """One piece for each row group; columns in the order of the first file."""
@@ -37,12 +40,18 @@ def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
         _refuse_column(kept.field(name).type, name, path.name)
 
     def read(_: Any, group: int) -> NDArray[Any]:
+        count = meta.row_group(group).num_rows
+        rows = np.empty((count, len(names)))
+        step = max(1, COLUMN_BYTES // (8 * max(count, 1)))
         try:
             with pyarrow.parquet.ParquetFile(file.path, metadata=meta) as opened:
-                table = opened.read_row_group(group, columns=names)
+                for first in range(0, len(names), step):
+                    table = opened.read_row_group(group, columns=names[first : first + step])
+                    for k, name in enumerate(names[first : first + step], first):
+                        rows[:, k] = table.column(name).to_numpy()
         except (pyarrow.ArrowException, OSError) as error:
             raise ValueError(f"row group {group} of {path} cannot be read: {error}") from error
-        return np.column_stack([np.asarray(table.column(name).to_numpy(), dtype=np.float64) for name in names])
+        return rows
 
     first, float64 = 0, np.dtype(np.float64)
     for group in range(meta.num_row_groups):
