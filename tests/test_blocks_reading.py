@@ -3,6 +3,7 @@
 import errno
 import os
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -315,3 +316,23 @@ def test_a_map_whose_file_was_replaced_is_read_through_the_map(tmp_path, rng):
     np.save(tmp_path / "other.npy", X + 1.0)
     (tmp_path / "other.npy").replace(path)
     np.testing.assert_array_equal(RowBlocks(mapped).take(np.arange(50)), X)
+
+
+def test_an_array_of_another_library_is_never_read_by_two_threads_at_once(tmp_path, rng):
+    class OneReader:
+        """Seeks and reads by one handle, as arrays of other libraries may."""
+
+        def __init__(self, X):
+            self.X, self.shape, self.dtype, self.busy = X, X.shape, X.dtype, 0
+
+        def __getitem__(self, rows):
+            self.busy += 1
+            time.sleep(0.002)
+            assert self.busy == 1
+            self.busy -= 1
+            return self.X[rows].copy()
+
+    X = rng.standard_normal((40_000, 40))
+    source = RowBlocks([OneReader(X), OneReader(X[:10])])
+    assert source.n_blocks > 2
+    np.testing.assert_array_equal(source.take(np.arange(40_010)), np.concatenate([X, X[:10]]))

@@ -39,6 +39,8 @@ __all__ = ["Separator", "SeparatorOptions", "separate"]
 FOLDS = 5
 # Relative decrease of the index that is still to be expected there.
 ROUGH = 1e-4
+# What does not start where the hyperplane is takes at most this many times as many iterations.
+ITERATIONS_ANEW = 4
 # Principal directions among which the hyperplane is looked for, beside the starts, where there are very many columns.
 FEWEST_AXES = 10
 
@@ -218,7 +220,8 @@ def held_out_distances(
     folds = _folds(labelled, inside)
     distances = inside.copy()
     remembered = len(labelled.signs) <= sample.n_features or moments.covariance is None
-    short = replace(settings, polish_iter=settings.max_iter, tolerance=max(settings.tolerance, ROUGH))
+    n_iter = settings.max_iter * (ITERATIONS_ANEW if remembered else 1)
+    short = replace(settings, polish_iter=n_iter, tolerance=max(settings.tolerance, ROUGH))
     left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
     kept = [labelled.without(out) for out in left_out]
     moments = sample.moments() if moments.covariance is None else moments

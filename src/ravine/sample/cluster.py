@@ -206,6 +206,8 @@ class Rounds:
             if answers is not None:
                 break
             self.close_parts()
+            if attempt == ATTEMPTS:
+                continue  # to the end
             check_running(self.client)
             self._open()
             check_versions(self.client)

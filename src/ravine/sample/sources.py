@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from ravine.sample.parquet import pieces_of_parquet
 from ravine.sample.pieces import Piece, pieces_of_array, plain_array, refuse_shape, refuse_type, rows_at_a_time
 
 __all__ = ["find_pieces"]
+
+_READING = threading.Lock()
 
 
 def find_pieces(source: Any) -> tuple[list[Piece], Columns]:
@@ -73,6 +76,12 @@ def _in_memory(block: Any, name: str, columns: Columns) -> NDArray[Any] | None:
     return plain_array(block, name)
 
 
+def _one_at_a_time(array: Any, rows: slice, name: str) -> NDArray[Any]:
+    """Rows of an array of another library, which may not bear two readers, nor may others of the same file."""
+    with _READING:
+        return plain_array(array[rows], name)
+
+
 def _of_chunked(array: Any, dtype: Any, name: str) -> Iterator[Piece]:
     """Slices of rows of anything with a shape and slices, whole chunks at a time."""
     refuse_shape(tuple(array.shape), name)
@@ -90,7 +99,7 @@ def _of_chunked(array: Any, dtype: Any, name: str) -> Iterator[Piece]:
         rows = slice(first, min(first + step, n))
         yield Piece(
             rows.stop - first,
-            lambda _, rows=rows: plain_array(array[rows], name),  # type: ignore[misc]
+            lambda _, rows=rows: _one_at_a_time(array, rows, name),  # type: ignore[misc]
             name, first, d, kind,
         )  # fmt: skip
 
