@@ -8,3 +8,15 @@ collect_ignore = ["browse_report.py"]
 @pytest.fixture
 def rng():
     return np.random.default_rng(20160901)
+
+
+@pytest.fixture
+def unstored(monkeypatch):
+    """As if there were too many columns to store the covariance."""
+    monkeypatch.setattr("ravine.sample.sparse.STORED_COLUMNS", 0)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Files and arrays are read in many small pieces."""
+    monkeypatch.setattr("ravine.sample.pieces.PIECE_BYTES", 1 << 12)

@@ -32,3 +32,8 @@ def one_gaussian_line(n=200):
 def mixture(n, d, seed=0, *, nuisance=0):
     """Three separated Gaussians; the nuisance axes are wide and carry no clusters."""
     return gaussian_mixture(n, d, nuisance=nuisance, seed=seed)
+
+
+def with_zeros(X, below=0.3):
+    """Small cells set to zero."""
+    return np.where(np.abs(X) < below, 0.0, X)

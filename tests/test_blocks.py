@@ -20,7 +20,6 @@ from ravine.sample import (
     RowBlocks,
     Turn,
     blocks,
-    pieces,
 )
 from simulate import mixture, two_clusters
 
@@ -34,11 +33,6 @@ def cut(X, cuts=CUTS):
 @pytest.fixture
 def rows():
     return mixture(3000, 5, seed=1)[0]
-
-
-@pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 1 << 12)
 
 
 def assert_same_fit(one, other, density=1e-9, normal=1e-6):

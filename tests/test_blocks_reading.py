@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.sample import BlockSample, DenseSample, RowBlocks, pieces, reading, spill
+from ravine.sample import BlockSample, DenseSample, RowBlocks, reading, spill
 from simulate import mixture, two_clusters
 
 
 @pytest.fixture
 def rows():
     return mixture(3000, 5, seed=1)[0]
-
-
-@pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr(pieces, "PIECE_BYTES", 1 << 12)
 
 
 def everything(source):

@@ -244,8 +244,12 @@ def test_an_interrupted_fit_leaves_nothing_behind(client, rows, remote):
     assert not left_behind(client, [X])
 
 
-def test_a_worker_killed_in_mid_fit_changes_nothing(rows, remote):
-    """The blocks of the lost worker are made again, the state is restored and the round is asked again."""
+@pytest.mark.parametrize("n_killed", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_workers_killed_in_mid_fit_change_nothing(rows, remote, n_killed):
+    """Their blocks are made again, the state is restored and the round is asked again.
+
+    Where all are killed there is no worker for a while, until their nannies have started new ones.
+    """
     expected = quick().fit(rows)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
@@ -255,7 +259,8 @@ def test_a_worker_killed_in_mid_fit_changes_nothing(rows, remote):
         def kill(step):
             steps.append(step)
             if len(steps) == 4:
-                os.kill(next(iter(pids.values())), signal.SIGKILL)
+                for pid in list(pids.values())[:n_killed]:
+                    os.kill(pid, signal.SIGKILL)
 
         other = quick(callback=kill).fit(X)
         assert len(steps) > 4
@@ -283,26 +288,6 @@ def test_a_worker_killed_while_its_reply_is_fetched_changes_nothing(rows, remote
         client.gather = gather_later
         other = quick().fit(X)
         assert len(rounds) > 5
-        np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
-
-
-@pytest.mark.slow
-def test_all_workers_may_come_back(rows, remote):
-    """Their nannies start them again: for a while there is no worker at all."""
-    expected = quick().fit(rows)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
-        X = on_workers(rows, client)
-        pids, steps = client.run(os.getpid), []
-
-        def kill(step):
-            steps.append(step)
-            if len(steps) == 4:
-                for pid in pids.values():
-                    os.kill(pid, signal.SIGKILL)
-
-        other = quick(callback=kill).fit(X)
-        np.testing.assert_array_equal(other.labels_.compute(), expected.labels_)
         np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
 
 
