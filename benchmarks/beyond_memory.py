@@ -19,7 +19,7 @@ import numpy as np
 
 from mixtures import gaussian_mixture
 from ravine import MinimumDensityHyperplane
-from ravine.sample import ClusterRows, RowBlocks
+from ravine.rows import ClusterRows, RowBlocks
 
 __all__ = ["blocks", "cluster", "sparse_rows"]
 

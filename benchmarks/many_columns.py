@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from ravine import MinimumDensityHyperplane
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
-from ravine.pursuit import columns, drive
-from ravine.sample import SparseSample
+from ravine.rows import SparseSample
+from ravine.search import drive, wide
 
 
 def documents(n: int, d: int, words: int, of_topic: int, seed: int = 0) -> sp.csr_array:
@@ -46,7 +46,7 @@ def signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
 
 
 def main() -> None:
-    threshold = columns.MORE_NOISE_THAN_SIGNAL
+    threshold = wide.MORE_NOISE_THAN_SIGNAL
     print("| rows, columns | gradient² / noise | as it is: fitted, new rows | to convergence: fitted, new rows |")
     print("|---|---|---|---|")
     for n, d, words, of_topic in (
@@ -58,7 +58,7 @@ def main() -> None:
         X = documents(2 * n, d, words, of_topic)
         fitted, new = X[:n], X[n:]
         cells = []
-        for columns.MORE_NOISE_THAN_SIGNAL in (threshold, 0.0):
+        for wide.MORE_NOISE_THAN_SIGNAL in (threshold, 0.0):
             model = MinimumDensityHyperplane(random_state=0).fit(fitted)
             if not cells:
                 cells.append(f"{signal_to_noise(model, fitted):.2f}")

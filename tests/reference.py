@@ -98,7 +98,7 @@ def modes(p, h, w=None, per_bandwidth=40):
 
 
 def log_depth(p, h, b, w=None):
-    """Log of 1 + eq. relDep; not positive, or -inf, if b does not separate two modes."""
+    """Log of 1 + eq. (30); not positive, or -inf, if b does not separate two modes."""
     found = modes(p, h, w)
     left, right = found[found < b], found[found > b]
     if not len(left) or not len(right):
@@ -107,7 +107,7 @@ def log_depth(p, h, b, w=None):
 
 
 def relative_depth(p, h, b, w=None):
-    """Eq. relDep; 0 if b does not separate two modes."""
+    """Eq. (30); 0 if b does not separate two modes."""
     return float(np.expm1(max(log_depth(p, h, b, w), 0.0)))
 
 
@@ -115,24 +115,24 @@ def relative_depth(p, h, b, w=None):
 
 
 def excess(b, lo, hi):
-    """Distance of b outside F(v) = [lo, hi]: the maximum in eq. PenalisedUL."""
+    """Distance of b outside F(v) = [lo, hi]: the maximum in eq. (10)."""
     return np.maximum(0.0, np.maximum(lo - b, b - hi))
 
 
 def log_penalty(h, e, eta=ETA, epsilon=EPSILON):
-    """Log of the second term of eq. PenalisedUL at the distance e outside F(v)."""
+    """Log of the second term of eq. (10) at the distance e outside F(v)."""
     log_L = -0.5 - 2.0 * np.log(h) - 0.5 * np.log(2.0 * np.pi)
     with np.errstate(divide="ignore"):
         return log_L - epsilon * np.log(eta * h) + (1.0 + epsilon) * np.log(e)
 
 
 def log_penalised(p, h, b, lo, hi, w=None, eta=ETA, epsilon=EPSILON):
-    """Log of f_CL, eq. PenalisedUL."""
+    """Log of f_CL, eq. (10)."""
     return np.logaddexp(log_density(p, h, b, w), log_penalty(h, excess(b, lo, hi), eta, epsilon))
 
 
 def minimisers(p, h, lo, hi, w=None, eta=ETA, epsilon=EPSILON, *, per_bandwidth=16, rounds=8):
-    """Local minimisers of f_CL over b, lowest first, and log f_CL there (B_C of Proposition 1, eq. PrIndexUL)."""
+    """Local minimisers of f_CL over b, lowest first, and log f_CL there (B_C of Proposition 2, eq. (13))."""
 
     def function(b):
         return log_penalised(p, h, b, lo, hi, w, eta, epsilon)
@@ -147,7 +147,7 @@ def minimisers(p, h, lo, hi, w=None, eta=ETA, epsilon=EPSILON, *, per_bandwidth=
 
 
 def feasible(p, alpha, w=None):
-    """F(v) of eq. constr1, and the standard deviation of the projections."""
+    """F(v) of eq. (7), and the standard deviation of the projections."""
     w = weights_of(p, w)
     mean = w @ p / w.sum()
     sigma = np.sqrt(w @ (p - mean) ** 2 / w.sum())
@@ -155,14 +155,14 @@ def feasible(p, alpha, w=None):
 
 
 def log_index(X, v, h, alpha, w=None, **options):
-    """Log of phi_CL, eq. PrIndexUL, in units of the kernel's peak, and its minimiser b."""
+    """Log of phi_CL, eq. (13), in units of the kernel's peak, and its minimiser b."""
     p = X @ v
     b, values = minimisers(p, h, *feasible(p, alpha, w)[:2], w, **options)
     return values[0] - log_peak(h), b[0]
 
 
 def gradient(X, v, h, alpha, b, w=None, eta=ETA, epsilon=EPSILON):
-    """Gradient of log phi_CL by v at its minimiser b: eq. Der, D_P f D_v P, divided by phi."""
+    """Gradient of log phi_CL by v at its minimiser b: eq. (26), D_P f D_v P, divided by phi."""
     p, w = X @ v, weights_of(X, w)
     share = w / w.sum()
     lo, hi, sigma = feasible(p, alpha, w)
@@ -195,7 +195,7 @@ def hinges(at, weights, b, power, h, side):
 class Labels:
     """Labelled rows x with their classes y (-1, 1) and weights, and what a violation costs.
 
-    "sum" is eq. PenalisedSSL, with a margin; "mean" is the mean violation in units of h0, times the kernel's peak.
+    "sum" is eq. (16), with a margin; "mean" is the mean violation in units of h0, times the kernel's peak.
     """
 
     x: np.ndarray
@@ -223,7 +223,7 @@ class Labels:
 
 
 def log_label_penalty(p, labels, h, b, epsilon=EPSILON):
-    """Log of the second term of eq. PenalisedSSL, for the projections p of the labelled rows."""
+    """Log of the second term of eq. (16), for the projections p of the labelled rows."""
     with np.errstate(divide="ignore"):
         return logsumexp(labels.log_costs(h, epsilon) + (1.0 + epsilon) * np.log(labels.violation(p, b)), axis=1)
 
@@ -235,7 +235,7 @@ def log_penalties(labelled, labels, h, b, lo, hi, eta=ETA, epsilon=EPSILON):
 
 
 def log_penalised_ssc(p, labelled, labels, h, b, lo, hi, w=None, eta=ETA, epsilon=EPSILON):
-    """Log of f_SSC, eq. PenalisedSSL."""
+    """Log of f_SSC, eq. (16)."""
     balanced = log_penalised(p, h, b, lo, hi, w, eta, epsilon)
     return np.logaddexp(balanced, log_label_penalty(labelled, labels, h, b, epsilon))
 
@@ -253,7 +253,7 @@ def worth_a_look(log_q, lo, hi, h, rounds=6, points=401):
 def minimisers_ssc(
     p, labelled, labels, h, lo, hi, w=None, eta=ETA, epsilon=EPSILON, *, per_bandwidth=16, rounds=8, most=40_000
 ):
-    """Local minimisers of f_SSC over b, lowest first, and log f_SSC there (eq. PrIndexSSL).
+    """Local minimisers of f_SSC over b, lowest first, and log f_SSC there (eq. (17)).
 
     Outside all hinges the balance penalty alone keeps b within η; no more than a kernel's peak can be won on q.
     """
@@ -277,7 +277,7 @@ def minimisers_ssc(
 
 
 def log_index_ssc(X, v, h, alpha, labels, w=None, **options):
-    """Log of phi_SSC, eq. PrIndexSSL, in units of the kernel's peak, and its minimiser b."""
+    """Log of phi_SSC, eq. (17), in units of the kernel's peak, and its minimiser b."""
     p = X @ v
     b, values = minimisers_ssc(p, labels.x @ v, labels, h, *feasible(p, alpha, w)[:2], w, **options)
     return values[0] - log_peak(h), b[0]

@@ -33,9 +33,9 @@ def success_ratio(truth, labels):
     n = overlaps(truth, labels)
     if is_degenerate(n):
         return 0.0
-    error = min(n[0][0] + n[1][1], n[0][1] + n[1][0])  # eq. error
-    success = min(max(n[0]), max(n[1]))  # eq. success
-    return success / (success + error)  # eq. SR
+    error = min(n[0][0] + n[1][1], n[0][1] + n[1][0])  # eq. (27)
+    success = min(max(n[0]), max(n[1]))  # eq. (28)
+    return success / (success + error)  # eq. (29)
 
 
 def v_measure(truth, labels):

@@ -49,7 +49,7 @@ def test_limit_is_the_maximum_margin_hyperplane_of_its_partition(d, rng):
 
 
 def test_the_partition_is_right_from_some_bandwidth_on(rng):
-    """Lemma samedivision, seen from both ends: the smaller of two steps never changes the partition after h'."""
+    """Lemma 4, seen from both ends: the smaller of two steps never changes the partition after h'."""
     X = two_groups(rng, distance=5.0)
     path = bandwidth_path(X, alpha_max=0.9, random_state=0)
     settled = [step for step in path.steps if step.bandwidth <= path.settled]

@@ -7,18 +7,18 @@ import pytest
 from sklearn.base import clone
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.sample import (
-    Accept,
-    Aim,
-    Along,
-    Bin,
+from ravine.rows import (
+    AngleDerivative,
     BlockSample,
     DenseSample,
-    Gather,
+    Gradient,
+    Histogram,
     LogSum,
-    PullBack,
+    Rotate,
     RowBlocks,
-    Turn,
+    SetDirection,
+    SetTangent,
+    ValuesIn,
     blocks,
 )
 from simulate import mixture, two_clusters
@@ -60,14 +60,18 @@ def test_answers_are_those_of_the_dense_sample(weighted, some, rows, rng):
     for sample in (one, other):
         track, second = sample.track(), sample.track()
         results.append([
-            sample.answer([[Aim(track, v), Bin(track, 0.0, -3.0, 0.1, 64)], [Aim(second, u)]])[0][1],
-            *sample.answer([[Turn(track, u), LogSum(track, 0.3, 0.4, 0.1), Along(track, 0.3, 0.4, 0.1, 2, 2)]])[0][1:],
+            sample.answer(
+                [[SetDirection(track, v), Histogram(track, 0.0, -3.0, 0.1, 64)], [SetDirection(second, u)]]
+            )[0][1],
+            *sample.answer(
+                [[SetTangent(track, u), LogSum(track, 0.3, 0.4, 0.1), AngleDerivative(track, 0.3, 0.4, 0.1, 2, 2)]]
+            )[0][1:],
             *(a[-1] for a in sample.answer([
-                [Accept(track, 0.3), PullBack(track, 0.4, 0.1, 2.0, 3.0)],
-                [PullBack(second, 0.4, 0.0, 2.0, 9.0)],
-                [Turn(second, v), PullBack(second, 0.4, 0.0, 2.0, 9.0)],
+                [Rotate(track, 0.3), Gradient(track, 0.4, 0.1, 2.0, 3.0)],
+                [Gradient(second, 0.4, 0.0, 2.0, 9.0)],
+                [SetTangent(second, v), Gradient(second, 0.4, 0.0, 2.0, 9.0)],
             ])),
-            *sample.answer([[Gather(track, 0.0, -0.5, 0.5)]])[0][0],
+            *sample.answer([[ValuesIn(track, 0.0, -0.5, 0.5)]])[0][0],
             sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
         ])  # fmt: skip
     for a, b in zip(*results, strict=True):
@@ -81,9 +85,9 @@ def test_projections_and_sums_of_a_round_share_one_pass(tmp_path, rows):
     sample = BlockSample(source)
     one, other = sample.track(), sample.track()
     v, u = np.eye(5)[:2]
-    sample.answer([[Aim(one, v)], [Aim(other, u)]])
+    sample.answer([[SetDirection(one, v)], [SetDirection(other, u)]])
     before = source.passes
-    sample.answer([[Turn(one, u)], [PullBack(other, 0.5, 0.0, 3.0, 2.0)], [PullBack(one, 0.5, 0.0, 3.0, 2.0)]])
+    sample.answer([[SetTangent(one, u)], [Gradient(other, 0.5, 0.0, 3.0, 2.0)], [Gradient(one, 0.5, 0.0, 3.0, 2.0)]])
     assert source.passes - before == pytest.approx(1.0)
 
 
@@ -197,7 +201,7 @@ def test_fewer_rows_than_columns():
 
 @pytest.mark.parametrize("n_clusters", [4, "auto"])
 def test_tree(n_clusters, rows, monkeypatch):
-    monkeypatch.setattr("ravine.estimators.splitters.SMALL_BYTES", 8 * 5 * 600)
+    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 8 * 5 * 600)
     one, other = (MinimumDensityTree(n_clusters, n_init=2, random_state=0).fit(data) for data in (rows, cut(rows)))
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(cut(rows)), one.labels_)

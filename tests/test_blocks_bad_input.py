@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.sample import RowBlocks
+from ravine.rows import RowBlocks
 
 X = np.arange(12.0).reshape(6, 2)
 

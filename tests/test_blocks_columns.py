@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 
 from ravine import MinimumDensityHyperplane
-from ravine.sample import RowBlocks
+from ravine.rows import RowBlocks
 from simulate import two_clusters
 
 NAMES = ["a", "b", "c.d", "e"]

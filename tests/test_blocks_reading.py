@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.sample import BlockSample, DenseSample, RowBlocks, reading, spill
+from ravine.rows import BlockSample, DenseSample, RowBlocks
+from ravine.rows.reading import reader, spill
 from simulate import mixture, two_clusters
 
 
@@ -57,7 +58,7 @@ def test_every_pass_walks_by_itself(rows):
 
 
 def test_nodes_of_a_tree_read_a_function_at_the_same_time(rows, monkeypatch):
-    monkeypatch.setattr("ravine.estimators.splitters.SMALL_BYTES", 8 * 5 * 100)
+    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 8 * 5 * 100)
     source = RowBlocks(lambda: reusing(rows))
     one = MinimumDensityTree(5, n_init=2, random_state=0).fit(rows)
     other = MinimumDensityTree(5, n_init=2, random_state=0, n_jobs=3).fit(source)
@@ -195,7 +196,7 @@ def test_a_file_may_give_less_than_it_is_asked_for(tmp_path, rows, monkeypatch):
     real_open = open
     np.save(tmp_path / "x.npy", rows)
     source = RowBlocks(tmp_path / "x.npy")
-    monkeypatch.setattr("ravine.sample.npy.open", Slow, raising=False)
+    monkeypatch.setattr("ravine.rows.reading.npy.open", Slow, raising=False)
     np.testing.assert_array_equal(source.take(np.array([5, 2])), rows[[5, 2]])
     np.testing.assert_array_equal(everything(source), rows)
 
@@ -207,12 +208,12 @@ def test_a_file_may_give_less_than_it_is_asked_for(tmp_path, rows, monkeypatch):
 def test_few_rows_are_read_one_by_one_and_many_together(n, tmp_path, monkeypatch, rng):
     X = rng.standard_normal((n, 8))
     np.save(tmp_path / "x.npy", X)
-    worth = n * 64 // (reading.SEEK_BYTES + 64)
+    worth = n * 64 // (reader.SEEK_BYTES + 64)
     for count in {1, max(1, worth), worth + 2, 90}:
         source = RowBlocks(tmp_path / "x.npy")
         chosen = np.sort(rng.choice(n, count, replace=False))
         np.testing.assert_array_equal(source.take(chosen), X[chosen])
-        one_by_one = count * (reading.SEEK_BYTES + 64) < n * 64
+        one_by_one = count * (reader.SEEK_BYTES + 64) < n * 64
         assert source.bytes_read == 64 * (count if one_by_one else n)
 
 

@@ -13,8 +13,8 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from ravine import MinimumDensityClassifier
-from ravine.estimators import pairs
-from ravine.estimators.separator import separate
+from ravine.classes import pairs
+from ravine.search.separator import separate
 from simulate import two_clusters
 
 X, TRUTH = two_clusters(80, 3)

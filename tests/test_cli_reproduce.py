@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from ravine.cli.app import app
-from ravine.experiments import StudyError, run_semisupervised
+from ravine.studies import StudyError, run_semisupervised
 
 DATA = os.environ.get("RAVINE_DATA", "")
 needs_data = pytest.mark.skipif(not DATA, reason="RAVINE_DATA is not set")
@@ -113,9 +113,9 @@ def test_help_says_how_long_the_sizes_take():
 
 @pytest.mark.parametrize("sizes", [("--quick", "--full"), ("--full", "--default"), ("--quick", "--default", "--full")])
 def test_two_sizes_are_refused(tmp_path, monkeypatch, sizes):
-    import ravine.experiments
+    import ravine.studies
 
-    monkeypatch.setattr(ravine.experiments, "run_semisupervised", lambda *_, **__: pytest.fail("it started"))
+    monkeypatch.setattr(ravine.studies, "run_semisupervised", lambda *_, **__: pytest.fail("it started"))
     done = reproduce("semisupervised", *sizes, "--out", tmp_path)
     assert done.exit_code == 2
     assert "choose one" in done.stderr
@@ -123,7 +123,7 @@ def test_two_sizes_are_refused(tmp_path, monkeypatch, sizes):
 
 @pytest.mark.parametrize(("given", "size"), [((), "default"), (("--quick",), "quick"), (("--full",), "full")])
 def test_sizes(tmp_path, monkeypatch, given, size):
-    import ravine.experiments
+    import ravine.studies
 
     seen = []
 
@@ -131,7 +131,7 @@ def test_sizes(tmp_path, monkeypatch, given, size):
         seen.append(options["size"])
         raise StudyError("enough")
 
-    monkeypatch.setattr(ravine.experiments, "run_semisupervised", run)
+    monkeypatch.setattr(ravine.studies, "run_semisupervised", run)
     one_line(reproduce("semisupervised", *given, "--out", tmp_path), "enough")
     assert seen == [size]
 
@@ -148,7 +148,7 @@ def test_pictures(tmp_path, study):
 @needs_data
 def test_the_three_cases_of_alpha_are_what_their_titles_say():
     from ravine.density import ProjectedDensity
-    from ravine.experiments.pictures import alpha_panels
+    from ravine.studies.pictures import alpha_panels
 
     few, beyond, edge = alpha_panels(None)
     rows = [panel.X @ panel.normal for panel in (few, beyond, edge)]
@@ -276,7 +276,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
     import errno
 
-    from ravine.experiments import study
+    from ravine.studies import study
 
     arguments = ("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path)
     assert reproduce(*arguments).exit_code == 0
@@ -291,12 +291,12 @@ def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
 
 
 def test_interrupted(tmp_path, monkeypatch):
-    import ravine.experiments
+    import ravine.studies
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ravine.experiments, "run_table2", interrupted)
+    monkeypatch.setattr(ravine.studies, "run_table2", interrupted)
     done = reproduce("table2", "--out", tmp_path)
     assert done.exit_code == 130
     assert "run the same command again" in done.stderr

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.sample import cluster, cluster_rows
-from ravine.sample.cluster import ClusterError
-from ravine.sample.cluster_rows import ClusterRows, ClusterSample
-from ravine.sample.part import Part, Stale, open_part, run_part
+from ravine.rows import cluster
+from ravine.rows.cluster import ClusterRows, ClusterSample
+from ravine.rows.workers import rounds
+from ravine.rows.workers.rounds import ClusterError
+from ravine.rows.workers.worker import Part, Stale, open_part, run_part
 from simulate import mixture, two_clusters
 
 dask = pytest.importorskip("dask")
@@ -41,8 +42,8 @@ def without_garbage_of_earlier_tests():
 @pytest.fixture
 def remote(monkeypatch):
     """Nothing is small enough to be fetched."""
-    monkeypatch.setattr(cluster_rows, "TAKE_BYTES", 0)
-    monkeypatch.setattr("ravine.estimators.splitters.SMALL_BYTES", 0)
+    monkeypatch.setattr(cluster, "TAKE_BYTES", 0)
+    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 0)
 
 
 @pytest.fixture
@@ -153,7 +154,7 @@ def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
     X, (one, other) = on_workers(rows, client), np.split(np.arange(N), 2)
     options = {**quick()._options(), "init": "auto"}
     counts = []
-    from ravine.estimators.fit import find_hyperplane
+    from ravine.search.hyperplane import find_hyperplane
 
     for parts in ([one], [other], [one, other]):
         source = ClusterRows(X, client)
@@ -181,7 +182,7 @@ class _Fit:
         self.start, self.join = self.thread.start, self.thread.join
 
     def run(self):
-        from ravine.estimators.fit import find_hyperplane
+        from ravine.search.hyperplane import find_hyperplane
 
         rng = np.random.default_rng(0)
         self.plane = find_hyperplane(self.source, rows=self.part, **{**self.options, "rng": rng}).hyperplane
@@ -292,7 +293,7 @@ def test_a_worker_killed_while_its_reply_is_fetched_changes_nothing(rows, remote
 
 
 def test_a_fit_gives_up_when_no_worker_comes_back(rows, remote, monkeypatch):
-    monkeypatch.setattr(cluster, "COMEBACK", 1.0)
+    monkeypatch.setattr(rounds, "COMEBACK", 1.0)
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         X = on_workers(rows, client)
@@ -452,14 +453,14 @@ def test_workers_without_ravine_are_named(client, monkeypatch):
             return {"tcp://10.0.0.7:4000": self.found}
 
     with pytest.raises(ClusterError, match=r"not installed on the worker tcp://10.0.0.7:4000"):
-        cluster.check_client(Without())
+        rounds.check_client(Without())
     monkeypatch.setattr(Without, "found", "0.0.1")
     with pytest.raises(ClusterError, match=r"worker tcp://10.0.0.7:4000 has ravine 0.0.1, but here"):
-        cluster.check_client(Without())
+        rounds.check_client(Without())
 
 
 def test_sums_of_the_sample_are_those_of_the_array(client, rows, remote):
-    from ravine.sample import DenseSample
+    from ravine.rows import DenseSample
 
     source = ClusterRows(on_workers(rows, client), client)
     try:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay
-from ravine.sample import RowBlocks, sparse
+from ravine.rows import RowBlocks, sparse
 from simulate import mixture
 
 X, TRUTH = mixture(700, 5, seed=3)
@@ -168,9 +168,9 @@ def dask_forms():
 @pytest.mark.parametrize("kind", ["array", "frame"])
 @pytest.mark.parametrize("fetched", [True, False])
 def test_dask(kind, fetched, client, mdh, tree, classifier, monkeypatch):
-    from ravine.sample import cluster_rows
+    from ravine.rows import cluster
 
-    monkeypatch.setattr(cluster_rows, "TAKE_BYTES", 1 << 23 if fetched else 0)
+    monkeypatch.setattr(cluster, "TAKE_BYTES", 1 << 23 if fetched else 0)
     rows = dask_forms()[kind]
     assert_same(mdh.plot(rows), mdh.plot(X), SEEN)
     assert_same(tree.plot(rows), tree.plot(X), ["points", "densities", "sizes"])

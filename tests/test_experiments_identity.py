@@ -7,12 +7,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from ravine.density import BalancePenalty
-from ravine.experiments import optimisers, s1
-from ravine.experiments.clustering import clustering_tasks
-from ravine.experiments.identity import default_arguments, settings_text
-from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod
-from ravine.experiments.methods import METHODS, Method
-from ravine.experiments.semisupervised import Problem, StudySize, label_tasks
+from ravine.studies import optimisers, s1
+from ravine.studies.clustering import clustering_tasks
+from ravine.studies.identity import default_arguments, settings_text
+from ravine.studies.label_methods import LABEL_METHODS, LabelMethod
+from ravine.studies.methods import METHODS, Method
+from ravine.studies.semisupervised import Problem, StudySize, label_tasks
 
 
 def estimator(default):

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ravine.experiments import label_figures
-from ravine.experiments.label_figures import axes_top, draw_errors, draw_ranks
-from ravine.experiments.label_methods import LABEL_METHODS, choose_label_methods
-from ravine.experiments.label_report import errors_csv, errors_markdown, label_summary, mean_ranks, ranks_csv
-from ravine.experiments.label_verdicts import standard_error_of_median, verdicts
-from ravine.experiments.semisupervised import (
+from ravine.studies import label_figures
+from ravine.studies.label_figures import axes_top, draw_errors, draw_ranks
+from ravine.studies.label_methods import LABEL_METHODS, choose_label_methods
+from ravine.studies.label_report import errors_csv, errors_markdown, label_summary, mean_ranks, ranks_csv
+from ravine.studies.label_verdicts import standard_error_of_median, verdicts
+from ravine.studies.semisupervised import (
     BINARY,
     LABEL_SETS,
     MULTI_CLASS,

@@ -15,9 +15,9 @@ import pytest
 import study_toys
 from ravine import _files
 from ravine._files import replacing, write_json, write_text
-from ravine.experiments.errors import StudyError
-from ravine.experiments.runner import Task, run
-from ravine.experiments.store import ResultStore
+from ravine.studies.errors import StudyError
+from ravine.studies.runner import Task, run
+from ravine.studies.store import ResultStore
 
 
 def store_in(folder, settings=None):
@@ -226,8 +226,8 @@ def test_nan_is_refused_in_json(tmp_path):
 def test_ending_the_run_ends_its_processes_and_keeps_results(tmp_path, sent):
     code = f"""
 import study_toys
-from ravine.experiments.runner import Task, run
-from ravine.experiments.store import ResultStore
+from ravine.studies.runner import Task, run
+from ravine.studies.store import ResultStore
 if __name__ == "__main__":
     quick = [Task("", ("square.1",), study_toys.square)]
     slow = [Task("", (f"s.{{i}}",), study_toys.sleep, {{"seconds": 600.0}}, weight=0.5) for i in range(4)]

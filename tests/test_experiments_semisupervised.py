@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from ravine.experiments import semisupervised
-from ravine.experiments.errors import StudyError
-from ravine.experiments.label_methods import LABEL_METHODS, LabelMethod, choose_label_methods
-from ravine.experiments.semisupervised import (
+from ravine.studies import semisupervised
+from ravine.studies.errors import StudyError
+from ravine.studies.label_methods import LABEL_METHODS, LabelMethod, choose_label_methods
+from ravine.studies.semisupervised import (
     BINARY,
     LABEL_SETS,
     MULTI_CLASS,
@@ -24,7 +24,7 @@ from ravine.experiments.semisupervised import (
     problems,
     run_splits,
 )
-from ravine.experiments.store import ResultStore
+from ravine.studies.store import ResultStore
 
 
 class FakeSet:

@@ -6,14 +6,14 @@ import io
 import numpy as np
 import pytest
 
-from ravine.experiments.claims import check_claims, differences, score_matrix
-from ravine.experiments.clustering import Cell, choose_sets, collect
-from ravine.experiments.errors import StudyError
-from ravine.experiments.figures import draw_boxplots
-from ravine.experiments.methods import METHODS, choose_methods
-from ravine.experiments.paper import CLUSTERING_METHODS, IMPROVEMENT, SETS, TABLE_2
-from ravine.experiments.store import ResultStore
-from ravine.experiments.table2 import csv_text, markdown_text, summary_text
+from ravine.studies.claims import check_claims, differences, score_matrix
+from ravine.studies.clustering import Cell, choose_sets, collect
+from ravine.studies.errors import StudyError
+from ravine.studies.figures import draw_boxplots
+from ravine.studies.methods import METHODS, choose_methods
+from ravine.studies.paper import CLUSTERING_METHODS, IMPROVEMENT, SETS, TABLE_2
+from ravine.studies.store import ResultStore
+from ravine.studies.table2 import csv_text, markdown_text, summary_text
 
 TITLES = {name: method.title for name, method in METHODS.items()}
 PAPERS = tuple(METHODS[name] for name in CLUSTERING_METHODS)
@@ -168,7 +168,7 @@ def test_choices():
 
 
 def test_methods_of_packages_that_are_missing(monkeypatch):
-    monkeypatch.setattr("ravine.experiments.methods.find_spec", lambda name: None)
+    monkeypatch.setattr("ravine.studies.methods.find_spec", lambda name: None)
     assert not any(m.name.startswith("hipart") for m in choose_methods(None))
     with pytest.raises(StudyError, match=r"needs the package HiPart: pip install 'ravine\[peers\]'"):
         choose_methods("hipart-mdh")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from ravine.datasets import load
-from ravine.experiments import StudyError, run_margin, run_optimisers, run_s1
-from ravine.experiments.margin import gap_rows, path_csv, take_road, widest_gap
-from ravine.experiments.optimiser_report import compare, draw_optimisers, runs_csv, runs_markdown
-from ravine.experiments.optimisers import ALPHAS, TITLES, Runs, choose_optimisers, run_optimiser
-from ravine.experiments.paper import SETS
-from ravine.experiments.s1 import ALPHA, METHODS, VARIANTS, Ends, Scan, groups, run_variant
-from ravine.experiments.s1_report import draw_partitions, solutions_csv, summary_csv, summary_markdown
+from ravine.studies import StudyError, run_margin, run_optimisers, run_s1
+from ravine.studies.margin import gap_rows, path_csv, take_road, widest_gap
+from ravine.studies.optimiser_report import compare, draw_optimisers, runs_csv, runs_markdown
+from ravine.studies.optimisers import ALPHAS, TITLES, Runs, choose_optimisers, run_optimiser
+from ravine.studies.paper import SETS
+from ravine.studies.s1 import ALPHA, METHODS, VARIANTS, Ends, Scan, groups, run_variant
+from ravine.studies.s1_report import draw_partitions, solutions_csv, summary_csv, summary_markdown
 
 needs_data = pytest.mark.skipif(not os.environ.get("RAVINE_DATA"), reason="RAVINE_DATA is not set")
 
@@ -112,7 +112,7 @@ def test_what_a_start_is_said_to_have_found(name):
         v = np.array([math.cos(angle), math.sin(angle)])
         p = (X - X.mean(axis=0)) @ v
         b = offset * scale
-        twin = np.mean(np.exp(-0.5 * ((p - b) / h) ** 2)) / (h * math.sqrt(2 * math.pi))  # eq. eq4
+        twin = np.mean(np.exp(-0.5 * ((p - b) / h) ** 2)) / (h * math.sqrt(2 * math.pi))  # eq. (3)
         assert density == pytest.approx(twin, rel=1e-6)
         assert abs(b) <= ALPHA * p.std() * (1 + 1e-3)
         nearest = round(angle / math.pi * len(record["scan"])) % len(record["scan"])
@@ -122,8 +122,8 @@ def test_what_a_start_is_said_to_have_found(name):
 @needs_data
 def test_s1_bars(tmp_path):
     """Over 100 starts MDP² ends at far fewer solutions than SQP, at good ones, and most often at the lowest."""
-    from ravine.experiments.s1 import read_ends
-    from ravine.experiments.store import ResultStore
+    from ravine.studies.s1 import read_ends
+    from ravine.studies.store import ResultStore
 
     run_s1(tmp_path, variants=False, n_jobs=2)
     found = read_ends(ResultStore(tmp_path, "s1", {}), list(METHODS), 100, 0)

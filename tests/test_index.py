@@ -8,8 +8,8 @@ import pytest
 import reference as ref
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
-from ravine.pursuit import drive
-from ravine.sample import DenseSample
+from ravine.rows import DenseSample
+from ravine.search import drive
 
 
 def clusters(rng, n=200, d=3, distance=4.0, width=1.0, share=0.5):

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference as ref
 from ravine import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators import MaximumMarginHyperplane
-from ravine.optimise import bounded_margin, free_margin
+from ravine.theory.margins import bounded_margin, free_margin
 
 
 @parametrize_with_checks([MaximumMarginHyperplane(n_init=2, n_random=2, n_bandwidths=4)])

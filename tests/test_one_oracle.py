@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from ravine import MinimumDensityHyperplane
-from ravine.sample import RowBlocks, cluster_rows, sparse
+from ravine.rows import RowBlocks, cluster, sparse
 from simulate import mixture
 
 N, D = 4000, 6
@@ -74,7 +74,7 @@ def test_sparse_with_principal_directions_by_lanczos(rows, monkeypatch):
 @pytest.mark.parametrize("fetched", [True, False], ids=["subsample fetched", "everything on the workers"])
 def test_cluster(n_workers, fetched, rows, oracle, monkeypatch):
     da, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster_rows, "TAKE_BYTES", 8 * 500 * D if fetched else 0)
+    monkeypatch.setattr(cluster, "TAKE_BYTES", 8 * 500 * D if fetched else 0)
     options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         for name in ("2 blocks", "7 unequal blocks, one empty"):

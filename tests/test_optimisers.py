@@ -23,8 +23,8 @@ from ravine.optimise import (
     transported_to,
 )
 from ravine.optimise.charts import spherical_angles, spherical_gradient, spherical_vector
-from ravine.pursuit import drive
-from ravine.sample import DenseSample
+from ravine.rows import DenseSample
+from ravine.search import drive
 from test_optimise import NONSMOOTH, SMOOTH, largest_coordinate, rayleigh, start, start_in_basin
 
 NAMES = sorted(OPTIMISERS)
@@ -139,7 +139,7 @@ def test_samples_cost_what_they_should(rng):
 
 
 def spherical_twin(angles):
-    """eq. Spherical, letter by letter."""
+    """eq. (21), letter by letter."""
     d = len(angles) + 1
     v = [np.cos(angles[i]) * np.prod([np.sin(angles[j]) for j in range(i)]) for i in range(d - 1)]
     return np.array([*v, np.prod([np.sin(a) for a in angles])])

@@ -9,8 +9,8 @@ import pytest
 
 from ravine import MinimumDensityHyperplane, paper_settings
 from ravine.datasets import load
-from ravine.experiments.paper import SETS, TABLE_2
 from ravine.metrics import binary_v_measure, success_ratio
+from ravine.studies.paper import SETS, TABLE_2
 
 PAPER = {name: TABLE_2[name, "mdp2"] for name in SETS}
 SETTINGS = {"paper": paper_settings("clustering"), "defaults": {}}

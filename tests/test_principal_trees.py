@@ -13,8 +13,8 @@ from ravine.baselines import PDDP, DePDDP, principal_axis
 from ravine.baselines.principal_axis import PrincipalAxis
 from ravine.baselines.principal_trees import MeanSplitter, ValleySplitter
 from ravine.datasets import load
-from ravine.experiments.paper import SETS, TABLE_2
 from ravine.metrics import binary_v_measure, success_ratio
+from ravine.studies.paper import SETS, TABLE_2
 from simulate import one_gaussian_line, two_clusters
 from tree_twin import assert_sound, same_groups
 

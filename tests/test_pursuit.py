@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ravine import MinimumDensityHyperplane, NoSplitWarning, ProjectedDensity
 from ravine.density import BalancePenalty
 from ravine.metrics import success_ratio
-from ravine.pursuit import subsample_levels
+from ravine.search import subsample_levels
 from simulate import mixture, one_gaussian_line, two_clusters
 
 X = mixture(500, 6, seed=2)[0]

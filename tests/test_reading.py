@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from ravine.sample.pieces import Piece
-from ravine.sample.reading import Job, PieceReader
+from ravine.rows.reading.chunks import Piece
+from ravine.rows.reading.reader import Job, PieceReader
 
 
 def reading_threads():

@@ -7,21 +7,21 @@ import numpy as np
 import pytest
 
 import reference as ref
-from ravine.sample import (
-    Accept,
-    Aim,
-    Along,
-    Bin,
+from ravine.rows import (
+    AngleDerivative,
     DenseSample,
-    Gather,
+    Gradient,
+    Histogram,
     LogSum,
-    PullBack,
+    Rotate,
     RowSpace,
-    Turn,
-    dense,
+    SetDirection,
+    SetTangent,
+    ValuesIn,
+    array,
     project,
 )
-from ravine.sample.measures import ROWS_WORTH_A_THREAD
+from ravine.rows.moments import ROWS_WORTH_A_THREAD
 
 EPS = np.finfo(float).eps
 
@@ -154,10 +154,10 @@ def questions(sample, rng, track):
     v = ref.unit(rng.standard_normal(d))
     u, h = ref.tangent(rng, v), 0.3
     return [
-        [Aim(track, v), Bin(track, 0.0, -4.0, h / 4, 128)],
-        [Turn(track, u), Bin(track, 0.4, -4.0, h / 4, 128), LogSum(track, 0.4, h, 0.1)],
-        [Gather(track, 0.4, -0.2, 0.3), Gather(track, 0.0, -math.inf, math.inf), LogSum(track, 0.0, h, 50.0)],
-        [Along(track, 0.4, h, 0.1, 3.0, 2.0), Accept(track, 0.4), PullBack(track, h, 0.1, 3.0, 2.0)],
+        [SetDirection(track, v), Histogram(track, 0.0, -4.0, h / 4, 128)],
+        [SetTangent(track, u), Histogram(track, 0.4, -4.0, h / 4, 128), LogSum(track, 0.4, h, 0.1)],
+        [ValuesIn(track, 0.4, -0.2, 0.3), ValuesIn(track, 0.0, -math.inf, math.inf), LogSum(track, 0.0, h, 50.0)],
+        [AngleDerivative(track, 0.4, h, 0.1, 3.0, 2.0), Rotate(track, 0.4), Gradient(track, h, 0.1, 3.0, 2.0)],
     ], (v, u)
 
 
@@ -198,7 +198,7 @@ def test_answers_are_what_the_protocol_says(weighted, rng):
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_threads_do_not_change_a_bit(weighted, order, rng, monkeypatch):
-    monkeypatch.setattr(dense, "BLOCK_ROWS", 4096)
+    monkeypatch.setattr(array, "BLOCK_ROWS", 4096)
     n = ROWS_WORTH_A_THREAD + 1234
     X = np.asarray(rows(rng, n), order=order)
     w = rng.random(n) if weighted else None
@@ -213,7 +213,7 @@ def test_threads_do_not_change_a_bit(weighted, order, rng, monkeypatch):
 
 
 def test_many_questions_in_one_round_have_the_same_answers(rng, monkeypatch):
-    monkeypatch.setattr(dense, "BLOCK_ROWS", 4096)
+    monkeypatch.setattr(array, "BLOCK_ROWS", 4096)
     X = rows(rng, ROWS_WORTH_A_THREAD + 1234)
     with ThreadPoolExecutor(2) as pool:
         sample = DenseSample(X, pool=pool)
@@ -236,7 +236,7 @@ def test_many_questions_in_one_round_have_the_same_answers(rng, monkeypatch):
 def test_blocks_change_answers_by_rounding_only(n_blocks, rng, monkeypatch):
     X = rows(rng, 5000)
     whole = answers(DenseSample(X), np.random.default_rng(1))
-    monkeypatch.setattr(dense, "BLOCK_ROWS", math.ceil(5000 / n_blocks))
+    monkeypatch.setattr(array, "BLOCK_ROWS", math.ceil(5000 / n_blocks))
     for one, several in zip(whole, answers(DenseSample(X), np.random.default_rng(1)), strict=True):
         np.testing.assert_allclose(several, one, rtol=1e-11, atol=1e-11 * np.abs(one).max())
 
@@ -255,8 +255,8 @@ def test_taken_rows_keep_the_working_units(weighted, rng):
     np.testing.assert_allclose(taken.moments().covariance * taken.unit**2, covariance.astype(float), rtol=1e-9)
     few, all_of = taken.track(), sample.track()
     v = ref.unit(rng.standard_normal(4))
-    taken.answer([[Aim(few, v)]])
-    sample.answer([[Aim(all_of, v)]])
+    taken.answer([[SetDirection(few, v)]])
+    sample.answer([[SetDirection(all_of, v)]])
     np.testing.assert_array_equal(few.p, all_of.p[chosen])
 
 
@@ -307,7 +307,7 @@ def test_normals_of_the_row_space_give_the_same_projections(rng):
     space = RowSpace(X, w)
     normal = ref.unit(rng.standard_normal(space.basis.shape[1]))
     track = space.sample.track()
-    space.sample.answer([[Aim(track, normal)]])
+    space.sample.answer([[SetDirection(track, normal)]])
     np.testing.assert_allclose(track.p * space.unit, (X - space.origin) @ (space.basis @ normal), atol=1e-12)
     np.testing.assert_array_equal(space.sample.weights, w)
     np.testing.assert_allclose(space.origin, w @ X / w.sum(), atol=1e-13)

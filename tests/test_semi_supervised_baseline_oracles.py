@@ -193,7 +193,7 @@ def slow_cca(first, second):
 
 def views_of(X, n_landmarks, seed, kernel):
     """The two views as XNV draws them, by the formula D^(-1/2) V' [k(x, landmark)]."""
-    from ravine.estimators._parameters import random_generator
+    from ravine.checks import random_generator
 
     drawn = random_generator(seed).permutation(len(X))
     out = []

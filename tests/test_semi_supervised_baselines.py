@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
 from ravine.baselines.selection import label_folds
-from ravine.estimators._parameters import random_generator
+from ravine.checks import random_generator
 
 
 @pytest.fixture(params=METHODS, ids=lambda method: method.__name__)

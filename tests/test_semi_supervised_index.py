@@ -11,8 +11,8 @@ import pytest
 import reference as ref
 from ravine.density import BalancePenalty
 from ravine.index import LabelledRows, LabelPenalty, SemiSupervisedIndex
-from ravine.pursuit import drive
-from ravine.sample import DenseSample
+from ravine.rows import DenseSample
+from ravine.search import drive
 from test_index import Asked as AskedWithoutLabels
 from test_index import clusters, slope_tolerance, step_size
 

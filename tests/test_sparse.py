@@ -7,11 +7,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.estimators._inputs import check_input
-from ravine.sample import (
+from ravine.rows import (
     SparseSample,
     sparse,
 )
+from ravine.rows.inputs import check_input
 from simulate import mixture, two_clusters, with_zeros
 
 FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array]

@@ -7,14 +7,14 @@ from sklearn.svm import LinearSVC
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
 from ravine.density import BalancePenalty
-from ravine.estimators.label_starts import _linear_svm
 from ravine.index import ClusteringIndex
-from ravine.pursuit import PrincipalAxes, drive, orthonormal_rows
-from ravine.sample import (
-    Aim,
-    Noise,
+from ravine.rows import (
+    GradientNoise,
+    SetDirection,
     SparseSample,
 )
+from ravine.search import PrincipalAxes, drive, orthonormal_rows
+from ravine.search.label_starts import _linear_svm
 from simulate import with_zeros
 
 
@@ -81,7 +81,7 @@ def test_noise_of_the_gradient_is_its_sum(weighted, rng):
     v = np.linalg.qr(rng.standard_normal((7, 1)))[0][:, 0]
     h, b, log_sum, reach = 0.3, 0.1, 2.0, 1.0
     track = sample.track()
-    ((_, found),) = sample.answer([[Aim(track, v), Noise(track, h, b, log_sum, reach)]])
+    ((_, found),) = sample.answer([[SetDirection(track, v), GradientNoise(track, h, b, log_sum, reach)]])
     expected = 0.0
     for i, z in enumerate((X - sample.origin) / sample.unit):
         u = (z @ v - b) / h

@@ -6,22 +6,22 @@ import scipy.sparse as sp
 
 import reference as ref
 from ravine import Hyperplane
-from ravine.pursuit.lanczos import leading_eigenvectors
-from ravine.sample import (
-    Accept,
-    Aim,
-    Along,
-    Bin,
+from ravine.rows import (
+    AngleDerivative,
+    CovarianceProduct,
     DenseSample,
-    Gather,
+    Gradient,
+    Histogram,
     LogSum,
-    PullBack,
-    Scatter,
+    Rotate,
+    SetDirection,
+    SetTangent,
     SparseSample,
-    Spread,
-    Turn,
+    ValuesIn,
+    Variances,
     sparse,
 )
+from ravine.search.lanczos import leading_eigenvectors
 from simulate import with_zeros
 
 
@@ -141,8 +141,10 @@ def test_products_of_the_covariance_are_those_of_the_stored_one(weighted, rng, u
     assert moments.trace == pytest.approx(np.trace(stored), rel=1e-12)
     track = sample.track()
     u = rng.standard_normal(7)
-    ((_, on_v, (vv, _, _)),) = sample.answer([[Aim(track, v), Scatter(track), Spread(track, False)]])
-    ((_, spread),) = sample.answer([[Turn(track, u), Spread(track, True)]])
+    ((_, on_v, (vv, _, _)),) = sample.answer(
+        [[SetDirection(track, v), CovarianceProduct(track), Variances(track, False)]]
+    )
+    ((_, spread),) = sample.answer([[SetTangent(track, u), Variances(track, True)]])
     np.testing.assert_allclose(on_v, stored @ v, atol=1e-12)
     assert vv == pytest.approx(v @ stored @ v)
     np.testing.assert_allclose(spread, [v @ stored @ v, v @ stored @ u, u @ stored @ u], atol=1e-12)
@@ -160,10 +162,12 @@ def test_answers_are_those_of_the_dense_sample(weighted, reach, rng):
     for sample in (few, full):
         track, other = sample.track(), sample.track()
         results.append([
-            sample.answer([[Aim(track, v), Bin(track, 0.0, -3.0, 0.1, 64)], [Aim(other, u)]]),
-            sample.answer([[Turn(track, u), LogSum(track, 0.3, 0.4, 0.1), Along(track, 0.3, 0.4, 0.1, 2.0, 2.0)]]),
-            sample.answer([[Accept(track, 0.3), PullBack(track, 0.4, 0.1, 2, reach)], [PullBack(other, 0.4, 0, 2, 9)]]),
-            sample.answer([[Gather(track, 0.0, -0.5, 0.5)]])[0][0],
+            sample.answer([[SetDirection(track, v), Histogram(track, 0.0, -3.0, 0.1, 64)], [SetDirection(other, u)]]),
+            sample.answer(
+                [[SetTangent(track, u), LogSum(track, 0.3, 0.4, 0.1), AngleDerivative(track, 0.3, 0.4, 0.1, 2.0, 2.0)]]
+            ),
+            sample.answer([[Rotate(track, 0.3), Gradient(track, 0.4, 0.1, 2, reach)], [Gradient(other, 0.4, 0, 2, 9)]]),
+            sample.answer([[ValuesIn(track, 0.0, -0.5, 0.5)]])[0][0],
             sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
         ])  # fmt: skip
     flat = [list(_flat(result)) for result in results]

@@ -10,13 +10,13 @@ import reference as ref
 from ravine import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
-from ravine.pursuit import PursuitSettings, drive, follow_directly, pursue
-from ravine.sample import DenseSample
+from ravine.rows import DenseSample
+from ravine.search import PursuitSettings, drive, follow_directly, pursue
 from test_index import Asked, clusters
 
 
 def density(X, v, b, h, w=None):
-    """eq. eq4, over the peak of one kernel."""
+    """eq. (3), over the peak of one kernel."""
     w = np.ones(len(X)) if w is None else w
     return np.log(w @ np.exp(-0.5 * ((b - X @ v) / h) ** 2)) - np.log(w.sum())
 
@@ -72,7 +72,7 @@ def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
     def twin(x):
         v, b = x[:-1], x[-1]
         mu, sigma = (Z @ v).mean(), (Z @ v).std()
-        return np.array([b - mu + 0.4 * sigma, mu + 0.4 * sigma - b, *(signs * (Z[rows] @ v - b))])  # eq. SSconstr1
+        return np.array([b - mu + 0.4 * sigma, mu + 0.4 * sigma - b, *(signs * (Z[rows] @ v - b))])  # eq. (14)
 
     for _ in range(5):
         x = rng.standard_normal(4)

@@ -10,7 +10,7 @@ from ravine import Hyperplane, MinimumDensityClassifier, MinimumDensityHyperplan
 from ravine.density import BalancePenalty
 from ravine.estimators import stationarity
 from ravine.index import LabelledRows, LabelPenalty, SemiSupervisedIndex
-from ravine.sample import DenseSample
+from ravine.rows import DenseSample
 from test_index import Asked
 
 
@@ -137,7 +137,7 @@ def test_fitted_hyperplanes_are_certified_and_turned_ones_are_not(d, rng):
 
 
 def test_between_two_equal_valleys_the_hull_holds_zero_but_phi_descends(rng):
-    """A tie is the lower of two functions, never a minimum unless both are at theirs: eq. OptDif tells, Clarke not."""
+    """A tie is the lower of two functions, never a minimum unless both are at theirs: eq. (25) tells, Clarke not."""
     half = rng.standard_normal((60, 2)) * [0.4, 2.0] + np.where(np.arange(60) < 20, 0.0, 4.0)[:, None] * [1.0, 0.0]
     half[:, 1] += 0.5 * half[:, 0]
     X = np.concatenate([half, half * [-1.0, 1.0]])

@@ -13,9 +13,8 @@ from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import Hyperplane, MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, Split
-from ravine.estimators import splitters
-from ravine.sample import DenseSample, dense
-from ravine.tree import Tree
+from ravine.rows import DenseSample, array
+from ravine.tree import Tree, splitter
 from tree_twin import ARRAYS, assert_sound, same_groups
 
 CENTERS = [[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]]
@@ -104,8 +103,8 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
         "method": "sqp", "optimiser": "bfgs",
     }  # fmt: skip
     assert other.keys() == of_plane.keys() - {"test", "n_splits", "n_jobs", "random_state", "callback"}
-    seen, find = [], splitters.find_hyperplane
-    monkeypatch.setattr(splitters, "find_hyperplane", lambda X, **given: seen.append(given) or find(X, **given))
+    seen, find = [], splitter.find_hyperplane
+    monkeypatch.setattr(splitter, "find_hyperplane", lambda X, **given: seen.append(given) or find(X, **given))
     MinimumDensityTree(2, **other).fit(X)
     expected = MinimumDensityHyperplane(**other)._options()
     for name in ("settings", "bandwidth", "n_init", "subsample"):
@@ -277,13 +276,13 @@ def test_random_state_decides_the_halves_of_the_tests(fitted):
 
 
 def test_rows_gathered_in_blocks_give_the_hyperplane_of_a_copy(monkeypatch):
-    monkeypatch.setattr(dense, "MOMENT_BYTES", 8 * 3 * 64)  # blocks of 64 rows
+    monkeypatch.setattr(array, "MOMENT_BYTES", 8 * 3 * 64)  # blocks of 64 rows
     rows = np.sort(np.random.default_rng(0).choice(len(X), 200, replace=False))
     gathered, copied = DenseSample(X, rows=rows), DenseSample(X[rows])
     assert_allclose(gathered.moments().covariance, copied.moments().covariance, rtol=1e-12)
 
     def grow(share):
-        monkeypatch.setattr(splitters, "SMALL_PART", share)
+        monkeypatch.setattr(splitter, "SMALL_PART", share)
         return fit(4, np.asfortranarray(X, dtype=np.float32), test=True)
 
     gathered, copied = grow(0.0), grow(1.0)

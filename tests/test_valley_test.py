@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_test
 from ravine.density import find_valley, judge
-from ravine.estimators import significance
-from ravine.estimators.grids import Grids
+from ravine.validity.repeated_values import Grids
+from ravine.validity.valley_test import cross_fitted_test
 from simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
@@ -29,7 +29,7 @@ def test_one_half_chooses_and_the_other_judges(n, n_splits):
         chosen.append(half)
         return Hyperplane(normal, float(normal @ X.mean(axis=0)), bandwidth=0.7)
 
-    test = significance.cross_fitted_test(X, rows, find, n_splits, np.random.default_rng(0))
+    test = cross_fitted_test(X, rows, find, n_splits, np.random.default_rng(0))
     assert len(test.halves) == len(chosen) == 2 * n_splits
     for k, half in enumerate(test.halves):
         choosers, judges = chosen[k], chosen[k ^ 1]
@@ -48,7 +48,7 @@ def test_half_without_a_split_has_p_1():
     def find(half, rng):
         return Hyperplane.at_infinity(np.eye(4)[0])
 
-    test = significance.cross_fitted_test(X, np.arange(60), find, 1, np.random.default_rng(0))
+    test = cross_fitted_test(X, np.arange(60), find, 1, np.random.default_rng(0))
     assert test.pvalue == 1.0
     assert all(half.valley is None and half.judgement is None and half.pvalue == 1.0 for half in test.halves)
     assert str(test).count("no split") == 2

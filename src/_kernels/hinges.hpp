@@ -1,5 +1,5 @@
 // A convex function of b: a sum of powers of hinges, w (b - at)_+^p to the right and w (at - b)_+^p to the left, in
-// units of h. The labels of eq. PenalisedSSL and the balance penalty of eq. PenalisedUL are such a sum.
+// units of h. The labels of eq. (16) and the balance penalty of eq. (10) are such a sum.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -19,7 +19,7 @@
 
 namespace ravine {
 
-// The balance penalty of eq. PenalisedUL in units of h and of the kernel's peak: k * e^(1+epsilon), where e is the
+// The balance penalty of eq. (10) in units of h and of the kernel's peak: k * e^(1+epsilon), where e is the
 // distance outside [a, c]; it is strictly convex together with the density for e <= eta (checked by the caller).
 struct Penalty {
     double k, epsilon, eta;

@@ -11,8 +11,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "BandwidthPath": "ravine.estimators",
     "BandwidthStep": "ravine.estimators",
-    "ClusterError": "ravine.sample",
-    "ClusterRows": "ravine.sample",
+    "ClusterError": "ravine.rows",
+    "ClusterRows": "ravine.rows",
     "DirectionDisplay": "ravine.plotting",
     "GradientCheck": "ravine.optimise",
     "HalfTest": "ravine.estimators",
@@ -26,7 +26,7 @@ _HOMES = {
     "PathDisplay": "ravine.plotting",
     "PathStep": "ravine.estimators",
     "ProjectedDensity": "ravine.density",
-    "RowBlocks": "ravine.sample",
+    "RowBlocks": "ravine.rows",
     "Split": "ravine.tree",
     "Stationarity": "ravine.estimators",
     "Tree": "ravine.tree",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from ravine.models import load, save
     from ravine.optimise import GradientCheck, check_gradient
     from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay, TreeDisplay
-    from ravine.sample import ClusterError, ClusterRows, RowBlocks
+    from ravine.rows import ClusterError, ClusterRows, RowBlocks
     from ravine.tree import Split, Tree
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.sample import is_source, is_sparse, project
+from ravine.rows import is_source, is_sparse, project
 
 __all__ = ["Hyperplane", "html_number", "html_table", "html_wrapped"]
 
@@ -33,9 +33,9 @@ class Hyperplane:
     offset : float
         ``normal·x`` on the hyperplane. Infinite for the hyperplane that splits nothing.
     density : float
-        Density integrated along the hyperplane, Î(v, b) of eq. eq4: an exact sum.
+        Density integrated along the hyperplane, Î(v, b) of eq. (3): an exact sum.
     relative_depth : float
-        How far it lies below the lower of the two adjacent modes of the projected density (eq. relDep); 0 if it does
+        How far it lies below the lower of the two adjacent modes of the projected density (eq. (30)); 0 if it does
         not separate two modes.
     bandwidth : float
         Standard deviation h of the kernel.

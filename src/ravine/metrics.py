@@ -41,10 +41,10 @@ def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
 
 
 def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
-    """How well the majority of at least one cluster is told from the rest (eq. SR).
+    """How well the majority of at least one cluster is told from the rest (eq. (29)).
 
     With the true clusters merged into two (`merge_clusters`), the error E is the number of rows that are not on the
-    side of their cluster (eq. error), the success S the smaller of the two sides' majorities (eq. success), and the
+    side of their cluster (eq. (27)), the success S the smaller of the two sides' majorities (eq. (28)), and the
     ratio is S / (S + E). It is 0 if all clusters go to one side.
 
     Parameters
@@ -68,9 +68,9 @@ def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
     overlap = _overlap(y_true, labels)
     if overlap is None:
         return 0.0
-    error = min(overlap[0, 0] + overlap[1, 1], overlap[0, 1] + overlap[1, 0])  # eq. error
-    success = overlap.max(axis=1).min()  # eq. success
-    return float(success / (success + error))  # eq. SR
+    error = min(overlap[0, 0] + overlap[1, 1], overlap[0, 1] + overlap[1, 0])  # eq. (27)
+    success = overlap.max(axis=1).min()  # eq. (28)
+    return float(success / (success + error))  # eq. (29)
 
 
 def binary_v_measure(y_true: ArrayLike, labels: ArrayLike) -> float:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
-from ravine.estimators._validation import check_choice, check_integer, check_number
-from ravine.sample.measures import power_of_two
+from ravine.checks import check_choice, check_integer, check_number
+from ravine.rows.moments import power_of_two
 
 __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "linear_map", "nystrom_map"]
 

@@ -16,7 +16,7 @@ from ravine.baselines.coordinates import KernelOptions, Map
 from ravine.baselines.margin_descent import MarginLoss, anneal
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_integer, check_number
+from ravine.checks import check_integer, check_number
 
 __all__ = ["GradientTSVM"]
 

@@ -16,9 +16,9 @@ from ravine._typing import Array
 from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.separation import Separation, SvrOptions, separate
 from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
+from ravine.checks import all_or_nothing, check_choice, check_integer, check_number, random_generator
 from ravine.estimators import NoSplitWarning
-from ravine.estimators._parameters import random_generator
-from ravine.estimators._validation import all_or_nothing, check_choice, check_integer, check_number, check_rows
+from ravine.rows.inputs import check_rows
 
 __all__ = ["IterativeSVR"]
 

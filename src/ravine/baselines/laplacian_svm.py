@@ -21,7 +21,7 @@ from ravine.baselines.margin_descent import MarginLoss, anneal
 from ravine.baselines.neighbour_graph import check_graph, laplacian, neighbour_graph
 from ravine.baselines.selection import Fold, check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier
-from ravine.estimators._validation import check_choice, check_integer
+from ravine.checks import check_choice, check_integer
 
 __all__ = ["LaplacianSVM"]
 

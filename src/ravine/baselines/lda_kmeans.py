@@ -17,18 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.discriminants import Discriminants, two_means
 from ravine.baselines.magnitude import check_moderate_rows
+from ravine.checks import all_or_nothing, check_choice, check_flag, check_integer, check_number, random_generator
 from ravine.estimators import NoSplitWarning
-from ravine.estimators._parameters import random_generator
-from ravine.estimators._validation import (
-    all_or_nothing,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    check_rows,
-)
-from ravine.estimators.frame import Frame
-from ravine.sample import project
+from ravine.rows import project
+from ravine.rows.inputs import check_rows
+from ravine.search.space import WorkingSpace
 
 __all__ = ["LDAKMeans"]
 
@@ -177,16 +170,16 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             rows = check_moderate_rows(self, X)
             if k > len(rows):
                 raise ValueError(f"n_clusters={k} is more than the {len(rows)} rows of X (n_samples={len(rows)}).")
-            frame = Frame.of(rows, None, None)
-            centred, total = frame.sample.fetch(np.arange(len(rows))), frame.sample.moments().matrix
+            space = WorkingSpace.of(rows, None, None)
+            centred, total = space.sample.fetch(np.arange(len(rows))), space.sample.moments().matrix
             lda = Discriminants(centred, total, ridge * float(np.trace(total)) / rows.shape[1], self.weighted)
             runs = []
-            if k > 1 and not frame.all_rows_equal():
+            if k > 1 and not space.all_rows_equal():
                 axes = lda.principal
                 starts = [axes[:, [j]] for j in range(axes.shape[1])][:n_runs] if exact else [axes[:, : k - 1]] * n_runs
                 runs = [self._alternate(lda, start, None if exact else (k, rng)) for start in starts]
             best, self.n_iter_, converged = max(runs, key=lambda run: run[0].objective, default=(None, 1, True))
-            self._store(rows, frame, best)
+            self._store(rows, space, best)
             self._report(k, converged)
         return self
 
@@ -212,14 +205,14 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         assert best is not None
         return best, self.max_iter, False
 
-    def _store(self, rows: NDArray[np.floating[Any]], frame: Frame, best: _Partition | None) -> None:
-        self.mean_ = frame.origin
+    def _store(self, rows: NDArray[np.floating[Any]], space: WorkingSpace, best: _Partition | None) -> None:
+        self.mean_ = space.origin
         self.objective_ = 0.0 if best is None else best.objective
         if best is None:
             directions, labels = np.zeros((rows.shape[1], 0)), np.zeros(len(rows), dtype=np.intp)
         else:
-            inner, labels = best.directions / frame.unit, best.labels
-            directions = inner if frame.basis is None else frame.basis @ inner
+            inner, labels = best.directions / space.unit, best.labels
+            directions = inner if space.basis is None else space.basis @ inner
         peaks = np.argmax(np.abs(directions), axis=0)
         signs = np.sign(directions[peaks, np.arange(directions.shape[1])])
         self.components_ = np.ascontiguousarray((directions * signs).T)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.estimators._validation import check_rows
+from ravine.rows.inputs import check_rows
 
 __all__ = ["check_moderate_rows"]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import laplacian as graph_laplacian
 from sklearn.neighbors import NearestNeighbors
 
-from ravine.estimators._validation import check_choice, check_integer
+from ravine.checks import check_choice, check_integer
 
 __all__ = ["check_graph", "laplacian", "neighbour_graph"]
 

@@ -15,8 +15,9 @@ from ravine.baselines.core_allocation import allocate, log_kernel_density, norma
 from ravine.baselines.mode_tree import ModeTree, cores, mode_tree
 from ravine.baselines.numbering import number_by_size
 from ravine.baselines.valley_graph import Edges, delaunay_edges, order_edges, pair_edges
-from ravine.estimators._validation import all_or_nothing, check_choice, check_integer, check_number, check_rows
-from ravine.estimators.clusterer import NoSplitWarning
+from ravine.checks import all_or_nothing, check_choice, check_integer, check_number
+from ravine.estimators.hyperplane import NoSplitWarning
+from ravine.rows.inputs import check_rows
 
 __all__ = ["PdfCluster"]
 

@@ -13,8 +13,8 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.sample import DenseSample
-from ravine.sample.measures import power_of_two
+from ravine.rows import DenseSample
+from ravine.rows.moments import power_of_two
 
 __all__ = ["PrincipalAxis", "towards_smaller_side"]
 

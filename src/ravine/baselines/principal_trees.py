@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.principal_axis import PrincipalAxis, towards_smaller_side
+from ravine.checks import all_or_nothing, check_choice, check_integer, check_number
 from ravine.density import ProjectedDensity
 from ravine.estimators import NoSplitWarning
-from ravine.estimators._validation import all_or_nothing, check_choice, check_integer, check_number, check_rows
 from ravine.hyperplane import Hyperplane
-from ravine.sample import project
+from ravine.rows import project
+from ravine.rows.inputs import check_rows
 from ravine.tree import Split, Splitter, grow
 from ravine.tree.grow import Candidate
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.estimators._validation import check_integer, check_number
+from ravine.checks import check_integer, check_number
 
 __all__ = ["check_grid", "check_sizes", "label_folds", "nearest_first", "select"]
 

@@ -16,7 +16,7 @@ from ravine._typing import Array
 from ravine.baselines.laplacian_svr import LaplacianRegression, Regression
 from ravine.baselines.margin import Machine, Margin, fewest_on_a_side, maximise_margin
 from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
-from ravine.estimators.frame import Frame
+from ravine.search.space import WorkingSpace
 
 __all__ = ["Separation", "SvrOptions", "median_gamma", "separate"]
 
@@ -63,11 +63,11 @@ class Separation:
 
 def separate(X: NDArray[np.floating[Any]], options: SvrOptions, rng: np.random.Generator) -> Separation | None:
     """Separate the rows of X; None if they are all equal, or equal to the machine."""
-    frame = Frame.of(X, None, None)
-    if frame.all_rows_equal():
+    space = WorkingSpace.of(X, None, None)
+    if space.all_rows_equal():
         return None
-    origin, unit = frame.origin, frame.unit
-    coordinates = frame.sample.fetch(np.arange(len(X)))  # in working units, and in the row space if n < d
+    origin, unit = space.origin, space.unit
+    coordinates = space.sample.fetch(np.arange(len(X)))  # in working units, and in the row space if n < d
     start = KMeans(2, n_init=1, random_state=int(rng.integers(2**31))).fit_predict(coordinates)
     machine: _FeatureMachine | _KernelMachine
     if options.kernel == "linear":
@@ -87,7 +87,7 @@ def separate(X: NDArray[np.floating[Any]], options: SvrOptions, rng: np.random.G
     model: Model
     if options.kernel == "linear":
         inner = margin.solution
-        model = LinearModel(inner if frame.basis is None else frame.basis @ inner, margin.cut, origin)
+        model = LinearModel(inner if space.basis is None else space.basis @ inner, margin.cut, origin)
     elif isinstance(machine, _KernelMachine):
         support, weights = margin.solution
         model = GaussianModel(weights, margin.cut, origin, rows[support], gamma)

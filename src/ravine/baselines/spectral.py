@@ -14,9 +14,9 @@ from ravine._typing import Array
 from ravine.baselines.local_scaling import affinities, local_scales, working_rows
 from ravine.baselines.numbering import number_by_size
 from ravine.baselines.nystrom import leading_eigenvectors, normalise, nystrom_eigenvectors
-from ravine.estimators._parameters import random_generator
-from ravine.estimators._validation import all_or_nothing, check_choice, check_integer, check_rows
-from ravine.estimators.clusterer import NoSplitWarning
+from ravine.checks import all_or_nothing, check_choice, check_integer, random_generator
+from ravine.estimators.hyperplane import NoSplitWarning
+from ravine.rows.inputs import check_rows
 
 __all__ = ["SelfTuningSpectral"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
-from ravine.sample import project
+from ravine.rows import project
 
 __all__ = ["GaussianModel", "LinearModel", "Model", "NystroemModel"]
 

@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map
-from ravine.estimators._parameters import random_generator
-from ravine.estimators._validation import all_or_nothing, check_choice, check_flag, check_rows
-from ravine.estimators.calibration import vote_scores
-from ravine.estimators.label_starts import svm_classes
-from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels
+from ravine.checks import all_or_nothing, check_choice, check_flag, random_generator
+from ravine.classes.calibration import vote_scores
+from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels
+from ravine.rows.inputs import check_rows
+from ravine.search.label_starts import svm_classes
 
 __all__ = ["Learner", "Rule", "TransductiveClassifier", "check_intercept"]
 

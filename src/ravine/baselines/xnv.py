@@ -13,7 +13,7 @@ from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
 from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
 from ravine.baselines.transductive import Rule, TransductiveClassifier, check_intercept
-from ravine.estimators._validation import check_choice, check_integer
+from ravine.checks import check_choice, check_integer
 
 __all__ = ["XNV", "canonical_view"]
 

@@ -55,7 +55,7 @@ def _explained() -> Iterator[None]:
 
     before = signal.signal(signal.SIGTERM, stop)  # what a scheduler sends
     try:
-        from ravine.experiments import StudyError
+        from ravine.studies import StudyError
 
         try:
             yield
@@ -132,7 +132,7 @@ def table2(
     folder of the results.
     """
     with _explained():
-        from ravine.experiments import run_table2
+        from ravine.studies import run_table2
 
         with _progress("Table 2") as notify:
             study = run_table2(
@@ -149,7 +149,7 @@ def table2(
 def alpha(out: Path | None, data: str | None) -> None:
     """The figure on the choice of alpha: three ways in which a single value goes wrong."""
     with _explained():
-        from ravine.experiments import draw_alpha
+        from ravine.studies import draw_alpha
 
         path = draw_alpha(out or Path("out") / "alpha", folder=data)
     _say(f"wrote {path}")
@@ -160,7 +160,7 @@ def alpha(out: Path | None, data: str | None) -> None:
 def evolution(out: Path | None, data: str | None) -> None:
     """The figure on the evolution of the projection: optidigits from the second principal component."""
     with _explained():
-        from ravine.experiments import draw_evolution
+        from ravine.studies import draw_evolution
 
         path = draw_evolution(out or Path("out") / "evolution", folder=data)
     _say(f"wrote {path}")
@@ -193,7 +193,7 @@ def semisupervised(
         raise click.UsageError("--quick, --default and --full are three sizes of the study: choose one.")
     size = "quick" if quick else "full" if full else "default"
     with _explained():
-        from ravine.experiments import run_semisupervised
+        from ravine.studies import run_semisupervised
 
         name = "semisupervised-quick" if size == "quick" else "semisupervised"
         with _progress("Semi-supervised study") as notify:
@@ -227,7 +227,7 @@ def s1(
     with everything else to the folder of the results.
     """
     with _explained():
-        from ravine.experiments import run_s1
+        from ravine.studies import run_s1
 
         with _progress("S1") as notify:
             study = run_s1(
@@ -245,7 +245,7 @@ def s1(
 def margin(out: Path | None, seed: int) -> None:
     """The figure on the maximum margin: where minimum density hyperplanes go as the bandwidth shrinks."""
     with _explained():
-        from ravine.experiments import run_margin
+        from ravine.studies import run_margin
 
         study = run_margin(out or Path("out") / "margin", seed=seed)
     click.echo(study.table)
@@ -274,7 +274,7 @@ def optimisers(
     the folder of the results.
     """
     with _explained():
-        from ravine.experiments import run_optimisers
+        from ravine.studies import run_optimisers
 
         with _progress("Optimisers") as notify:
             study = run_optimisers(

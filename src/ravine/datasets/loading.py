@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ravine.checks import check_flag
 from ravine.datasets import download as archive
 from ravine.datasets.archives import Parsed
 from ravine.datasets.card import Card
@@ -15,7 +16,6 @@ from ravine.datasets.content import check_content
 from ravine.datasets.dataset import Dataset
 from ravine.datasets.errors import CorruptDatasetError, DatasetNotFoundError, UnknownDatasetError
 from ravine.datasets.folder import existing_folder, file_in, read_csv
-from ravine.estimators._validation import check_flag
 
 __all__ = ["describe", "list_datasets", "load", "place"]
 

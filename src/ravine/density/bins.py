@@ -78,7 +78,7 @@ class BinnedDensity:
         return out
 
     def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
-        """All global minimisers of the penalised density over b (eq. PrIndexUL)."""
+        """All global minimisers of the penalised density over b (eq. (13))."""
         return Minima.from_kernel(
             *_kernels.minimise(
                 self.coefficients, self.lo, self.bandwidth, a, c,
@@ -87,7 +87,7 @@ class BinnedDensity:
         )  # fmt: skip
 
     def minimise_with(self, a: float, c: float, hinges: _kernels.Hinges) -> Minima:
-        """All global minimisers over [a, c] of the density plus a convex function of b (eq. PrIndexSSL)."""
+        """All global minimisers over [a, c] of the density plus a convex function of b (eq. (17))."""
         return Minima.from_kernel(
             *_kernels.minimise_with(self.coefficients, self.lo, self.bandwidth, a, c, hinges, TOLERANCE, EVALUATIONS)
         )

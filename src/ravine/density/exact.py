@@ -35,7 +35,7 @@ class SortedDensity:
         return _kernels.evaluate_sorted(self.projections, self.weights, self.total, self.bandwidth, points)
 
     def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
-        """All global minimisers of the penalised density over b (eq. PrIndexUL)."""
+        """All global minimisers of the penalised density over b (eq. (13))."""
         return Minima.from_kernel(
             *_kernels.minimise_sorted(
                 self.projections, self.weights, self.total, self.bandwidth, a, c, self._spacing(a, c),
@@ -44,7 +44,7 @@ class SortedDensity:
         )  # fmt: skip
 
     def minimise_with(self, a: float, c: float, hinges: _kernels.Hinges) -> Minima:
-        """All global minimisers over [a, c] of the density plus a convex function of b (eq. PrIndexSSL)."""
+        """All global minimisers over [a, c] of the density plus a convex function of b (eq. (17))."""
         return Minima.from_kernel(
             *_kernels.minimise_sorted_with(
                 self.projections, self.weights, self.total, self.bandwidth, a, c, self._spacing(a, c), hinges,

@@ -31,7 +31,7 @@ def find_extrema(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple
 def relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b: float) -> float:
     """Log of (density at the lower of the two modes adjacent to b) / (density at b); -inf if a mode is missing.
 
-    The relative depth of eq. relDep is ``expm1`` of it.
+    The relative depth of eq. (30) is ``expm1`` of it.
     """
     nodes, rising, change = _changes(evaluate, nodes, bandwidth)
     change = change[~rising[change + 1]]  # from rising to falling: a mode

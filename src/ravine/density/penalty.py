@@ -12,7 +12,7 @@ __all__ = ["BalancePenalty", "Minima"]
 
 @dataclass(frozen=True)
 class BalancePenalty:
-    """The penalty for b outside F(v), eq. PenalisedUL, with η in units of h (scale-equivariant).
+    """The penalty for b outside F(v), eq. (10), with η in units of h (scale-equivariant).
 
     In units of h and of the kernel's peak, ``L`` is exp(-1/2) and the penalty of a distance e is
     ``L / eta**epsilon * e**(1 + epsilon)``.

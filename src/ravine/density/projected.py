@@ -21,7 +21,7 @@ DEEP = 1e-6
 
 
 class ProjectedDensity:
-    """Gaussian kernel density of projections on a line, eq. eq4 of the paper.
+    """Gaussian kernel density of projections on a line, eq. (3) of the paper.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class ProjectedDensity:
         return self._extrema(lo, hi)[1]
 
     def minimise(self, lo: float, hi: float, penalty: BalancePenalty | None = None) -> Minima:
-        """Global minimiser(s) of the density over b in [lo, hi], penalised outside (eq. PenalisedUL).
+        """Global minimiser(s) of the density over b in [lo, hi], penalised outside (eq. (10)).
 
         The result is certified: no b is lower by more than 1e-9 of the kernel's peak, or, in valleys deeper than 1e-6
         of it, by more than 1e-10 of the minimum itself. Ties within that tolerance are listed in ``ties``.
@@ -146,7 +146,7 @@ class ProjectedDensity:
         return np.concatenate([p[0] - tail[::-1], inside, p[-1] + tail])
 
     def relative_depth(self, b: float) -> float:
-        """How far b lies below the lower of its two adjacent modes (eq. relDep); 0 if it does not separate two."""
+        """How far b lies below the lower of its two adjacent modes (eq. (30)); 0 if it does not separate two."""
         if not math.isfinite(b):
             raise ValueError(f"b must be finite, got {b!r}.")
         p, h = self._exact.projections, self.bandwidth

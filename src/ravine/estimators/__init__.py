@@ -2,14 +2,14 @@
 
 from ravine.estimators.certificate import Stationarity, stationarity
 from ravine.estimators.classifier import MinimumDensityClassifier
-from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.frame import PathStep
 from ravine.estimators.functions import minimum_density_hyperplane, valley_test
+from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.margin_path import BandwidthPath, BandwidthStep, bandwidth_path
 from ravine.estimators.maximum_margin import MaximumMarginHyperplane
 from ravine.estimators.settings import paper_settings
-from ravine.estimators.significance import HalfTest, ValleyTest
-from ravine.estimators.tree_clusterer import MinimumDensityTree
+from ravine.estimators.tree import MinimumDensityTree
+from ravine.search.space import PathStep
+from ravine.validity.valley_test import HalfTest, ValleyTest
 
 __all__ = [
     "BandwidthPath",

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
+from ravine.checks import check_integer, check_number, check_weights, random_generator
+from ravine.classes.labels import encode_labels
 from ravine.density import BalancePenalty
-from ravine.estimators._parameters import check_penalty, random_generator
-from ravine.estimators._validation import check_integer, check_number, check_rows, check_weights
 from ravine.estimators.classifier import MinimumDensityClassifier
 from ravine.estimators.classifier_options import pair_options
-from ravine.estimators.clusterer import MinimumDensityHyperplane
-from ravine.estimators.frame import Frame
-from ravine.estimators.labels import encode_labels
+from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, SemiSupervisedIndex
-from ravine.pursuit import drive, sample_clarke
+from ravine.rows.inputs import check_rows
+from ravine.search import drive
+from ravine.search.settings import check_penalty
+from ravine.search.space import WorkingSpace
+from ravine.theory.clarke import sample_clarke
 
 __all__ = ["Stationarity", "stationarity"]
 
@@ -37,7 +39,7 @@ class Stationarity:
     norm : float
         Of the shortest vector in the convex hull of the sampled gradients: 0 at every local minimum.
     steepest_descent : float
-        The steepest slope downwards at the hyperplane itself, by the directional derivatives of eq. OptDif: the length
+        The steepest slope downwards at the hyperplane itself, by the directional derivatives of eq. (25): the length
         of the longest of its gradients. At a tie φ is the lower of two functions, so it may descend in some direction
         although the hull holds 0.
     radius : float
@@ -134,13 +136,13 @@ def stationarity(
     if weights is not None and not weights.all():
         kept = weights > 0.0
         rows, weights, signs = rows[kept], weights[kept], None if signs is None else signs[kept]
-    frame = Frame.of(rows, weights, None)
-    if frame.all_rows_equal():
+    space = WorkingSpace.of(rows, weights, None)
+    if space.all_rows_equal():
         raise ValueError("all rows of X are equal: there is no direction to certify.")
-    index = _index(fitted, frame, h / frame.unit, half_width, signs, weights)
-    (v,) = frame.inward(plane.normal[None])
-    (sample,) = drive(frame.sample, [sample_clarke(index, v, radius, count, random_generator(random_state))])
-    offsets = sample.minimisers * frame.unit + float(plane.normal @ (frame.origin - plane.point))
+    index = _index(fitted, space, h / space.unit, half_width, signs, weights)
+    (v,) = space.to_working(plane.normal[None])
+    (sample,) = drive(space.sample, [sample_clarke(index, v, radius, count, random_generator(random_state))])
+    offsets = sample.minimisers * space.unit + float(plane.normal @ (space.origin - plane.point))
     here = sample.hull[: sample.n_here]
     return Stationarity(
         norm=sample.shortest(),
@@ -169,23 +171,23 @@ def _signs(fitted: Any, y: ArrayLike | None, n_rows: int) -> Array | None:
 
 
 def _index(
-    fitted: Any, frame: Frame, bandwidth: float, alpha: float, signs: Array | None, weights: Array | None
+    fitted: Any, space: WorkingSpace, bandwidth: float, alpha: float, signs: Array | None, weights: Array | None
 ) -> ClusteringIndex:
-    moments = frame.sample.moments()
+    moments = space.sample.moments()
     if signs is None:
         own = isinstance(fitted, MinimumDensityHyperplane)
         penalty = check_penalty(fitted.eta, fitted.epsilon) if own else BalancePenalty()
-        return ClusteringIndex(frame.sample, moments, bandwidth, penalty, alpha)
-    options = pair_options(fitted, len(frame.origin))["options"]
+        return ClusteringIndex(space.sample, moments, bandwidth, penalty, alpha)
+    options = pair_options(fitted, len(space.origin))["options"]
     which: NDArray[np.intp] = np.flatnonzero(signs)
     label_weights = np.ones(len(which)) if weights is None else weights[which]
     return SemiSupervisedIndex(
-        frame.sample,
+        space.sample,
         moments,
         bandwidth,
         options.settings.penalty,
         alpha,
-        labelled=LabelledRows(frame.sample.fetch(which), signs[which], label_weights),
+        labelled=LabelledRows(space.sample.fetch(which), signs[which], label_weights),
         label_penalty=options.label_penalty,
         reference=bandwidth / options.bandwidth_factor,
         gamma=options.settings.gammas[-1],

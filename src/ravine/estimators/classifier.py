@@ -13,17 +13,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._inputs import check_input, closed_after, with_sparse
-from ravine.estimators._validation import all_or_nothing, check_weights
+from ravine.checks import all_or_nothing, check_weights
+from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels, without_weightless
+from ravine.classes.pairs import PairModel, fit_pairs
 from ravine.estimators.classifier_options import pair_options
-from ravine.estimators.clusterer import NoSplitWarning
-from ravine.estimators.frame import PathStep
-from ravine.estimators.labels import UNLABELLED, correct_labels, encode_labels, without_weightless
-from ravine.estimators.pairs import PairModel, fit_pairs
-from ravine.estimators.separator import Separator
+from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.shortcuts import HyperplanePlot
-from ravine.pursuit import BandwidthRule
-from ravine.sample import on_rows, restrict_rows
+from ravine.rows import on_rows, restrict_rows
+from ravine.rows.inputs import check_input, closed_after, with_sparse
+from ravine.search import BandwidthRule
+from ravine.search.separator import Separator
+from ravine.search.space import PathStep
 
 __all__ = ["MinimumDensityClassifier"]
 

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from ravine._typing import Array
-from ravine.estimators._parameters import (
-    MOST_ALPHAS,
-    check_bandwidth,
+from ravine.checks import (
     check_callback,
-    check_directions,
-    check_penalty,
-    check_subsample,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
     random_generator,
+    thread_count,
 )
-from ravine.estimators._validation import check_choice, check_flag, check_integer, check_number, thread_count
-from ravine.estimators.label_starts import NAMED_STARTS, principal_number
-from ravine.estimators.separator import SeparatorOptions
 from ravine.index import LabelPenalty
 from ravine.optimise import OPTIMISERS
-from ravine.pursuit import PursuitSettings
+from ravine.search import PursuitSettings
+from ravine.search.label_starts import NAMED_STARTS, principal_number
+from ravine.search.separator import SeparatorOptions
+from ravine.search.settings import MOST_ALPHAS, check_bandwidth, check_directions, check_penalty, check_subsample
 
 __all__ = ["pair_options"]
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ravine.estimators._validation import check_integer, check_rows
-from ravine.estimators.clusterer import MinimumDensityHyperplane
-from ravine.estimators.significance import ValleyTest, split_test
+from ravine.checks import check_integer
+from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
+from ravine.rows.inputs import check_rows
+from ravine.validity.valley_test import ValleyTest, split_test
 
 __all__ = ["minimum_density_hyperplane", "valley_test"]
 

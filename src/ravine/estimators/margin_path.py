@@ -13,24 +13,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.estimators._validation import check_integer, check_number, check_rows, check_weights
-from ravine.estimators.clusterer import MinimumDensityHyperplane
-from ravine.estimators.frame import Frame
-from ravine.estimators.label_starts import label_starts
-from ravine.estimators.labels import encode_labels
+from ravine.checks import check_integer, check_number, check_weights
+from ravine.classes.labels import encode_labels
+from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
-from ravine.pursuit import (
-    PrincipalAxes,
-    PursuitSettings,
-    Stage,
-    choose_starts,
-    drive,
-    narrow,
-    pursue,
-    resolve_bandwidth,
-)
-from ravine.sample import Sample
+from ravine.rows import Sample
+from ravine.rows.inputs import check_rows
+from ravine.search import PrincipalAxes, PursuitSettings, Stage, choose_starts, drive, pursue, resolve_bandwidth
+from ravine.search.label_starts import label_starts
+from ravine.search.space import WorkingSpace
+from ravine.theory.continuation import narrow
 
 __all__ = ["BandwidthPath", "BandwidthStep", "Narrowing", "bandwidth_path", "narrowing"]
 
@@ -118,7 +111,7 @@ class BandwidthPath:
 
     @property
     def settled(self) -> float:
-        """The largest bandwidth from which on the partition did not change (h' of Lemma samedivision, as seen here)."""
+        """The largest bandwidth from which on the partition did not change (h' of Lemma 4, as seen here)."""
         k = len(self.steps) - 1
         while k > 0 and self.steps[k].same_partition:
             k -= 1
@@ -129,7 +122,7 @@ class BandwidthPath:
 class Narrowing:
     """Tracks of all starts, in working units: for each start one stage for each bandwidth."""
 
-    frame: Frame
+    space: WorkingSpace
     tracks: list[list[Stage]]
 
 
@@ -147,7 +140,7 @@ def bandwidth_path(
     For the largest bandwidth it is found by a pursuit from several starts. Each of its ends is then followed to the
     smaller bandwidths by continuation, always with the widest interval of offsets (``alpha_max``), and for every
     bandwidth the one of lowest index is reported. As the bandwidth goes to 0 it becomes the hyperplane of largest
-    margin within that interval (Theorem convergence of the paper), from some bandwidth on with the same partition of
+    margin within that interval (Theorem 5 of the paper), from some bandwidth on with the same partition of
     the rows. Everything is computed in the log domain: the bandwidth may shrink by many orders of magnitude.
 
     Parameters
@@ -191,7 +184,7 @@ def bandwidth_path(
     spent = [sum(s.n_evaluations for s in stages) for stages in zip(*found.tracks, strict=True)]
     steps: list[BandwidthStep] = []
     for stage, n_evaluations in zip(lowest, spent, strict=True):
-        steps.append(_step(found.frame, stage, rows, weights, steps[-1] if steps else None, n_evaluations))
+        steps.append(_step(found.space, stage, rows, weights, steps[-1] if steps else None, n_evaluations))
     if y is not None:
         _warn_of_label_errors(y, steps[-1])
     return BandwidthPath(tuple(steps))
@@ -218,11 +211,11 @@ def narrowing(
     bandwidths: ArrayLike | None,
     n_bandwidths: int,
     y: ArrayLike | None = None,
-    extra: Callable[[Frame], Array] | None = None,
+    extra: Callable[[WorkingSpace], Array] | None = None,
 ) -> Narrowing:
     """Pursue the minimum density hyperplane and follow every end to the smallest bandwidth.
 
-    ``extra`` gives more directions, in the frame, that are followed without a pursuit.
+    ``extra`` gives more directions, in the space, that are followed without a pursuit.
     """
     options = finder._options()
     settings: PursuitSettings = options["settings"]
@@ -235,20 +228,20 @@ def narrowing(
         kept = weights > 0.0
         counted, their_weights = rows[kept], weights[kept]
         signs = None if signs is None else signs[kept]
-    frame = Frame.of(counted, their_weights, None)
-    if frame.all_rows_equal():
+    space = WorkingSpace.of(counted, their_weights, None)
+    if space.all_rows_equal():
         raise ValueError("all rows of X are equal: no hyperplane has a margin.")
-    sample, moments = frame.sample, frame.sample.moments()
+    sample, moments = space.sample, space.sample.moments()
     axes = PrincipalAxes.of(moments)
-    pc1_std = math.sqrt(float(axes.variances[0])) * frame.unit
+    pc1_std = math.sqrt(float(axes.variances[0])) * space.unit
     sequence = _sequence(bandwidths, n_bandwidths, resolve_bandwidth(options["bandwidth"], sample.total, pc1_std))
     for h in (sequence[0], sequence[-1]):
         resolve_bandwidth(h, sample.total, pc1_std)  # refuses what is too large or too small
-    h0, alpha = sequence[0] / frame.unit, settings.alpha_max[-1]
+    h0, alpha = sequence[0] / space.unit, settings.alpha_max[-1]
     if signs is None:
         labelled = None
         starts = (
-            frame.inward(init)
+            space.to_working(init)
             if isinstance(init, np.ndarray)
             else choose_starts(init, options["n_init"], axes, sample, options["rng"])
         )
@@ -258,7 +251,7 @@ def narrowing(
         labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
         settings = replace(settings, select="final", gammas=GAMMAS)
         starts = (
-            frame.inward(init)
+            space.to_working(init)
             if isinstance(init, np.ndarray)
             else label_starts(LABEL_STARTS, labelled, moments, axes, rows.shape[1], 1.0, 0.01, options["rng"])
         )
@@ -275,24 +268,24 @@ def narrowing(
     (pursuit,) = pursue(sample, lambda part: new_index(part, h0, settings.alpha_min, GAMMAS[0]), starts, settings)
     ends = [(path.kept or path.stages[-1]).normal for path in pursuit.paths]
     if extra is not None:
-        ends.extend(extra(frame))
+        ends.extend(extra(space))
     if labelled is None:
         ends = _different(ends)
-    narrowed = drive(
+    in_subspace = drive(
         sample,
         [
             narrow(
                 lambda h: new_index(sample, h, alpha, GAMMAS[-1]),
                 v,
                 k,
-                [h / frame.unit for h in sequence],
+                [h / space.unit for h in sequence],
                 max_iter=MAX_ITER,
                 tolerance=settings.tolerance,
             )
             for k, v in enumerate(ends)
         ],
     )
-    return Narrowing(frame, narrowed)
+    return Narrowing(space, in_subspace)
 
 
 def _different(directions: Sequence[Array]) -> list[Array]:
@@ -322,14 +315,14 @@ def _sequence(bandwidths: ArrayLike | None, n: int, first: float) -> list[float]
 
 
 def _step(
-    frame: Frame,
+    space: WorkingSpace,
     stage: Stage,
     rows: NDArray[np.floating[Any]],
     weights: Array | None,
     before: BandwidthStep | None,
     n_evaluations: int,
 ) -> BandwidthStep:
-    plane = frame.step(stage).hyperplane
+    plane = space.step(stage).hyperplane
     distance = plane.distance(rows)
     counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0.0
     # The normal keeps its side; the first points to the smaller one.

@@ -12,14 +12,15 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.estimators._validation import all_or_nothing, check_integer, check_number, check_rows, check_weights
-from ravine.estimators.clusterer import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.fit import points_to_larger
-from ravine.estimators.frame import Frame
+from ravine.checks import all_or_nothing, check_integer, check_number, check_weights
+from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.margin_path import narrowing
 from ravine.hyperplane import Hyperplane
-from ravine.optimise import Margin, bounded_margin, free_margin
-from ravine.pursuit import BandwidthRule, PrincipalAxes, choose_starts
+from ravine.rows.inputs import check_rows
+from ravine.search import BandwidthRule, PrincipalAxes, choose_starts
+from ravine.search.hyperplane import points_to_larger
+from ravine.search.space import WorkingSpace
+from ravine.theory.margins import Margin, bounded_margin, free_margin
 
 __all__ = ["MaximumMarginHyperplane"]
 
@@ -40,7 +41,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
     """Split data in two by the hyperplane that is farthest from every row.
 
     As its bandwidth goes to 0 the minimum density hyperplane becomes the one of largest margin, and from some bandwidth
-    on the two divide the rows alike (Lemma samedivision of the paper). So the minimum density hyperplanes of several
+    on the two divide the rows alike (Lemma 4 of the paper). So the minimum density hyperplanes of several
     starts are followed through decreasing bandwidths; the partitions that they pass are polished by the hard-margin
     problem, solved exactly; and the best few are improved by moving single rows to the other side while that widens
     the margin.
@@ -162,39 +163,39 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
             rows = check_rows(self, X, reset=True)
             weights = check_weights(sample_weight, len(rows))
             counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0.0
-            frame = Frame.of(rows[counted], None if weights is None else weights[counted], None)
-            if frame.all_rows_equal():
+            space = WorkingSpace.of(rows[counted], None if weights is None else weights[counted], None)
+            if space.all_rows_equal():
                 self._store_nothing(rows, "all rows are equal" if counted.sum() > 1 else "there is only one row")
                 return self
 
-            def directions(frame: Frame) -> Array:
-                axes = PrincipalAxes.of(frame.sample.moments())
-                return choose_starts("random", n_random, axes, frame.sample, options["rng"])
+            def directions(space: WorkingSpace) -> Array:
+                axes = PrincipalAxes.of(space.sample.moments())
+                return choose_starts("random", n_random, axes, space.sample, options["rng"])
 
             found = narrowing(finder, rows, weights, None, n_bandwidths, extra=directions)
             # Equal rows have one margin, and change sides together.
             distinct = np.sort(np.unique(rows[counted], axis=0, return_index=True)[1])
-            points = found.frame.sample.fetch(distinct)
-            search = _Search(points, found.frame.sample.moments().matrix, alpha)
+            points = found.space.sample.fetch(distinct)
+            search = _Search(points, found.space.sample.moments().matrix, alpha)
             best = search.run([(s.normal, s.separation.b) for track in found.tracks for s in track])
             self.n_partitions_ = len(search.free)
             if best is None:
                 self._store_nothing(rows, f"no hyperplane within alpha={alpha:g} has a margin")
             else:
-                self._store(found.frame, best, rows, weights, counted)
+                self._store(found.space, best, rows, weights, counted)
         return self
 
     def _store(
         self,
-        frame: Frame,
+        space: WorkingSpace,
         best: Margin,
         rows: NDArray[np.floating[Any]],
         weights: Array | None,
         counted: NDArray[np.bool_],
     ) -> None:
-        normal = best.normal if frame.basis is None else frame.basis @ best.normal
+        normal = best.normal if space.basis is None else space.basis @ best.normal
         normal = normal / np.linalg.norm(normal)
-        point = frame.origin + best.offset * frame.unit * normal
+        point = space.origin + best.offset * space.unit * normal
         plane = Hyperplane(normal, float(normal @ point), alpha=float(self.alpha), point=point)
         distance = plane.distance(rows)
         if points_to_larger(distance, weights):
@@ -202,7 +203,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         self.hyperplane_ = plane
         self.labels_ = (distance > 0.0).astype(np.intp)
         self.margin_ = float(np.abs(distance[counted]).min())
-        near = np.abs(distance) <= self.margin_ * (1.0 + SAME_DISTANCE) + 1e-12 * frame.unit
+        near = np.abs(distance) <= self.margin_ * (1.0 + SAME_DISTANCE) + 1e-12 * space.unit
         self.support_ = np.flatnonzero(counted & near)
         self.bound_ = best.bound
         self.coef_, self.intercept_ = plane.normal[None].copy(), np.array([-plane.offset])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ravine.estimators._validation import check_choice
+from ravine.checks import check_choice
 
 __all__ = ["paper_settings"]
 

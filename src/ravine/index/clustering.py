@@ -1,4 +1,4 @@
-"""The clustering index φ_CL and its gradient, eq. PenalisedUL, PrIndexUL and Der of the paper.
+"""The clustering index φ_CL and its gradient, eq. (10), (13) and (26) of the paper.
 
 The optimiser sees log φ, which has the same minimisers, never underflows, and has neither the unit of the data nor that
 of the density.
@@ -25,21 +25,21 @@ from ravine.density import (
     relevant_distance,
 )
 from ravine.optimise import Asking
-from ravine.sample import (
-    Accept,
-    Aim,
-    Along,
-    Bin,
-    Gather,
+from ravine.rows import (
+    AngleDerivative,
+    CovarianceProduct,
+    Gradient,
+    GradientNoise,
+    Histogram,
     LogSum,
     Moments,
-    Noise,
-    PullBack,
     Request,
+    Rotate,
     Sample,
-    Scatter,
-    Spread,
-    Turn,
+    SetDirection,
+    SetTangent,
+    ValuesIn,
+    Variances,
 )
 
 __all__ = ["ClusteringIndex", "Separation"]
@@ -87,7 +87,7 @@ class ClusteringIndex:
     ----------
     sample : Sample
     moments : Moments
-        Whose standard deviation defines F(v) (eq. constr1). Where they have no covariance, that of the sample's own
+        Whose standard deviation defines F(v) (eq. (7)). Where they have no covariance, that of the sample's own
         rows, about the same mean, is used: the sample is asked for its products.
     bandwidth : float
         In working units.
@@ -138,7 +138,7 @@ class ClusteringIndex:
         if not self.is_at(v):
             self._aim(v)
             if self.covariance is None:
-                *_, (self._vv, _, _) = yield [*self._flush(), Spread(self._track, turned=False)]
+                *_, (self._vv, _, _) = yield [*self._flush(), Variances(self._track, turned=False)]
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
 
@@ -159,7 +159,7 @@ class ClusteringIndex:
         """Face along u; the projection is asked for with the first trial, or with the product of the covariance."""
         self._turn(u)
         if self.covariance is None:
-            *_, self._quadratic = yield [*self._flush(), Spread(self._track, turned=True)]
+            *_, self._quadratic = yield [*self._flush(), Variances(self._track, turned=True)]
             return
         assert self._v is not None
         self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
@@ -170,9 +170,9 @@ class ClusteringIndex:
         return self._trial.log_index
 
     def slope(self, t: float) -> Asking[float]:
-        """Derivative by the angle at the last trial: needs only the two projections (eq. Der along the circle)."""
+        """Derivative by the angle at the last trial: needs only the two projections (eq. (26) along the circle)."""
         m = self._trial
-        (along,) = yield [Along(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
+        (along,) = yield [AngleDerivative(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
         c, s = math.cos(t), math.sin(t)
         vv, vu, uu = self._quadratic
         sigma_slope = (c * s * (uu - vv) + (c * c - s * s) * vu) / self._sigma(t)
@@ -194,13 +194,13 @@ class ClusteringIndex:
         found = self.minima.each()
         pulled = yield [
             *self._flush(),
-            *(PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)) for m in found),
+            *(Gradient(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)) for m in found),
         ]
         rows = zip(pulled[-len(found) :], found, strict=True)
         return np.array([gradient * m.density_share + self._penalty_gradient(m) for gradient, m in rows])
 
     def directional_derivative(self, u: Array) -> Asking[float]:
-        """One-sided derivative of log φ along the tangent u at the current normal: the least over B(v), eq. OptDif."""
+        """One-sided derivative of log φ along the tangent u at the current normal: the least over B(v), eq. (25)."""
         gradients = yield from self.gradients()
         return float((gradients @ u).min())
 
@@ -208,14 +208,14 @@ class ClusteringIndex:
         """Squared length of the gradient at v over what chance alone would make of it: 1, if there is nothing else."""
         _, gradient = yield from self.begin(v)
         m = self.minima
-        (noise,) = yield [Noise(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
+        (noise,) = yield [GradientNoise(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]
         tangent = gradient - (gradient @ v) * v
         return float(tangent @ tangent / max(m.density_share**2 * noise, np.finfo(float).tiny))
 
     # ------------------------------------------------------------------------------------------- jointly in (v, b)
 
     def joint(self, v: Array, b: float) -> Asking[tuple[float, Array, float]]:
-        """The log of Î(v, b), eq. eq4, its gradient by v and its derivative by b; v may have any length."""
+        """The log of Î(v, b), eq. (3), its gradient by v and its derivative by b; v may have any length."""
         if not self.is_at(v):
             self._aim(v)
         self.n_evaluations += 1
@@ -224,14 +224,14 @@ class ClusteringIndex:
         log_density = log_sum - math.log(self.sample.total)
         _, reach = self._sum_and_reach(log_density)
         gradient, (rows, weights) = yield [
-            PullBack(self._track, h, b, log_sum, reach),
-            Gather(self._track, 0.0, b - reach, b + reach),
+            Gradient(self._track, h, b, log_sum, reach),
+            ValuesIn(self._track, 0.0, b - reach, b + reach),
         ]
         _, slope, _ = SortedDensity(rows, weights, h, self.sample.total).log_evaluate(np.array([b]))
         return log_density, gradient, float(slope[0]) / h
 
     def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
-        """What must not be negative in eq. ULconstr1, and its derivatives by (v, b); the mean is the origin."""
+        """What must not be negative in eq. (9), and its derivatives by (v, b); the mean is the origin."""
         assert self.covariance is not None  # of very many columns only a few directions are searched
         covered = self.covariance @ v
         sigma = math.sqrt(max(float(v @ covered), np.finfo(float).tiny))
@@ -244,7 +244,7 @@ class ClusteringIndex:
     # ------------------------------------------------------------------------------------------- pieces
 
     def _aim(self, v: Array) -> None:
-        self._pending.append(Aim(self._track, v))
+        self._pending.append(SetDirection(self._track, v))
         self._v = v
         if self.covariance is not None:
             self._cov_v = self.covariance @ v
@@ -252,10 +252,10 @@ class ClusteringIndex:
     def _turn(self, u: Array) -> None:
         if self.covariance is not None:
             self._cov_u = self.covariance @ u
-        self._pending.append(Turn(self._track, u))
+        self._pending.append(SetTangent(self._track, u))
 
     def _move(self, t: float, v: Array) -> None:
-        self._pending.append(Accept(self._track, t))
+        self._pending.append(Rotate(self._track, t))
         if self.covariance is None:
             self._v, self._vv = v, self._sigma(t) ** 2
         else:
@@ -275,7 +275,7 @@ class ClusteringIndex:
     def _pull(self, m: Minima) -> float:
         """Derivative of log φ by σ_v: not zero only where b lies outside F(v).
 
-        At the minimiser the slope of the penalty equals minus the slope of the density (eq. PenalisedUL), which is used
+        At the minimiser the slope of the penalty equals minus the slope of the density (eq. (10)), which is used
         in its place: it is as exact in the deepest valley, where the penalty itself underflows.
         """
         return m.side * m.slope / self.bandwidth * self.alpha * m.density_share if m.side else 0.0
@@ -295,11 +295,11 @@ class ClusteringIndex:
         return log_density + math.log(self.sample.total), reach
 
     def _gradient(self) -> Asking[Array]:
-        """Gradient of log φ at the current normal (eq. Der): the rows near b, and the balance penalty."""
+        """Gradient of log φ at the current normal (eq. (26)): the rows near b, and the balance penalty."""
         m = self.minima
-        pull_back = PullBack(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))
+        pull_back = Gradient(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))
         if self.covariance is None and self._feels_sigma(m):
-            *_, self._cov_v, gradient = yield [*self._flush(), Scatter(self._track), pull_back]
+            *_, self._cov_v, gradient = yield [*self._flush(), CovarianceProduct(self._track), pull_back]
         else:
             *_, gradient = yield [*self._flush(), pull_back]
         return np.asarray(gradient * m.density_share + self._penalty_gradient(m))
@@ -313,7 +313,7 @@ class ClusteringIndex:
         return pending
 
     def _minimise_over_b(self, t: float, sigma: float) -> Asking[Minima]:
-        """Global minimisers over b of the penalised density at the angle t (eq. PrIndexUL)."""
+        """Global minimisers over b of the penalised density at the angle t (eq. (13))."""
         h = self.bandwidth
         lo, hi, solve = self._problem(t, self.alpha * sigma)
         window = None if self.exact else Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
@@ -321,7 +321,7 @@ class ClusteringIndex:
         if window is None:
             minima = yield from self._minimise_exactly(t, lo, hi, solve)
         else:
-            *_, moments = yield [*self._flush(), Bin(self._track, t, window.lo, window.width, window.n_bins)]
+            *_, moments = yield [*self._flush(), Histogram(self._track, t, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample.total)
             minima = solve(density, lo, hi)
             if minima.log_index < math.log(DEEP):
@@ -343,7 +343,7 @@ class ClusteringIndex:
         h, n = self.bandwidth, self.sample.total / self.sample.lightest
         reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
         while True:
-            *_, (rows, weights) = yield [*self._flush(), Gather(self._track, t, a - reach, c + reach)]
+            *_, (rows, weights) = yield [*self._flush(), ValuesIn(self._track, t, a - reach, c + reach)]
             needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
             if reach >= needed:
                 return solve(SortedDensity(rows, weights, h, self.sample.total), a, c)
@@ -363,14 +363,14 @@ class ClusteringIndex:
         return Separation(b, log_density, log_depth)
 
     def _log_depth(self, b: float, log_density: float) -> Asking[float]:
-        """Relative log-depth at b (eq. relDep), from a window that is widened until the adjacent modes are inside."""
+        """Relative log-depth at b (eq. (30)), from a window that is widened until the adjacent modes are inside."""
         h, sigma = self.bandwidth, self._sigma(0.0)
         half = abs(b) + 2.0 * sigma + h
         while log_density > math.log(DEEP):
             window = Window.around(-half, half, h)
             if window is None:
                 break
-            *_, moments = yield [Bin(self._track, 0.0, window.lo, window.width, window.n_bins)]
+            *_, moments = yield [Histogram(self._track, 0.0, window.lo, window.width, window.n_bins)]
             density = BinnedDensity(moments, window, h, self.sample.total)
             everything_seen = density.mass >= 1.0 - 1e-12
             shown = half + (MARGIN * h if everything_seen else 0.0)
@@ -379,7 +379,7 @@ class ClusteringIndex:
             if everything_seen or log_depth > -math.inf:
                 return log_depth
             half *= 4.0
-        *_, (projections, weights) = yield [Gather(self._track, 0.0, -math.inf, math.inf)]
+        *_, (projections, weights) = yield [ValuesIn(self._track, 0.0, -math.inf, math.inf)]
         exact = SortedDensity(projections, weights, h, self.sample.total)
         return relative_log_depth(exact.log_evaluate, exact.nodes(projections[0] - h, projections[-1] + h), h, b)
 

@@ -1,4 +1,4 @@
-"""The semi-supervised index φ_SSC and its gradient, eq. PenalisedSSL and PrIndexSSL of the paper."""
+"""The semi-supervised index φ_SSC and its gradient, eq. (16) and (17) of the paper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density import BalancePenalty, BinnedDensity, Minima, SortedDensity
 from ravine.index.clustering import ClusteringIndex, Solve
-from ravine.sample import Moments, Sample
+from ravine.rows import Moments, Sample
 
 __all__ = ["LabelPenalty", "LabelledRows", "SemiSupervisedIndex"]
 
@@ -48,7 +48,7 @@ class LabelledRows:
 class LabelPenalty:
     """What a labelled row on the wrong side costs.
 
-    With the signed distance s = y (v·x - b), ``"sum"`` is the paper's ``Σ max(0, -s)^(1+ε)`` (eq. PenalisedSSL), which
+    With the signed distance s = y (v·x - b), ``"sum"`` is the paper's ``Σ max(0, -s)^(1+ε)`` (eq. (16)), which
     depends on the unit of the data and on the number of labels; ``"mean"`` is the mean of
     ``max(0, margin - s / h0)^(1+ε)`` relative to the peak of one kernel, which does not. Both are multiplied by γ.
 
@@ -77,7 +77,7 @@ class LabelPenalty:
         """
         if self.form == "mean":
             return np.asarray(weights / weights.sum() * math.pow(bandwidth / reference, 1.0 + epsilon))
-        # In the units of the data f is divided by sqrt(2π) h: eq. eq4 and PenalisedSSL.
+        # In the units of the data f is divided by sqrt(2π) h: eq. (3) and (16).
         h = np.float64(bandwidth * unit)
         with np.errstate(over="ignore", under="ignore"):
             costs = weights * (math.sqrt(2.0 * math.pi) * h ** (2.0 + epsilon))
@@ -166,7 +166,7 @@ class SemiSupervisedIndex(ClusteringIndex):
         return lo, hi, solve
 
     def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
-        """What must not be negative in eq. SSconstr1: the labels on their sides, too."""
+        """What must not be negative in eq. (14): the labels on their sides, too."""
         values, slopes = super().constraints(v, b)
         ours = self._signs[:, None] * np.column_stack([self._rows, np.full(len(self._rows), -1.0)])
         return np.append(values, ours @ np.append(v, b)), np.vstack([slopes, ours])
@@ -176,7 +176,7 @@ class SemiSupervisedIndex(ClusteringIndex):
     def _forces(self, m: Minima, t: float) -> tuple[float, Array]:
         """Derivatives of log φ by σ_v and by the projection of each labelled row, for b at its minimiser.
 
-        There the slopes of the hinges balance that of the density (eq. PrIndexSSL). A hinge that b touches holds it by
+        There the slopes of the hinges balance that of the density (eq. (17)). A hinge that b touches holds it by
         less than the rounding of its place in a deep valley; its force is what the others and the density leave.
         """
         h, epsilon = self.bandwidth, self.penalty.epsilon

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ravine.classes.pairs import PairModel
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.estimators.pairs import PairModel
 from ravine.models.archive import Arrays
 from ravine.models.errors import ModelFileError
 from ravine.models.parts import (

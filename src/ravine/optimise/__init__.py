@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 
 from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
-from ravine.optimise.margin import Margin, bounded_margin, free_margin
 from ravine.optimise.min_norm import HullGap, hull_gap, min_norm_weights
 from ravine.optimise.objective import Asking, FunctionObjective, SphereObjective, run
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling, points_near, transported_to
@@ -16,13 +15,10 @@ __all__ = [
     "FunctionObjective",
     "GradientCheck",
     "HullGap",
-    "Margin",
     "Memory",
     "SphereObjective",
     "SphereResult",
-    "bounded_margin",
     "check_gradient",
-    "free_margin",
     "hull_gap",
     "min_norm_weights",
     "minimise_by_adaptive_sampling",

@@ -44,7 +44,7 @@ class Chart(Line, Protocol):
 
 
 def spherical_vector(angles: Array) -> Array:
-    """The unit vector with these angles (eq. Spherical)."""
+    """The unit vector with these angles (eq. (21))."""
     sines = np.concatenate([[1.0], np.cumprod(np.sin(angles))])
     return np.asarray(sines * np.append(np.cos(angles), 1.0))
 
@@ -60,7 +60,7 @@ def spherical_angles(v: Array) -> Array:
 
 
 def spherical_gradient(angles: Array, gradient: Array) -> Array:
-    """Derivative by the angles, for a gradient by the vector: D_θ v of eq. Der, transposed, times the gradient."""
+    """Derivative by the angles, for a gradient by the vector: D_θ v of eq. (26), transposed, times the gradient."""
     cosines, sines = np.cos(angles), np.sin(angles)
     before = np.concatenate([[1.0], np.cumprod(sines)])[:-1]
     tail, out = float(gradient[-1]), np.empty(len(angles))
@@ -118,7 +118,7 @@ class _Unnormalised:
 
 
 class _Spherical:
-    """f(v(θ)), eq. Spherical: every trial is a direction of its own."""
+    """f(v(θ)), eq. (21): every trial is a direction of its own."""
 
     def __init__(self, objective: SphereObjective) -> None:
         self.objective = objective
@@ -192,7 +192,7 @@ def minimise_spherical(
     memory: Memory | None = None,
     resolution: float = 1e-14,
 ) -> Asking[SphereResult]:
-    """BFGS in spherical coordinates (eq. Spherical), as in the paper.
+    """BFGS in spherical coordinates (eq. (21)), as in the paper.
 
     Parameters
     ----------

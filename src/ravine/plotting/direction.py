@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine._typing import Array
-from ravine.estimators._inputs import closed_after
-from ravine.estimators._validation import check_choice, check_integer
+from ravine.checks import check_choice, check_integer
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
 from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of, names_of
-from ravine.sample import DenseSample, SparseSample, is_sparse
+from ravine.rows import DenseSample, SparseSample, is_sparse
+from ravine.rows.inputs import closed_after
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.estimators._inputs import closed_after
-from ravine.estimators._parameters import check_bandwidth, check_penalty
-from ravine.estimators._validation import check_number, check_weights
+from ravine.checks import check_number, check_weights
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.panels import draw_panels
 from ravine.plotting.projection import groups, unit_vector
 from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import subject_of
 from ravine.plotting.view import View, look
-from ravine.pursuit import BandwidthRule
+from ravine.rows.inputs import closed_after
+from ravine.search import BandwidthRule
+from ravine.search.settings import check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ class HyperplaneDisplay:
     density : ndarray of shape (k,)
         Projected density there.
     index : ndarray of shape (k,) or None
-        Penalised index f_CL(v, ·) there, eq. PenalisedUL, without the labels of a classifier; None without ``alpha``.
+        Penalised index f_CL(v, ·) there, eq. (10), without the labels of a classifier; None without ``alpha``.
     along, across : ndarray of shape (m,)
         Coordinates of the rows that are drawn. ``across`` is random if nothing varies across v.
     rows : ndarray of shape (m,), int
@@ -67,7 +67,7 @@ class HyperplaneDisplay:
     interval : tuple of two float, or None
         F(v).
     relative_depth : float
-        Eq. relDep; 0 if the hyperplane does not separate two modes of the density.
+        Eq. (30); 0 if the hyperplane does not separate two modes of the density.
     alpha : float or None
     bandwidth : float
     n_rows : int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine.estimators._validation import check_choice, check_flag
+from ravine.checks import check_choice, check_flag
 from ravine.plotting import style
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine._typing import Array
+from ravine.checks import check_integer
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree, PathStep
-from ravine.estimators._inputs import closed_after
-from ravine.estimators._validation import check_integer
 from ravine.plotting import style
 from ravine.plotting.projection import density_curve
 from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
-from ravine.sample import project
+from ravine.rows import project
+from ravine.rows.inputs import closed_after
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

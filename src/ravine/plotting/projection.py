@@ -13,9 +13,9 @@ from scipy.linalg import eigh
 
 from ravine._typing import Array
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.estimators.frame import Frame
-from ravine.pursuit.lanczos import leading_eigenvectors
-from ravine.sample import Moments, project
+from ravine.rows import Moments, project
+from ravine.search.lanczos import leading_eigenvectors
+from ravine.search.space import WorkingSpace
 
 __all__ = ["Curve", "Line", "density_curve", "groups", "sample_rows", "unit_vector"]
 
@@ -70,8 +70,8 @@ class Line:
     @classmethod
     def of(cls, X: Any, normal: Array, weights: Array | None = None) -> Line:
         """Project all rows; one pass for the covariance, one for the projections."""
-        frame = Frame.of(X, weights, None)
-        moments, basis, inner = frame.sample.moments(), frame.basis, normal
+        space = WorkingSpace.of(X, weights, None)
+        moments, basis, inner = space.sample.moments(), space.basis, normal
         if basis is not None:
             # Fewer rows than columns: the row space and, if the direction leaves it, one more axis.
             inner = basis.T @ normal
@@ -88,10 +88,10 @@ class Line:
             across = across - (across @ normal) * normal
             across /= np.linalg.norm(across)
             across *= np.sign(across[np.argmax(np.abs(across))])
-        mean = float(normal @ frame.origin)
-        along = project(X, frame.origin, normal) + mean
-        std, pc1_std = math.sqrt(variance) * frame.unit, math.sqrt(largest) * frame.unit
-        return cls(along, mean, std, across, pc1_std, frame.origin)
+        mean = float(normal @ space.origin)
+        along = project(X, space.origin, normal) + mean
+        std, pc1_std = math.sqrt(variance) * space.unit, math.sqrt(largest) * space.unit
+        return cls(along, mean, std, across, pc1_std, space.origin)
 
     def across(self, X: Any, rows: NDArray[np.intp]) -> Array | None:
         """Projections of some rows on the direction of largest variance across; None if there is none."""
@@ -133,7 +133,7 @@ class Curve:
     ----------
     points, density : ndarray of shape (k,)
     index : ndarray of shape (k,) or None
-        f_CL(v, ·) of eq. PenalisedUL; None without an interval F(v).
+        f_CL(v, ·) of eq. (10); None without an interval F(v).
     """
 
     points: Array
@@ -167,7 +167,7 @@ def density_curve(
         return Curve(at, values, None)
     penalty = BalancePenalty() if penalty is None else penalty
     excess = np.maximum(0.0, np.maximum(interval[0] - at, at - interval[1])) / h
-    index = values + density.peak * penalty.factor * excess ** (1.0 + penalty.epsilon)  # eq. PenalisedUL
+    index = values + density.peak * penalty.factor * excess ** (1.0 + penalty.epsilon)  # eq. (10)
     return Curve(at, values, index)
 
 

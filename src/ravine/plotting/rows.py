@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ravine.estimators._inputs import check_input
-from ravine.estimators._validation import check_rows
-from ravine.sample.cluster import ClusterError, current_client
-from ravine.sample.cluster_rows import ClusterRows
+from ravine.rows.cluster import ClusterRows
+from ravine.rows.inputs import check_input, check_rows
+from ravine.rows.workers.rounds import ClusterError, current_client
 
 __all__ = ["plain_rows", "rows_for"]
 

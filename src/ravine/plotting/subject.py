@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.density import BalancePenalty
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.estimators._inputs import closed_after
-from ravine.estimators._parameters import check_penalty
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.projection import groups
 from ravine.plotting.rows import rows_for
-from ravine.sample import on_rows, restrict_rows
+from ravine.rows import on_rows, restrict_rows
+from ravine.rows.inputs import closed_after
+from ravine.search.settings import check_penalty
 from ravine.tree import Tree
 
 __all__ = ["Subject", "check_estimator_kind", "hyperplane_of", "names_of", "node_plane", "subject_of"]

@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree
-from ravine.estimators._inputs import closed_after
 from ravine.plotting.boxes import draw_tree
 from ravine.plotting.projection import density_curve
 from ravine.plotting.rows import plain_rows, rows_for
+from ravine.rows.inputs import closed_after
 from ravine.tree import Tree
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import check_integer
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.estimators._validation import check_integer
 from ravine.plotting.projection import Line, density_curve, sample_rows
-from ravine.pursuit import BandwidthRule, resolve_bandwidth
-from ravine.sample import restrict_rows
+from ravine.rows import restrict_rows
+from ravine.search import BandwidthRule, resolve_bandwidth
 
 __all__ = ["View", "look"]
 
@@ -64,7 +64,7 @@ def look(
     density = ProjectedDensity(line.along, h, weights)
     interval = None
     if view.alpha is not None:
-        interval = line.mean - view.alpha * line.std, line.mean + view.alpha * line.std  # F(v), eq. constr1
+        interval = line.mean - view.alpha * line.std, line.mean + view.alpha * line.std  # F(v), eq. (7)
     offset = view.offset
     if offset is None:
         offset = math.inf if interval is None else density.minimise(*interval, view.penalty).b

@@ -12,13 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._files import write_text
 from ravine._typing import Array
+from ravine.checks import check_integer
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.estimators._validation import check_integer, check_rows
 from ravine.report.findings import find
 from ravine.report.pack import Budget, Naming, pack
 from ravine.report.page import render
 from ravine.report.text import shortened
 from ravine.report.words import headline, parameters, story, versions, warnings_of
+from ravine.rows.inputs import check_rows
 
 __all__ = ["write_report"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.sample import is_sparse
-from ravine.tree import editing, html, words
+from ravine.rows import is_sparse
+from ravine.tree import editing, html, text
 from ravine.tree.pictures import displays
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ class Tree:
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
     def __repr__(self) -> str:
-        return words.draw(self)
+        return text.draw(self)
 
     def _repr_html_(self) -> str:
         return html.draw(self)
@@ -292,7 +292,7 @@ class Tree:
         n_features : int
             The features of largest weight that are named at each split.
         """
-        return words.rules(self, self.check_node(leaf), feature_names, n_features)
+        return text.rules(self, self.check_node(leaf), feature_names, n_features)
 
     # ------------------------------------------------------------------------------------------- other trees
 

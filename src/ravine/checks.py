@@ -1,0 +1,150 @@
+"""Checks of parameters and weights: each returns the value in one type or raises an error that says what is allowed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ravine._typing import Array
+
+__all__ = [
+    "all_or_nothing",
+    "check_callback",
+    "check_choice",
+    "check_flag",
+    "check_integer",
+    "check_number",
+    "check_weights",
+    "random_generator",
+    "thread_count",
+]
+
+
+@contextmanager
+def all_or_nothing(estimator: Any) -> Iterator[None]:
+    """If a fit fails, what an earlier fit left, names of columns included, stays as it was."""
+    before = estimator.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    open_low: bool = False,
+    high_name: str | None = None,
+) -> float:
+    """A real number in [low, high], or (low, high] with ``open_low``; ``high_name`` is the parameter that sets high."""
+    upper = f"{high_name}={high:g}" if high_name else f"{high:g}"
+    allowed = f"a number in {'(' if open_low else '['}{low:g}, {upper}{')' if math.isinf(high) else ']'}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number) or number < low or number > high or (open_low and number == low) or math.isinf(number):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
+    return number
+
+
+def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
+    """An integer that is at least ``low`` and, if given, at most ``high``."""
+    allowed = f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
+    if int(value) < low or (high is not None and int(value) > high):
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+    return value
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def thread_count(n_jobs: Any) -> int:
+    """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores."""
+    if n_jobs is None:
+        return 1
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}.")
+    n = int(n_jobs)
+    return n if n > 0 else max(1, (os.cpu_count() or 1) + 1 + n)
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
+    """Weights as a float64 vector: one for each row, finite, non-negative, not all zero."""
+    if sample_weight is None:
+        return None
+    given = np.asarray(sample_weight)
+    try:
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers are not weights")
+        weights = np.asarray(given, dtype=np.float64, order="C")
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"sample_weight must be real numbers, one for each row of X: {error}") from error
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be one-dimensional with one weight for each of the {n_rows} rows of X, "
+            f"got shape {weights.shape}."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError(f"sample_weight contains NaN or infinity (row {int(np.argmin(np.isfinite(weights)))}).")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if total == 0.0:
+        raise ValueError("sample_weight must not be zero for all rows.")
+    if not 1e-250 < total < math.inf:
+        raise ValueError(f"sample_weight sums to {total:g}: rescale it, since its sum counts as the number of rows.")
+    return weights
+
+
+def check_callback(callback: Any) -> Any:
+    """A callable or None."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable or None, got {callback!r}.")
+    return callback
+
+
+def random_generator(random_state: Any) -> np.random.Generator:
+    """A generator from anything that scikit-learn takes as random_state; the global state is not used."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None:
+        return np.random.default_rng()
+    from sklearn.utils import check_random_state  # here, so that the bottom layer loads without scikit-learn
+
+    try:
+        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
+    except ValueError as error:
+        raise ValueError(
+            f"random_state must be None, a non-negative integer, a RandomState or a Generator, got {random_state!r}."
+        ) from error

@@ -1,0 +1,1 @@
+"""Classes: their labels, their pairs, and probabilities."""

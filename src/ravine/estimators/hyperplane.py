@@ -1,0 +1,359 @@
+"""MinimumDensityHyperplane, a scikit-learn clusterer, and the same as a function."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from ravine._typing import Array
+from ravine.checks import (
+    all_or_nothing,
+    check_callback,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    check_weights,
+    random_generator,
+    thread_count,
+)
+from ravine.estimators.shortcuts import HyperplanePlot
+from ravine.optimise import OPTIMISERS
+from ravine.rows import on_rows, project
+from ravine.rows.inputs import check_input, closed_after, with_sparse
+from ravine.search import BandwidthRule, PursuitSettings
+from ravine.search.hyperplane import Fit, find_hyperplane
+from ravine.search.settings import MOST_ALPHAS, check_bandwidth, check_directions, check_penalty, check_subsample
+from ravine.search.space import PathStep
+from ravine.validity.valley_test import split_test
+
+__all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
+
+INITS = ("auto", "pca", "random")
+
+
+class NoSplitWarning(UserWarning):
+    """Some rows could not be split: there are fewer clusters than there might be, or one class for all."""
+
+
+class MinimumDensityHyperplane(
+    HyperplanePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Split data in two by the hyperplane with the lowest density along it.
+
+    The hyperplane minimises the integral of the (kernel) density of the data along it, so it avoids cutting through
+    dense clusters. It is found by minimum density projection pursuit (MDP²): for every direction the best offset is
+    found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed offsets that
+    widens from the mean outwards.
+
+    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    method : {"mdp2", "sqp"}, default="mdp2"
+        ``"sqp"`` solves the constrained problem in normal and offset together, by sequential quadratic programming at
+        ``alpha_max`` from the same starts. It is there for comparison: it ends in the nearest local minimum.
+        ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon`` and
+        ``subsample`` then play no part. With more than 1000 sparse columns it stays among a few principal directions.
+    bandwidth : "silverman", float or callable, default="silverman"
+        Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
+        along the first principal component; a callable gets ``(n, s)`` and returns h.
+    init : {"auto", "pca", "random"} or array-like of shape (k, n_features), default="auto"
+        Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
+        directions. ``"auto"``: principal components for two thirds of them and, for the rest, the directions in which
+        the data look least normal (invariant coordinate selection), which also finds clusters that hide in directions
+        of small variance. An array: its rows.
+    n_init : int, default=6
+        Number of starts. Ignored if ``init`` is an array.
+    alpha_min, alpha_max : float, default=0.01, 1.5
+        The offset is kept within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
+        ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.
+    n_alpha : int, default=12
+        Number of equally spaced values of ``alpha``.
+    max_iter : int, default=8
+        Optimiser iterations for each ``alpha``.
+    select : {"last", "deepest"}, default="deepest"
+        Which hyperplane of the path is kept: the last one that separates two modes of the projected density, or the one
+        with the largest relative depth.
+    polish : bool, default=True
+        Whether the hyperplane that is kept is then optimised to convergence.
+    tol : float, default=1e-6
+        Relative decrease of the density still to be expected at which the optimiser stops.
+    optimiser : str, default="lbfgs"
+        How the direction is optimised: ``"lbfgs"``, Riemannian L-BFGS; ``"bfgs"``, BFGS on a vector of any length;
+        ``"spherical"``, BFGS in spherical coordinates, as in the paper; ``"gradient_sampling"`` or
+        ``"adaptive_gradient_sampling"``, for kinks. All but the first are there for comparison and cost more. With
+        more than 1000 sparse columns the last part, in all of them, is always by the first.
+    eta : float, default=0.01
+        Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
+    epsilon : float, default=1-1e-6
+        The exponent of the penalty is 1 + epsilon (ε of the paper).
+    subsample : int, "auto" or None, default="auto"
+        With at least four times as many rows as this, paths are followed on a random subsample of this many rows, and
+        the best one or two hyperplanes are then optimised on all rows (from a hundred times as many rows on, also on
+        ten times the subsample and so on in between). ``"auto"`` is 10,000; None switches this off.
+    test : bool, default=False
+        Whether to test, on halves of the rows, if the split is real (see :func:`valley_test`). Not with weights.
+    n_splits : int, default=1
+        Random halvings of that test.
+    n_jobs : int or None, default=None
+        Threads. None is 1; -1 all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        For the subsample, random starts and the test; nothing else is random, nor is anything with fewer rows.
+    callback : callable, optional
+        Called with a :class:`PathStep` after every stage of every start.
+
+    Attributes
+    ----------
+    hyperplane_ : Hyperplane
+        The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
+    labels_ : ndarray of shape (n_samples,), int
+        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found. A lazy array if X is of Dask.
+    coef_ : ndarray of shape (1, n_features)
+        The normal.
+    intercept_ : ndarray of shape (1,)
+        Minus the offset, so that ``X @ coef_.T + intercept_`` is the signed distance.
+    density_ : float
+        Density integrated along the hyperplane; NaN if no split was found.
+    relative_depth_ : float
+        How much denser, relative to the hyperplane, the lower of the two adjacent modes is (at most 8.2e307); 0 if no
+        split was found.
+        Not evidence for clusters by itself: the direction was chosen to make it large. See ``test``.
+    bandwidth_ : float
+        The bandwidth used.
+    valley_test_ : ValleyTest
+        Only if ``test=True``.
+    pvalue_ : float
+        Its P-value.
+    path_ : tuple of PathStep
+        Every hyperplane that the pursuit passed, of every start.
+    n_iter_ : int
+        Optimiser iterations of all starts.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names that are all strings.
+
+    See Also
+    --------
+    minimum_density_hyperplane : The same as a function.
+    paper_settings : The constructor arguments that reproduce the paper.
+
+    Notes
+    -----
+    The defaults were chosen on simulated data (``benchmarks/defaults.py``), never on the paper's data sets;
+    ``paper_settings`` gives those of the paper.
+
+    n is the sum of the weights and standard deviations divide by n, so an integer weight equals repetition. η is in
+    units of the bandwidth, not of the data as in the paper, so that the result does not depend on units.
+
+    References
+    ----------
+    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. Journal of Machine Learning Research
+    17 (2016), 1-33.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityHyperplane
+    >>> X, y = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> mdh = MinimumDensityHyperplane().fit(X)
+    >>> mdh.labels_.sum()
+    np.int64(40)
+    >>> mdh.predict([[0, 0], [6, 6]])
+    array([1, 0])
+    >>> bool(mdh.relative_depth_ > 1)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = "mdp2",
+        bandwidth: BandwidthRule = "silverman",
+        init: str | ArrayLike = "auto",
+        n_init: int = 6,
+        alpha_min: float = 0.01,
+        alpha_max: float = 1.5,
+        n_alpha: int = 12,
+        max_iter: int = 8,
+        select: str = "deepest",
+        polish: bool = True,
+        tol: float = 1e-6,
+        optimiser: str = "lbfgs",
+        eta: float = 0.01,
+        epsilon: float = 1.0 - 1e-6,
+        subsample: int | str | None = "auto",
+        test: bool = False,
+        n_splits: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callable[[PathStep], object] | None = None,
+    ) -> None:
+        self.method = method
+        self.bandwidth = bandwidth
+        self.init = init
+        self.n_init = n_init
+        self.alpha_min = alpha_min
+        self.alpha_max = alpha_max
+        self.n_alpha = n_alpha
+        self.max_iter = max_iter
+        self.select = select
+        self.polish = polish
+        self.tol = tol
+        self.optimiser = optimiser
+        self.eta = eta
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.test = test
+        self.n_splits = n_splits
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> MinimumDensityHyperplane:
+        """Find the hyperplane.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
+            Blocks are a list of arrays or `RowBlocks`, for data larger than memory. Float32 and float64 arrays, in C
+            or Fortran order, are not copied, unless they have fewer rows than columns or some weights are zero.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights.
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
+            options = self._options()
+            rows = check_input(self, X, reset=True)
+            weights = check_weights(sample_weight, rows.shape[0])
+            if test and weights is not None:
+                raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
+            options["init"] = self._directions(rows.shape[1])
+            with closed_after(rows):
+                fit = find_hyperplane(rows, weights, **options)
+                for name in ("valley_test_", "pvalue_"):
+                    self.__dict__.pop(name, None)
+                if test:
+                    self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
+                    self.pvalue_ = self.valley_test_.pvalue
+            if getattr(rows, "lazy", False):
+                fit = replace(fit, labels=on_rows(rows, fit.hyperplane.side))
+            self._store(fit)
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        """Parameters, checked, as the arguments of `find_hyperplane`."""
+        alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, high=1e6, open_low=True)
+        settings = PursuitSettings(
+            alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max, high_name="alpha_max"),
+            alpha_max=(alpha_max,),
+            n_alpha=check_integer("n_alpha", self.n_alpha, low=1, high=MOST_ALPHAS),
+            max_iter=check_integer("max_iter", self.max_iter, low=1),
+            select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
+            polish=check_flag("polish", self.polish),
+            tolerance=check_number("tol", self.tol, low=0.0),
+            penalty=check_penalty(self.eta, self.epsilon),
+            optimiser=check_choice("optimiser", self.optimiser, tuple(OPTIMISERS)),
+            method=check_choice("method", self.method, ("mdp2", "sqp")),  # type: ignore[arg-type]
+        )
+        return {
+            "settings": settings,
+            "bandwidth": check_bandwidth(self.bandwidth),
+            "n_init": check_integer("n_init", self.n_init, low=1),
+            "subsample": check_subsample(self.subsample),
+            "n_threads": thread_count(self.n_jobs),
+            "rng": random_generator(self.random_state),
+            "callback": check_callback(self.callback),
+        }
+
+    def _directions(self, n_features: int) -> str | Array:
+        if isinstance(self.init, str):
+            return check_choice("init", self.init, INITS)
+        return check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features)
+
+    def _store(self, fit: Fit) -> None:
+        self.hyperplane_ = fit.hyperplane
+        self.labels_ = fit.labels
+        self.coef_ = fit.hyperplane.normal[None].copy()
+        self.intercept_ = np.array([-fit.hyperplane.offset])
+        self.density_ = fit.hyperplane.density
+        self.relative_depth_ = fit.hyperplane.relative_depth
+        self.bandwidth_ = fit.hyperplane.bandwidth
+        self.path_ = fit.path
+        self.n_iter_ = max(1, sum(step.n_iter for step in fit.path))
+        if fit.why_no_split is not None:
+            warnings.warn(
+                f"No split was found: {fit.why_no_split}. All rows are given the label 0.", NoSplitWarning, stacklevel=3
+            )
+        elif self.polish and fit.best is not None and fit.best.polished and not fit.best.converged:
+            warnings.warn(
+                "The hyperplane is not fully converged, as happens where two valleys are equally deep: treat the "
+                "direction as approximate, or increase tol or the bandwidth.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def _n_features_out(self) -> int:
+        return 1
+
+    def decision_function(self, X: ArrayLike) -> Array:
+        """Signed Euclidean distance to the hyperplane, positive for label 1; -inf if no split was found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.distance)  # type: ignore[no-any-return]
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Side of the hyperplane: 0 or 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self.hyperplane_.side)  # type: ignore[no-any-return]
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 1)
+        """
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self._projections)  # type: ignore[no-any-return]
+
+    def _projections(self, rows: Any) -> Array:
+        return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+
+    def __sklearn_tags__(self) -> Any:
+        return with_sparse(super().__sklearn_tags__())

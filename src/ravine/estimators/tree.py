@@ -1,0 +1,395 @@
+"""MinimumDensityTree, a scikit-learn clusterer for any number of clusters."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from ravine.checks import (
+    all_or_nothing,
+    check_callback,
+    check_flag,
+    check_integer,
+    check_number,
+    random_generator,
+    thread_count,
+)
+from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
+from ravine.estimators.shortcuts import TreePlot
+from ravine.rows import on_rows
+from ravine.rows.inputs import check_input, closed_after, node_threads, with_sparse
+from ravine.search import BandwidthRule
+from ravine.tree import Splitter, Tree, grow
+from ravine.tree.editing import places_after
+from ravine.tree.grow import Candidate, Priority, split_rows
+from ravine.tree.splitter import DensitySplitter
+
+__all__ = ["MinimumDensityTree"]
+
+PRIORITIES: dict[str, Priority | None] = {
+    "size": None,
+    "density": lambda candidate: -candidate.hyperplane.density,
+    "depth": lambda candidate: candidate.hyperplane.relative_depth,
+    "significance": lambda candidate: -candidate.pvalue,
+}
+
+
+class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
+    """Cluster by splitting again and again with minimum density hyperplanes.
+
+    The rows are split by the hyperplane with the lowest density along it, then each side again, until there are
+    ``n_clusters`` clusters or, with ``"auto"``, until no split is shown to be real by the valley test.
+
+    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        Number of clusters. ``"auto"``: a node is split while its split is shown at the level ``alpha_test``.
+    split_next : {"size", "density", "depth", "significance"} or callable, default="depth"
+        Which node is split next if ``n_clusters`` is a number: the largest, that with the lowest density on its
+        hyperplane, the largest relative depth or the smallest P-value. A callable gets a candidate with the attributes
+        ``size``, ``hyperplane`` and ``pvalue``; the largest value is next. With ``"auto"`` nodes are split level by
+        level.
+    min_cluster_size : int, default=5
+        A split with fewer rows on a side is not made.
+    test : bool, default=False
+        Whether splits are tested also if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
+    alpha_test : float, default=0.05
+        Level of the test for ``n_clusters="auto"``.
+    n_splits : int, default=1
+        Random halvings of each test.
+    splitter : object, optional
+        Anything with a method ``split(X, rows, rng)`` that returns an object with the attributes ``hyperplane`` (a
+        :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. By default the minimum density
+        hyperplane with the parameters below. With ``n_jobs`` it is called from several threads.
+    method, optimiser, eta, epsilon, subsample
+        As for :class:`MinimumDensityHyperplane`.
+    bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
+        As for :class:`MinimumDensityHyperplane`.
+    n_jobs : int or None, default=None
+        Threads, over nodes. None is 1; -1 all cores. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=None
+        For the halves of the test, subsamples and random starts.
+    callback : callable, optional
+        Called with the :class:`Tree` after every split.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The hyperplanes, P-values and sizes as arrays, with views, rules in words and editing.
+    labels_ : ndarray of shape (n_samples,), int
+        Cluster of each row, from 0 in the order of the leaves of the tree from left to right.
+    leaves_ : ndarray of shape (n_samples,), int
+        Leaf (number of the node) of each row.
+    n_clusters_ : int
+    n_iter_ : int
+        Splits, at least 1.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if the columns of X have names that are all strings.
+
+    See Also
+    --------
+    MinimumDensityHyperplane : One split.
+    valley_test : The test of a split.
+
+    Notes
+    -----
+    The P-value of the root is exact if the rows are independent and, without a split, unimodal along every direction
+    (see :func:`valley_test` for what that excludes); below it the rows were used before, to cut off what lies beyond
+    the cut, so those P-values are a guide. "Not shown" is not "no clusters": small or overlapping clusters are not
+    found.
+
+    There are no weights: repeated rows are not independent evidence.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityTree
+    >>> X, y = make_blobs([150, 150, 150], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
+    >>> mdt = MinimumDensityTree(random_state=0).fit(X)
+    >>> mdt.n_clusters_
+    3
+    >>> mdt.cut(n_clusters=2).max()
+    np.int64(1)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | str = "auto",
+        *,
+        split_next: str | Callable[[Candidate], float] = "depth",
+        min_cluster_size: int = 5,
+        test: bool = False,
+        alpha_test: float = 0.05,
+        n_splits: int = 1,
+        splitter: Splitter | None = None,
+        method: str = "mdp2",
+        bandwidth: BandwidthRule = "silverman",
+        init: str | ArrayLike = "auto",
+        n_init: int = 6,
+        alpha_min: float = 0.01,
+        alpha_max: float = 1.5,
+        n_alpha: int = 12,
+        max_iter: int = 8,
+        select: str = "deepest",
+        polish: bool = True,
+        tol: float = 1e-6,
+        optimiser: str = "lbfgs",
+        eta: float = 0.01,
+        epsilon: float = 1.0 - 1e-6,
+        subsample: int | str | None = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callable[[Tree], object] | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.split_next = split_next
+        self.min_cluster_size = min_cluster_size
+        self.test = test
+        self.alpha_test = alpha_test
+        self.n_splits = n_splits
+        self.splitter = splitter
+        self.method = method
+        self.bandwidth = bandwidth
+        self.init = init
+        self.n_init = n_init
+        self.alpha_min = alpha_min
+        self.alpha_max = alpha_max
+        self.n_alpha = n_alpha
+        self.max_iter = max_iter
+        self.select = select
+        self.polish = polish
+        self.tol = tol
+        self.optimiser = optimiser
+        self.eta = eta
+        self.epsilon = epsilon
+        self.subsample = subsample
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    # ------------------------------------------------------------------------------------------- fit
+
+    def fit(self, X: ArrayLike, y: object = None) -> MinimumDensityTree:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix (not with "auto"), blocks of rows or Dask collection
+            Not copied if float32 or float64; parts of it are, for small nodes.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        with all_or_nothing(self):
+            rows = check_input(self, X, reset=True)
+            n_clusters = self._wanted(rows.shape[0])
+            with closed_after(rows):
+                tree, leaves = grow(
+                    rows,
+                    self._make_splitter(rows.shape[1], n_clusters),
+                    n_clusters=n_clusters,
+                    priority=self._priority(),
+                    min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
+                    seed=int(random_generator(self.random_state).integers(2**31)),
+                    n_threads=node_threads(rows, thread_count(self.n_jobs)),
+                    notify=check_callback(self.callback),
+                )
+            self._store(tree, leaves)
+            if n_clusters is not None and tree.n_clusters < n_clusters:
+                found = f"only {tree.n_clusters}" if tree.n_clusters > 1 else "no two"
+                warnings.warn(
+                    f"n_clusters={n_clusters} clusters were asked for, but {found} could be separated with at least "
+                    f"min_cluster_size={self.min_cluster_size} rows each.",
+                    NoSplitWarning,
+                    stacklevel=2,
+                )
+        return self
+
+    def _wanted(self, n_rows: int) -> int | None:
+        if isinstance(self.n_clusters, str) and self.n_clusters == "auto":
+            return None
+        if isinstance(self.n_clusters, str) or self.n_clusters is None:
+            raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
+        n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
+        if n_clusters > n_rows:
+            raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X.")
+        return n_clusters
+
+    def _priority(self) -> Priority | None:
+        if callable(self.split_next):
+            return self.split_next
+        if not isinstance(self.split_next, str) or self.split_next not in PRIORITIES:
+            allowed = ", ".join(map(repr, PRIORITIES))
+            raise ValueError(f"split_next must be one of {allowed} or a callable, got {self.split_next!r}.")
+        return PRIORITIES[self.split_next]
+
+    def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
+        test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
+        level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
+        n_splits = check_integer("n_splits", self.n_splits, low=1)
+        if self.splitter is None:
+            names = MinimumDensityHyperplane().get_params().keys() & self.get_params().keys()
+            names -= {"n_jobs", "random_state", "callback", "test", "n_splits"}
+            finder = MinimumDensityHyperplane(**{name: getattr(self, name) for name in names})
+            options = {**finder._options(), "init": finder._directions(n_features)}
+            return DensitySplitter(options, n_splits if test else None, level if n_clusters is None else None)
+        if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
+            raise TypeError(f"splitter must have a method split(X, rows, rng), got {self.splitter!r}.")
+        if n_clusters is None:
+            raise ValueError("n_clusters='auto' needs the default splitter, which tests its splits: give a number.")
+        return self.splitter
+
+    def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None:
+        self.tree_ = tree
+        self.leaves_ = leaves
+        self.labels_ = tree.cluster[leaves]
+        self.n_clusters_ = tree.n_clusters
+        self.n_iter_ = max(1, tree.n_leaves - 1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return tags if self.n_clusters == "auto" else with_sparse(tags)  # the valley test is not for sparse columns
+
+    # ------------------------------------------------------------------------------------------- use
+
+    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+        """Cluster of each row, by the hyperplanes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return on_rows(check_input(self, X, reset=False), self.tree_.predict)  # type: ignore[no-any-return]
+
+    def decision_path(self, X: ArrayLike) -> Any:
+        """Which nodes each row passes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scipy.sparse.csr_array of shape (n_samples, n_nodes)
+        """
+        check_is_fitted(self)
+        return self.tree_.decision_path(check_input(self, X, reset=False))
+
+    def cut(self, n_clusters: int | None = None, significance: float | None = None) -> NDArray[np.intp]:
+        """Labels of the training rows for fewer clusters, without fitting again.
+
+        Parameters
+        ----------
+        n_clusters : int, optional
+            The first splits that give this many clusters are kept.
+        significance : float, optional
+            Splits with a P-value of at most this (and the same above them) are kept.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if self.n_clusters == "auto" and isinstance(significance, numbers.Real):
+            made = self.tree_.pvalue[self.tree_.left >= 0]
+            if significance > max(self.alpha_test, np.nanmax(made, initial=0.0)):
+                raise ValueError(
+                    f"significance={significance} is above alpha_test={self.alpha_test}, at which the tree was grown: "
+                    "splits with a larger P-value were not made. Fit with a larger alpha_test."
+                )
+        tree = self.tree_.cut(n_clusters, significance)
+        return np.asarray(tree.cluster[places_after(self.tree_, tree)[self.leaves_]])
+
+    # ------------------------------------------------------------------------------------------- editing
+
+    def prune(self, node: int) -> MinimumDensityTree:
+        """Return a copy in which a node is a leaf.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        tree = self.tree_.prune(node)
+        return self._edited(tree, places_after(self.tree_, tree)[self.leaves_])
+
+    def merge(self, leaf: int, other: int) -> MinimumDensityTree:
+        """Return a copy in which two leaves are one cluster.
+
+        Parameters
+        ----------
+        leaf, other : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        return self._edited(self.tree_.merge(leaf, other), self.leaves_.copy())
+
+    def split(self, leaf: int, X: ArrayLike, **parameters: Any) -> MinimumDensityTree:
+        """Return a copy in which a leaf is split, whatever a test says.
+
+        Parameters
+        ----------
+        leaf : int
+        X : array-like of shape (n_samples, n_features)
+            The rows of the training data.
+        **parameters
+            Other parameters of the estimator for this split.
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        rows = check_input(self, X, reset=False)
+        if rows.shape[0] != len(self.leaves_) or not np.array_equal(on_rows(rows, self.tree_.apply), self.leaves_):
+            raise ValueError("X must be the rows that the tree was fitted to.")
+        if not self.tree_.is_leaf(leaf):
+            raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
+        inside = np.flatnonzero(self.leaves_ == leaf)
+        worker = clone(self).set_params(**{"test": False, **parameters})
+        splitter = worker._make_splitter(rows.shape[1], 2)
+        found = split_rows(splitter, rows, inside, random_generator(worker.random_state))
+        if found.hyperplane is None:
+            raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
+        beyond = found.hyperplane.distance(rows, inside) > 0.0
+        sizes = int((~beyond).sum()), int(beyond.sum())
+        fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)
+        if min(sizes) < fewest:
+            raise ValueError(
+                f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split "
+                "a smaller min_cluster_size."
+            )
+        tree = self.tree_.split(leaf, found.hyperplane, sizes, found.pvalue)
+        leaves = self.leaves_.copy()
+        leaves[inside] = np.where(beyond, tree.right[leaf], tree.left[leaf])
+        return self._edited(tree, leaves)
+
+    def _edited(self, tree: Tree, leaves: NDArray[np.intp]) -> MinimumDensityTree:
+        edited = copy.copy(self)
+        edited._store(tree, leaves)
+        return edited

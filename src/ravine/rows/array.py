@@ -1,0 +1,144 @@
+"""Rows of one array in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine import _kernels
+from ravine._typing import Array
+from ravine.rows.moments import provisional_units, total_of
+from ravine.rows.projections import BLOCK_ROWS, TrackedSample
+from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
+
+__all__ = ["DenseSample", "project_array"]
+
+# Rows centred and converted at a time for the covariance: a copy of this size, not of X.
+MOMENT_BYTES = 1 << 22
+
+T = TypeVar("T")
+
+
+class DenseSample(TrackedSample):
+    """A two-dimensional float array and optional weights; X is neither copied nor changed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32 or float64
+        Rows or columns contiguous in memory.
+    weights : ndarray of shape (n,), float64, optional
+        Non-negative, not all zero.
+    pool : ThreadPoolExecutor, optional
+        Threads that answer a round of questions; the answers do not depend on it.
+    rows : ndarray of shape (m,), int, optional
+        The sample is these rows of X; they are gathered in small blocks when they are needed, never all at once.
+    origin, unit : optional
+        Working units to use instead of the sample's own.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.floating[Any]],
+        weights: Array | None = None,
+        *,
+        pool: ThreadPoolExecutor | None = None,
+        rows: NDArray[np.intp] | None = None,
+        origin: Array | None = None,
+        unit: float | None = None,
+    ) -> None:
+        self.X = X if X.itemsize in X.strides else np.ascontiguousarray(X)
+        self.rows = rows
+        self._set_up((len(X) if rows is None else len(rows), X.shape[1]), weights, pool, BLOCK_ROWS)
+        if origin is None or unit is None:
+            few = self._at(slice(None, None, max(1, self.n_rows // 1024)))
+            self._measure(*provisional_units(few.astype(np.float64)))
+        else:
+            self.origin, self.unit = origin, unit
+
+    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
+        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+        buffer = np.empty((min(step, self.n_rows), self.n_features))
+        for start in range(0, self.n_rows, step):
+            rows = self._at(slice(start, start + step))
+            z = buffer[: len(rows)]
+            np.subtract(rows, center, out=z)
+            z *= 1.0 / unit
+            yield function(z, self._weights_of(slice(start, start + step)))
+
+    def _at(self, which: slice | NDArray[np.intp]) -> NDArray[np.floating[Any]]:
+        """Rows of the sample by their places in it."""
+        return self.X[which] if self.rows is None else np.ascontiguousarray(self.X[self.rows[which]])
+
+    def _pieces(self, block: slice) -> Iterator[slice]:
+        """A block in pieces small enough to be gathered; all of it where nothing has to be."""
+        if self.rows is None:
+            yield block
+            return
+        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+        for start in range(block.start, block.stop, step):
+            yield slice(start, min(start + step, block.stop))
+
+    def take(self, rows: NDArray[np.intp]) -> DenseSample:
+        """The sample of some rows, in the same working units."""
+        weights = None if self.weights is None else self.weights[rows]
+        few = np.ascontiguousarray(self._at(rows))
+        return DenseSample(few, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
+
+    def fetch(self, rows: NDArray[np.intp]) -> Array:
+        """Some rows, in working units."""
+        return np.asarray((self._at(rows) - self.origin) / self.unit)
+
+    def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
+        """Answer the questions of one round; projections of all questions share one pass over X."""
+        self._project([r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)])
+        if len(questions) > 1:
+            return self._map(lambda question: [self._reply(r, map) for r in question], questions)
+        return [[self._reply(r, self._map) for r in question] for question in questions]
+
+    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
+        return self._pull_back(r, mapper) if isinstance(r, Gradient) else super()._reply(r, mapper)
+
+    def _project(self, requests: Sequence[SetDirection | SetTangent]) -> None:
+        if not requests:
+            return
+        directions = np.stack([r.direction for r in requests]) / self.unit
+        targets = [r.track.p if isinstance(r, SetDirection) else r.track.q for r in requests]
+
+        def block(rows: slice) -> None:
+            for piece in self._pieces(rows):
+                _kernels.project(self._at(piece), self.origin, directions, [t[piece] for t in targets])
+
+        self._map(block, self._blocks)
+
+    def _pull_back(self, r: Gradient, mapper: Callable[..., Iterable[Array]]) -> Array:
+        def block(rows: slice) -> Array:
+            out = np.zeros(self.n_features)
+            for piece in self._pieces(rows):
+                _kernels.pull_back(
+                    self._at(piece), self.origin, r.track.p[piece], self._weights_of(piece),
+                    r.bandwidth, r.b, r.log_sum, r.reach, out,
+                )  # fmt: skip
+            return out
+
+        return total_of(mapper(block, self._blocks)) / self.unit
+
+
+def project_array(
+    X: NDArray[np.floating[Any]], center: Array, direction: Array, rows: NDArray[np.intp] | None = None
+) -> Array:
+    """``(X - center) @ direction`` in double precision, of all or some rows, without a copy of X."""
+    directions = np.ascontiguousarray(direction)[None]
+    if rows is None:
+        out = np.empty(len(X))
+        _kernels.project(X if X.itemsize in X.strides else np.ascontiguousarray(X), center, directions, [out])
+        return out
+    out = np.empty(len(rows))
+    step = max(64, MOMENT_BYTES // (8 * X.shape[1]))
+    for start in range(0, len(rows), step):
+        piece = slice(start, start + step)
+        _kernels.project(np.ascontiguousarray(X[rows[piece]]), center, directions, [out[piece]])
+    return out

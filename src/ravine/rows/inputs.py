@@ -1,0 +1,217 @@
+"""X in any of the forms that the estimators take: an array, a sparse matrix, blocks of rows, a Dask collection."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
+
+from ravine.rows import RowBlocks, is_sparse
+from ravine.rows.cluster import ClusterRows
+from ravine.rows.reading.frames import is_frame
+from ravine.rows.reading.reader import LARGEST
+
+__all__ = ["check_input", "check_rows", "closed_after", "node_threads", "refuse_value", "with_sparse"]
+
+# Nodes whose rounds on a cluster are made together.
+CLUSTER_THREADS = 16
+
+
+def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
+    if is_sparse(X):
+        return _check_sparse(estimator, X, reset)
+    if isinstance(X, ClusterRows):
+        _check_feature_names(estimator, X, reset=reset)
+        return _check_cluster_rows(estimator, X, reset)
+    if _is_dask(X):
+        return _check_dask(estimator, X, reset)
+    if _is_in_blocks(X):
+        blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
+        blocks.forget_checks()
+        _check_feature_names(estimator, blocks.sketch, reset=reset)
+        _check_n_features(estimator, blocks, reset=reset)
+        return blocks
+    _refuse_unwrapped(X)
+    return check_rows(estimator, X, reset=reset)
+
+
+def _is_in_blocks(X: Any) -> bool:
+    """Blocks of rows: told so, a list of two-dimensional arrays or of frames, or an array that h5py or zarr keep."""
+    if isinstance(X, RowBlocks):
+        return True
+    if isinstance(X, list | tuple):
+        return any((isinstance(block, np.ndarray) and block.ndim == 2) or is_frame(block) for block in X)
+    return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
+
+
+def _refuse_unwrapped(X: Any) -> None:
+    """What is no array, but could be rows in blocks if it were said to be."""
+    first = X[0] if isinstance(X, list | tuple) and X else None
+    if is_sparse(first):
+        raise TypeError(
+            "X is a list of sparse matrices, and blocks must be dense: join them with scipy.sparse.vstack and fit the "
+            "sparse matrix."
+        )
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which yields its blocks only once, but rows are read several times: give a "
+            "list of arrays, or a file or a function that makes a new iterator each time, as "
+            "ravine.rows.RowBlocks(...)."
+        )
+    what = ""
+    if isinstance(X, str | os.PathLike):
+        what = f"the path {os.fspath(X)!r}"
+    elif isinstance(first, os.PathLike) or (isinstance(first, str) and first.endswith((".npy", ".parquet"))):
+        what = "a list of paths"
+    elif not any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "__dlpack__")):
+        if hasattr(X, "shape") and hasattr(X, "__getitem__"):
+            what = f"a {type(X).__name__}, which NumPy does not know as an array"
+        elif callable(X):
+            what = "a function"
+    if what:
+        raise TypeError(
+            f"X is {what}: to read rows from it block by block, wrap it as ravine.rows.RowBlocks(...) and give that."
+        )
+
+
+def _is_dask(X: Any) -> bool:
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
+
+
+def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
+    """Nothing is computed here but the lengths of the parts of a data frame."""
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
+    if hasattr(X, "to_dask_array"):
+        for name, dtype in X.dtypes.items():
+            if not isinstance(dtype, np.dtype) or dtype.kind not in "fiub":
+                raise ValueError(
+                    f"column {name!r} of the Dask data frame X is of the type {dtype}: convert it to numbers (float64) "
+                    "or leave it out."
+                )
+        X = X.to_dask_array(lengths=True if reset else None)
+    if len(X.shape) != 2:
+        raise ValueError(f"Expected 2D array, got a Dask array of shape {X.shape} instead.")
+    return _check_cluster_rows(estimator, ClusterRows(X), reset)
+
+
+def _check_cluster_rows(estimator: Any, rows: ClusterRows, reset: bool) -> ClusterRows:
+    if rows.X.dtype.kind not in "fiub":
+        raise ValueError(f"X is a Dask array of {rows.X.dtype}: convert it to numbers first.")
+    if reset:
+        rows.check()
+    _check_n_features(estimator, rows, reset=reset)
+    return rows
+
+
+@contextmanager
+def closed_after(rows: Any) -> Iterator[None]:
+    """Whatever happens to a fit, it leaves nothing on a cluster."""
+    try:
+        yield
+    finally:
+        if hasattr(rows, "close"):
+            rows.close()
+
+
+def node_threads(rows: Any, n_threads: int) -> int:
+    """Nodes of a tree that are fitted together; on a cluster, where threads only wait, so that they share rounds."""
+    return max(n_threads, CLUSTER_THREADS) if getattr(rows, "lazy", False) else n_threads
+
+
+def with_sparse(tags: Any) -> Any:
+    """Tags of an estimator that takes sparse matrices."""
+    tags.input_tags.sparse = True
+    return tags
+
+
+def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
+    if X.format in ("csr", "csc") and not X.has_canonical_format:
+        # A cell in several parts is their sum; the user's matrix stays as it is.
+        X = X.copy()
+        X.sum_duplicates()
+    rows = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, copy=False
+    )
+    data = rows.data
+    if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
+        k = int(np.argmin(np.abs(data) < LARGEST))
+        row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
+        refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
+    return rows
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
+    """X as a float32 or float64 array, copied only if it has another type; an error names the column."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("M", "m"):
+        raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X is a masked array with masked cells: fill or drop them first.")
+    try:
+        rows: NDArray[np.floating[Any]] = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        texts = _text_columns(X) if "could not convert" in str(error) or "dtype" in str(error) else []
+        if not texts:
+            raise
+        raise type(error)(
+            f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. "
+            f"({str(error).splitlines()[0]})"
+        ) from error
+    if not rows.dtype.isnative or not rows.flags.aligned:
+        rows = rows.astype(rows.dtype.newbyteorder("="))
+    _check_finite(estimator, rows)
+    return rows
+
+
+def _text_columns(X: Any) -> list[str]:
+    """Names (or positions) of the columns that cannot be read as numbers, at most five."""
+    columns = getattr(X, "columns", None)
+    try:
+        values = np.asarray(X, dtype=object)
+    except (ValueError, TypeError):
+        return []
+    if values.ndim != 2:
+        return []
+    found = []
+    for j in range(values.shape[1]):
+        try:
+            values[:, j].astype(np.float64)
+        except (ValueError, TypeError):
+            found.append(repr(str(columns[j])) if columns is not None else f"column {j}")
+    return found[:5]
+
+
+def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if rows.flags.c_contiguous or rows.flags.f_contiguous:
+            flat = rows.ravel(order="K")
+            if np.isfinite(np.dot(flat, flat)):  # one fast pass: every value is finite and far from overflow
+                return
+        if rows.min() > -LARGEST and rows.max() < LARGEST:
+            return
+        for start in range(0, len(rows), 1 << 16):
+            bad = np.argwhere(~(np.abs(rows[start : start + (1 << 16)]) < LARGEST))
+            if len(bad):
+                refuse_value(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
+
+
+def refuse_value(estimator: Any, row: int, column: int, value: float, where: str = "") -> None:
+    """Refuse a value that is not finite, or too large; ``where`` says more about the row."""
+    names = getattr(estimator, "feature_names_in_", None)
+    place = f"row {row}{where}"
+    where = f"column {column} ({place})" if names is None else f"column {str(names[column])!r} ({place})"
+    if math.isfinite(value):
+        raise ValueError(f"Input X has the value {value:g} in {where}: rescale that column.")
+    raise ValueError(
+        f"Input X contains {'NaN' if math.isnan(value) else 'infinity'} in {where}. "
+        "Drop or impute such values first, for example with sklearn.impute.SimpleImputer."
+    )

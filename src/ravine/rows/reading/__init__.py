@@ -1,0 +1,1 @@
+"""Reading rows from files and other arrays, block by block."""

@@ -1,0 +1,150 @@
+"""Directions to start from that a few labelled rows suggest."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from ravine._typing import Array
+from ravine.index import LabelledRows
+from ravine.rows import Moments, is_sparse, on_rows, take_rows
+from ravine.search import PrincipalAxes
+
+__all__ = ["NAMED_STARTS", "label_starts", "principal_number", "svm_classes"]
+
+NAMED_STARTS = ("svm", "lda", "means")
+# More labels than this add nothing to the direction of a start but time.
+MOST_LABELS = 10_000
+# C times the weights beyond this change nothing but the time of the solver.
+MOST_WEIGHT = 1e13
+# Of conjugate gradients: a start need not be exact.
+MOST_STEPS = 50
+
+
+def principal_number(name: str) -> int | None:
+    """The k of "pc<k>"; None for other names."""
+    match = re.fullmatch(r"pc([1-9]\d*)", name)
+    return int(match[1]) if match else None
+
+
+def label_starts(
+    names: tuple[str, ...],
+    labelled: LabelledRows,
+    moments: Moments,
+    axes: PrincipalAxes,
+    n_features: int,
+    C: float,
+    ridge: float,
+    rng: np.random.Generator,
+) -> Array:
+    """Unit vectors (rows) with these names, signed to agree with the labels; those that do not exist are left out.
+
+    Parameters
+    ----------
+    names : tuple of str
+        ``"svm"``: weights of a linear SVM, the rows scaled to a mean variance of 1 for each feature. ``"lda"``: the
+        inverse of the covariance of all rows, with a ridge, times the difference of the class means.
+        ``"means"``: that difference. ``"pc1"``, ``"pc2"``, ...: principal directions.
+    labelled : LabelledRows
+    moments : Moments
+        Of all rows.
+    axes : PrincipalAxes
+    n_features : int
+        Columns of X, which may be more than there are coordinates.
+    C : float
+        Of the SVM.
+    ridge : float
+        Part of the mean variance that is added to the covariance for ``"lda"``.
+    rng : numpy.random.Generator
+        Chooses some of very many labels.
+    """
+    positive = labelled.signs > 0.0
+    means = [np.average(labelled.rows[side], axis=0, weights=labelled.weights[side]) for side in (positive, ~positive)]
+    difference = means[0] - means[1]
+    found = []
+    for name in names:
+        number = principal_number(name)
+        if number is not None:
+            direction = axes.directions[number - 1] if number <= len(axes.directions) else None
+        elif name == "svm":
+            direction = _svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
+        elif name == "lda":
+            direction = _solved(moments, ridge * moments.trace / n_features, difference)
+        else:
+            direction = difference
+        length = 0.0 if direction is None else float(np.linalg.norm(direction))
+        if direction is not None and length > 0.0:
+            agrees = float(direction @ difference) >= 0.0 or name in ("svm", "lda")
+            found.append(direction / (length if agrees else -length))
+    # Two classes whose labels have the same mean suggest nothing: any direction of the data will do.
+    return np.ascontiguousarray(found if found else axes.directions[:1])
+
+
+def _solved(moments: Moments, added: float, difference: Array) -> Array:
+    """(Σ + added I)⁻¹ times a vector; by conjugate gradients where Σ is not stored."""
+    if moments.covariance is not None:
+        return np.asarray(np.linalg.solve(moments.covariance + added * np.eye(len(difference)), difference))
+    d = len(difference)
+    matrix = LinearOperator((d, d), matvec=lambda v: moments.times(v) + added * v, dtype=np.float64)
+    return np.asarray(cg(matrix, difference, rtol=1e-10, maxiter=MOST_STEPS)[0])
+
+
+def svm_classes(
+    X: Any, codes: NDArray[np.intp], weights: Array | None, C: float, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Class of each row by linear SVMs, one against the rest, on the labelled rows alone."""
+    which = np.flatnonzero(codes >= 0)
+    labelled = take_rows(X, which)
+    rows = (labelled.toarray() if is_sparse(labelled) else labelled).astype(np.float64)
+    w = np.ones(len(which)) if weights is None else weights[which]
+    center = np.average(rows, axis=0, weights=w)
+    rows -= center
+    scale = math.sqrt(float(np.average(np.mean(rows**2, axis=1), weights=w))) or 1.0
+    svm = _linear_svm(rows / scale, codes[which], w, C, rng)
+    normals = svm.coef_ / scale
+
+    def classes(rows: Any) -> NDArray[np.intp]:
+        return np.asarray(svm.classes_[np.argmax(rows @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
+
+    return np.asarray(on_rows(X, classes))
+
+
+def _svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:
+    return np.asarray(_linear_svm(labelled.rows / scale, labelled.signs, labelled.weights, C, rng).coef_[0])
+
+
+def _linear_svm(
+    rows: Array, targets: NDArray[Any], weights: Array | None, C: float, rng: np.random.Generator
+) -> LinearSVC:
+    if len(rows) > MOST_LABELS:
+        some = np.sort(rng.choice(len(rows), MOST_LABELS, replace=False))
+        if len(np.unique(targets[some])) == len(np.unique(targets)):
+            rows, targets, weights = rows[some], targets[some], None if weights is None else weights[some]
+    if weights is not None:
+        total = C * float(weights.sum())
+        weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
+    # The solution lies in the space of the rows: with fewer rows than columns, a problem of as many coordinates.
+    inside, basis = _in_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
+        svm = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(inside, targets, sample_weight=weights)
+    if basis is not None:
+        svm.coef_ = svm.coef_ @ basis
+    return svm
+
+
+def _in_row_space(rows: Array) -> tuple[Array, Array]:
+    """Coordinates that have the inner products of the rows, and the orthonormal basis (rows) they belong to."""
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    kept = values > values[-1] * len(values) * np.finfo(float).eps
+    kept[-1] = True  # at least one, also of rows of zeros
+    lengths = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
+    return vectors[:, kept] * lengths, (vectors[:, kept] / lengths).T @ rows

@@ -1,0 +1,86 @@
+"""Where a pursuit may start: principal directions, random directions, directions given by the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ravine._typing import Array
+from ravine.rows import Moments, Sample
+from ravine.search.lanczos import leading_eigenvectors
+
+__all__ = ["PrincipalAxes", "choose_starts", "random_starts", "unusual_starts"]
+
+# Fewer rows for each whitened axis than this, and the fourth moments show the noise of the whitening.
+ROWS_PER_WHITE_AXIS = 20
+# And more than this would cost more than the pursuit.
+MOST_WHITE_AXES = 200
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Eigenvectors of the covariance by decreasing variance, those of no variance left out.
+
+    Attributes
+    ----------
+    variances : ndarray of shape (r,)
+    directions : ndarray of shape (r, d)
+        As rows.
+    """
+
+    variances: Array
+    directions: Array
+
+    @classmethod
+    def of(cls, moments: Moments, n_features: int = 0, n_axes: int = 0) -> PrincipalAxes:
+        """Principal axes of the moments; where the covariance is not stored, only the n leading ones of d columns."""
+        if moments.covariance is None:
+            values, directions = leading_eigenvectors(moments.times, n_features, min(n_axes, n_features))
+            kept = values > values[0] * n_features * np.finfo(float).eps
+            kept[0] = True
+            return cls(values[kept], np.ascontiguousarray(directions[kept]))
+        values, vectors = np.linalg.eigh(moments.covariance)
+        kept = values > values[-1] * len(values) * np.finfo(float).eps
+        return cls(values[kept][::-1], np.ascontiguousarray(vectors[:, kept].T[::-1]))
+
+
+def random_starts(axes: PrincipalAxes, n: int, rng: np.random.Generator) -> Array:
+    """Directions drawn uniformly in the principal basis, so that a rotation of the data rotates them with it."""
+    return _unit_rows(rng.standard_normal((n, len(axes.variances))) @ axes.directions)
+
+
+def unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
+    """Directions in which the data look least normal, whatever their variance: lowest and highest kurtosis in turn.
+
+    They are the eigenvectors of the fourth-moment scatter of the whitened rows (invariant coordinate selection: Tyler,
+    Critchley, Dümbgen & Oja 2009). Two groups of similar size show up at the low end, a small group at the high end,
+    also where they hide in directions of small variance. Only as many leading axes are whitened as the rows can bear.
+    """
+    n_axes = min(len(axes.variances), MOST_WHITE_AXES, max(2, int(sample.total) // ROWS_PER_WHITE_AXIS))
+    whitening = axes.directions[:n_axes] / np.sqrt(axes.variances[:n_axes])[:, None]
+    _, vectors = np.linalg.eigh(sample.fourth_moments(whitening))
+    order = [k // 2 if k % 2 == 0 else n_axes - 1 - k // 2 for k in range(n_axes)]
+    return _unit_rows(vectors.T[order] @ whitening)
+
+
+def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: np.random.Generator) -> Array:
+    """At most n unit vectors (rows) to start from.
+
+    ``"pca"`` takes the leading principal directions, ``"random"`` draws them, and ``"auto"`` takes principal directions
+    for two thirds and the most unusual directions for the rest. Axes and starts are signed by the skewness of the
+    projections, a rule that does not depend on the coordinates.
+    """
+    if init == "random":
+        signs = sample.skewness_signs(axes.directions)[:, None]
+        return random_starts(replace(axes, directions=axes.directions * signs), n, rng)
+    if init == "pca" or n < 3 or len(axes.variances) == 1:
+        starts = axes.directions[:n]
+    else:
+        n_unusual = n // 3
+        starts = np.concatenate([axes.directions[: n - n_unusual], unusual_starts(axes, sample)[:n_unusual]])
+    return starts * sample.skewness_signs(starts)[:, None]
+
+
+def _unit_rows(directions: Array) -> Array:
+    return np.ascontiguousarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))

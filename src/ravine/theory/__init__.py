@@ -1,0 +1,1 @@
+"""The theory of the paper, as code: margins, shrinking bandwidths, stationarity."""
