@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 # Run by another Python, which has Playwright.
-collect_ignore = ["browse_report.py"]
+collect_ignore = ["support/browse_report.py"]
 
 
 @pytest.fixture

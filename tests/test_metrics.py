@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import v_measure_score
 
-import scoring
 from ravine import metrics
+from support import scoring
 
 THREE = np.repeat(["a", "b", "c"], [4, 4, 4])
 SCORES = [metrics.success_ratio, metrics.binary_v_measure]

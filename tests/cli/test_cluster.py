@@ -1,0 +1,201 @@
+"""`ravine cluster`: labels, columns, missing cells, scales."""
+
+import csv
+import gzip
+import io
+import json
+import os
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("click")
+
+
+from ravine.models import load
+from support.command_line import blobs, column, figures_in, leftovers, ravine, read, table, write
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_cluster_finds_the_blobs_and_leaves_labels_and_a_model(workplace):
+    text, y = table()
+    said = ravine("cluster", write(text)).stderr
+    labels = column(read("data-ravine/labels.csv"), "cluster")
+    assert adjusted_rand_score(y, labels) == 1.0
+    assert column(read("data-ravine/labels.csv"), "row") == [str(k) for k in range(1, 181)]
+    assert "180 rows, 4 columns; names in the first line, comma between cells" in said
+    assert "standardised" in said
+    assert "3 clusters of 180 rows" in said
+    model = load("data-ravine/model.ravine")
+    assert model.estimator.labels_.tolist() == [int(label) for label in labels]
+    assert {"labels.csv", "model.ravine", "summary.json"} <= set(os.listdir("data-ravine"))
+    assert leftovers() == ["data-ravine"]
+
+
+def test_cluster_equals_the_estimator_on_standardised_columns():
+    from sklearn.preprocessing import StandardScaler
+
+    from ravine import MinimumDensityTree
+
+    X, _ = blobs()
+    ravine("cluster", write(table()[0]), "--clusters", 5, "--seed", 3)
+    expected = MinimumDensityTree(5, random_state=3).fit(StandardScaler().fit_transform(X))
+    found = load("data-ravine/model.ravine").estimator
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_allclose(found.tree_.offset, expected.tree_.offset, rtol=1e-9)
+
+
+def test_hyperplane_gives_two_clusters_and_a_p_value():
+    ravine("cluster", write(table()[0]), "--method", "hyperplane", "--scale", "none", "--out", "out", figures=True)
+    assert set(figures_in("out")) == {"hyperplane.png", "direction.png", "path.png"}
+    assert set(column(read("out/labels.csv"), "cluster")) == {"0", "1"}
+    assert 0.0 <= load("out/model.ravine").estimator.pvalue_ <= 1.0
+    assert "Valley test" in ravine("describe", "out/model.ravine").stdout
+    message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", 3, code=2).stderr
+    assert "two clusters" in message
+
+
+def test_json_is_all_there_is_on_standard_output():
+    result = ravine("cluster", write(table()[0]), "--json", "--quiet", "--drop", "d", "--out", "o", "--clusters", 3)
+    summary = json.loads(result.stdout)
+    assert result.stderr == ""
+    assert [c["rows"] for c in summary["clusters"]] == [60, 60, 60]
+    assert summary["features"] == ["a", "b", "c"]
+    assert set(summary["files"]) <= set(os.listdir("o")) | {f"figures/{n}" for n in figures_in("o")}
+    assert json.loads(read("o/summary.json"))["clusters"] == summary["clusters"]
+
+
+def test_standard_input_and_output():
+    text, y = table()
+    result = ravine("cluster", "-", "--out", "-", "--clusters", 3, stdin=text)
+    assert adjusted_rand_score(y, column(result.stdout, "cluster")) == 1.0
+    assert leftovers() == []
+    again = ravine("cluster", "-", "--out", "-", "--clusters", 3, stdin=gzip.compress(text.encode()))
+    assert again.stdout == result.stdout
+    assert "both want standard output" in ravine("cluster", "-", "--out", "-", "--json", stdin=text, code=2).stderr
+
+
+def test_keys_and_known_labels_are_kept_beside_the_clusters():
+    text, y = table(extra=lambda y: {"id": [f"0{k}" for k in range(180)], "kind": [f"k{v}" for v in y]})
+    said = ravine("cluster", write(text), "--key", "id", "--label-column", "kind", "--clusters", 3).stderr
+    written = read("data-ravine/labels.csv")
+    assert column(written, "id") == [f"0{k}" for k in range(180)]
+    assert column(written, "given") == [f"k{v}" for v in y]
+    assert "adjusted Rand index 1.00" in said
+
+
+def test_key_named_like_a_result_does_not_hide_it():
+    text, y = table(extra=lambda y: {"cluster": range(180)})
+    ravine("cluster", write(text), "--key", "cluster", "--clusters", 3)
+    assert adjusted_rand_score(y, column(read("data-ravine/labels.csv"), "ravine_cluster")) == 1.0
+
+
+def test_text_is_refused_dropped_or_encoded_but_never_ignored():
+    text, _ = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] for v in y], "it's": ["x"] * 180})
+    write(text)
+    message = ravine("cluster", "data.csv", code=1).stderr
+    assert "'kind' (text such as 'red')" in message or "'kind' (text such as" in message
+    assert "--drop kind --drop 'it'\"'\"'s'" in message
+    assert "--encode one-hot" in message
+    assert len(message.strip().splitlines()[-1]) == len(message.strip().split("Error:")[-1]) + len("Error:")
+    ravine("cluster", "data.csv", "--drop", "kind,it's", "--out", "dropped", "--clusters", 2)
+    assert load("dropped/model.ravine").preparation.columns == ("a", "b", "c", "d")
+    said = ravine(
+        "cluster", "data.csv", "--drop", "it's", "--encode", "one-hot", "--out", "encoded", "--clusters", 2
+    ).stderr
+    assert "'kind' has 3 categories" in said
+    assert load("encoded/model.ravine").preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
+
+
+def test_dates_and_empty_columns_are_refused():
+    text, _ = table(extra=lambda y: {"when": ["2020-01-02"] * 180})
+    assert "'when' (dates or times)" in ravine("cluster", write(text), code=1).stderr
+    text, _ = table(extra=lambda y: {"nothing": [""] * 180})
+    assert "'nothing': no cell has a value. Leave out with --drop nothing" in ravine(
+        "cluster", write(text), code=1
+    ).stderr  # fmt: skip
+
+
+def test_truth_values_counters_and_constants_are_said():
+    text, _ = table(extra=lambda y: {"yes": ["true", "false"] * 90, "n": range(5, 185), "one": [1] * 180})
+    said = ravine("cluster", write(text), "--clusters", 2).stderr
+    assert "'yes': true and false are 1 and 0" in said
+    assert "warning: 'n' counts the rows" in said
+    assert "'one' has one value only" in said
+
+
+def with_gaps():
+    text, y = table()
+    rows = list(csv.reader(io.StringIO(text)))
+    for k, mark in ((3, ""), (50, "NA"), (120, "nan")):
+        rows[k][1] = mark
+    rows[120][2] = ""
+    stream = io.StringIO()
+    csv.writer(stream).writerows(rows)
+    return stream.getvalue(), y
+
+
+def test_missing_cells_are_refused_with_their_counts():
+    message = ravine("cluster", write(with_gaps()[0]), code=1).stderr
+    assert "missing cells: 'b' 3, 'c' 1" in message
+    assert "--missing drop" in message
+    assert leftovers() == []
+
+
+def test_rows_with_missing_cells_are_dropped_or_filled_as_wished():
+    text, y = with_gaps()
+    said = ravine("cluster", write(text), "--missing", "drop", "--out", "dropped", "--clusters", 3).stderr
+    assert "3 of 180 rows have missing cells" in said
+    labels = column(read("dropped/labels.csv"), "cluster")
+    assert [k for k, label in enumerate(labels) if label == ""] == [2, 49, 119]
+    known = [k for k, label in enumerate(labels) if label]
+    assert adjusted_rand_score(y[known], [labels[k] for k in known]) == 1.0
+    said = ravine("cluster", "data.csv", "--missing", "impute-median", "--out", "filled", "--clusters", 3).stderr
+    assert "filled with the median of their column: 'b' 3, 'c' 1" in said
+    plan = load("filled/model.ravine").preparation
+    X = blobs()[0]
+    assert plan.medians[1] == np.median(np.delete(X[:, 1], [2, 49, 119]))
+    assert "" not in column(read("filled/labels.csv"), "cluster")
+
+
+def test_missing_categories_become_the_commonest():
+    kinds = ["red"] * 60 + ["green"] * 59 + ["blue"] * 60 + [""]
+    kinds[1] = "blue"
+    text, _ = table(extra=lambda y: {"kind": kinds})
+    said = ravine(
+        "cluster", write(text), "--encode", "one-hot", "--missing", "impute-median", "--clusters", 2, "--scale", "none"
+    ).stderr
+    assert "of text with the commonest category" in said
+    model = load("data-ravine/model.ravine")
+    assert model.preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
+    assert model.preparation.medians[4:].tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust"])
+def test_values_that_cannot_be_scaled_are_refused(scale):
+    text, _ = table(extra=lambda y: {"huge": np.where(y == 1, 1e308, -1e308)})
+    said = ravine("cluster", write(text), "--scale", scale, code=1).stderr
+    assert "column 'huge' holds values as large as 1e+308, which cannot be scaled" in said
+    assert leftovers() == []
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "none"])
+def test_scale_is_what_it_says(scale):
+    X, _ = blobs()
+    ravine("cluster", write(table()[0]), "--scale", scale, "--clusters", 2)
+    model = load("data-ravine/model.ravine")
+    Z = model.transform(dict(zip("abcd", X.T, strict=True)))
+    quartiles = np.percentile(X, [25, 50, 75], axis=0)
+    expected = {
+        "standard": (X - X.mean(axis=0)) / X.std(axis=0),
+        "robust": (X - quartiles[1]) / ((quartiles[2] - quartiles[0]) / 1.349),
+        "none": X,
+    }
+    np.testing.assert_allclose(Z, expected[scale], rtol=1e-12, atol=1e-12)

@@ -1,0 +1,139 @@
+"""The command as a process of its own: streams, exit codes, signals, help, a bar on a terminal."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("click")
+
+
+from support.command_line import column, leftovers, ravine, table, write
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def command(*arguments, **options):
+    script = "from ravine.cli import main; main()"
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120, **options)
+
+
+def test_process_writes_data_to_standard_output_and_words_to_standard_error():
+    text, y = table()
+    run = command("cluster", "-", "--out", "-", "--clusters", "3", input=text.encode())
+    assert run.returncode == 0
+    assert adjusted_rand_score(y, column(run.stdout.decode(), "cluster")) == 1.0
+    assert b"3 clusters of 180 rows" in run.stderr
+    assert b"\x1b" not in run.stderr  # no bar where there is no terminal
+
+
+def test_process_fails_without_a_traceback_unless_asked():
+    run = command("cluster", "none.csv")
+    assert run.returncode == 1
+    assert run.stderr == b"Error: 'none.csv' does not exist: check its name.\n"
+    assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
+    assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_process_that_is_told_to_end_leaves_nothing(monkeypatch, name):
+    number = getattr(signal, name)
+    monkeypatch.setattr("ravine.models.save", lambda *args: signal.raise_signal(number))
+    write(table()[0])
+    before = signal.getsignal(number)
+    assert "Stopped: nothing was written." in ravine("cluster", "data.csv", "--clusters", 2, code=128 + number).stderr
+    assert leftovers() == []
+    assert signal.getsignal(number) is before
+
+
+def test_interruption_of_the_imports_leaves_no_traceback():
+    script = """
+import sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from ravine.cli import main
+main()
+"""
+    run = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, timeout=60)
+    assert run.returncode == 130
+    assert run.stderr == b"Stopped: nothing was written.\n"
+
+
+@pytest.mark.slow
+def test_interrupted_process_says_so_and_leaves_nothing():
+    text, _ = table(n=20_000)
+    write(text)
+    script = "from ravine.cli import main; main()"
+    arguments = [sys.executable, "-c", script, "cluster", "data.csv", "--clusters", "40"]
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        for line in process.stderr:
+            if b"standardised" in line:
+                break
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        process.wait(timeout=60)
+    assert process.returncode == 130
+    assert rest.strip() == b"Stopped: nothing was written."
+    assert leftovers() == []
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys\nfrom ravine.cli.app import app\ntry:\n app(['--help'])\nexcept SystemExit:\n print(*sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in run.stdout.split()}
+    assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich", "pooch"}
+    for name in ("cluster", "classify", "predict", "describe", "demo"):
+        assert name in run.stdout
+
+
+@pytest.mark.parametrize("name", ["cluster", "classify", "predict", "describe", "demo", "reproduce", "data"])
+def test_help_shows_examples_line_by_line(name):
+    shown = ravine(name, "--help").stdout
+    assert "\\b" not in shown
+    assert "\b" not in shown
+    if name in ("cluster", "classify", "predict"):
+        lines = [line.strip() for line in shown.splitlines() if line.startswith(f"    ravine {name} ")]
+        assert lines[0] in {
+            "ravine cluster data.csv",
+            "ravine classify data.csv --label-column species",
+            "ravine predict data-ravine/model.ravine new.csv > labels.csv",
+        }
+        assert len(lines) == (2 if name == "cluster" else 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_bar_with_the_time_left_is_shown_on_a_terminal():
+    script = """
+import time
+from ravine.cli.voice import Voice
+with Voice().working("fitting") as move:
+    for k in range(4):
+        move(k, 4, f"step {k}")
+        time.sleep(0.3)
+"""
+    ours, theirs = os.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    run = subprocess.run(
+        [sys.executable, "-c", script], stderr=theirs, stdout=subprocess.PIPE, env=environment, timeout=60
+    )
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert run.stdout == b""
+    assert "fitting step" in shown
+    assert "left" in shown

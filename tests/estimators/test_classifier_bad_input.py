@@ -1,0 +1,326 @@
+"""What cannot be used is refused by name, with what is allowed; what is merely difficult is learned."""
+
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from ravine import MinimumDensityClassifier
+from ravine.classes import pairs
+from ravine.search.separator import separate
+from support.simulate import two_clusters
+
+X, TRUTH = two_clusters(80, 3)
+Y = np.full(80, -1)
+for label in (0, 1):
+    Y[np.flatnonzero(label == TRUTH)[:4]] = label
+TEXT = np.array(["no", "yes", None], dtype=object)[Y]
+QUICK = {"init": "svm", "n_alpha": 2, "gamma": 1.0, "polish": False}
+METHODS = ["predict", "decision_function", "predict_proba"]
+
+
+def with_cell(value, dtype=np.float64):
+    rows = X.astype(dtype)
+    rows[7, 1] = value
+    return rows
+
+
+def fit(rows=X, y=Y, weights=None, **parameters):
+    return MinimumDensityClassifier(**parameters).fit(rows, y, sample_weight=weights)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit(**QUICK)
+
+
+# ----------------------------------------------------------------------------------------------- rows
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_cell_that_is_not_finite_is_located(value, word, fitted):
+    message = rf"X contains {word} in column 1 \(row 7\)"
+    with pytest.raises(ValueError, match=message):
+        fit(with_cell(value))
+    for method in METHODS:
+        with pytest.raises(ValueError, match=message):
+            getattr(fitted, method)(with_cell(value))
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (with_cell("red", object), ValueError, "not numbers: column 1"),
+        (pd.DataFrame(X, columns=list("abc")).assign(word="red"), ValueError, "not numbers: 'word'"),
+        (X[:, 0], ValueError, "Expected 2D array"),
+        (np.empty((0, 3)), ValueError, r"0 sample\(s\)"),
+        (scipy.sparse.csr_matrix(X * np.inf), ValueError, "Input X contains (NaN|infinity)"),
+        (None, ValueError, "Expected 2D array"),
+    ],
+    ids=["text", "text column", "1-D", "no rows", "sparse", "None"],
+)
+def test_rows_of_the_wrong_kind_are_refused(rows, error, message):
+    with pytest.raises(error, match=message):
+        fit(rows)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_prediction_needs_a_fit_and_its_columns(method, fitted):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(MinimumDensityClassifier(), method)(X)
+    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+        getattr(fitted, method)(X[:, :2])
+
+
+# ----------------------------------------------------------------------------------------------- labels
+
+MARKS = "Unlabelled rows are marked by -1, or by None or NaN"
+BAD_LABELS = {
+    "None": (None, f"requires y.*None.*{MARKS}"),
+    "short": (Y[:50], f"y has 50 labels, but X has 80 rows.*{MARKS}"),
+    "two columns": (np.c_[Y, Y], r"y should be a 1d array.*\(80, 2\)"),
+    "a number": (1, r"y should be a 1d array.*\(\)"),
+    "all -1": (np.full(80, -1), "y marks all 80 rows as unlabelled.*two classes.*MinimumDensityHyperplane"),
+    "all NaN": (np.full(80, np.nan), "y marks all 80 rows as unlabelled"),
+    "all None": ([None] * 80, "y marks all 80 rows as unlabelled"),
+    "one class": (np.where(Y == 0, 0, -1), r"y has labels of only one class, 0 \(4 of 80 rows\)"),
+    "one class of text": (np.where(Y == 1, "yes", None), r"y has labels of only one class, 'yes'"),
+    "infinity": (np.where(Y < 0, np.inf, Y), "y contains infinity"),
+    "continuous": (X[:, 0], "Unknown label type: continuous"),
+    "dates": (np.array(["2020", "2021"] * 40, dtype="M8[D]"), "y holds datetime64.*text or integers"),
+    "text '-1'": (np.where(Y < 0, "-1", np.where(Y == 1, "yes", "no")), "y holds the text '-1'.*dtype object"),
+    "text '-1' as objects": (np.where(Y < 0, "-1", TEXT), "y holds the text '-1'"),
+    "text 'nan'": (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "y holds the text 'nan'"),
+    "numbers and text": (np.where(Y == 1, "yes", np.where(Y < 0, None, Y)), "y mixes"),
+    "bytes": (np.where(TRUTH == 1, b"yes", b"no"), "y .*bytes"),
+    "huge integers": (np.array([None if c < 0 else int(c) + 2**70 for c in Y], dtype=object), "y .*integers"),
+}
+
+
+@pytest.mark.parametrize(("y", "message"), BAD_LABELS.values(), ids=BAD_LABELS)
+def test_labels_of_the_wrong_kind_are_refused(y, message):
+    with pytest.raises(ValueError, match=f"(?s){message}") as caught:
+        fit(y=y)
+    assert ".." not in str(caught.value).replace("...", "")
+
+
+def test_only_minus_and_plus_one_are_two_classes_with_a_warning():
+    with pytest.warns(UserWarning, match="y holds only -1 and .1.*two classes.*every row labelled.*NaN") as caught:
+        model = fit(y=2 * TRUTH - 1, **QUICK)
+    assert caught[0].filename == __file__
+    assert_array_equal(model.classes_, [-1, 1])
+    assert_array_equal(model.transduction_, 2 * TRUTH - 1)
+    assert model.score(X, 2 * TRUTH - 1) == 1.0
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [-1 if label is None else label for label in TEXT],
+        [np.nan if label is None else label for label in TEXT],
+        np.ma.masked_array(np.array(["no", "yes"])[TRUTH], mask=Y < 0),
+    ],
+    ids=["list with -1", "list with NaN", "masked"],
+)
+def test_text_with_other_marks_is_partly_labelled(y):
+    model = fit(y=y, **QUICK)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert_array_equal(model.transduction_ == "yes", TRUTH == 1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_minus_and_plus_one_with_nan_are_two_classes_and_unlabelled_rows():
+    model = fit(y=np.where(Y < 0, np.nan, 2.0 * Y - 1), **QUICK)
+    assert_array_equal(model.transduction_, 2 * TRUTH - 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TRUTH[:50], "y has 50 labels, but X has 80 rows"),
+        (np.full(80, -1), "y .*unlabelled"),
+        (None, "y .*None"),
+        (np.c_[TRUTH, TRUTH], r"1d array.*\(80, 2\)"),
+    ],
+    ids=["short", "all unlabelled", "None", "2-D"],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_score_refuses_labels_it_cannot_use(y, message, fitted):
+    with pytest.raises(ValueError, match=message):
+        fitted.score(X, y)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), np.zeros(80), -np.ones(80)], ids=["short", "zero", "negative"])
+def test_score_refuses_weights_it_cannot_use(weights, fitted):
+    with pytest.raises(ValueError, match="sample_weight"):
+        fitted.score(X, TRUTH, sample_weight=weights)
+
+
+# ----------------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.r_[np.ones(4), -2.0, np.ones(75)], "must not be negative, got -2 in row 4"),
+        (np.zeros(80), "must not be zero for all rows"),
+        (np.r_[np.ones(9), np.nan, np.ones(70)], r"NaN or infinity \(row 9\)"),
+        (np.ones(79), r"one weight for each of the 80 rows.*\(79,\)"),
+        (["heavy"] * 80, "real numbers"),
+        (np.where(Y == 1, 0.0, 1.0), "leaves only the class 0 with labels"),
+        (np.where(Y < 0, 1.0, 0.0), "leaves no class with labels"),
+    ],
+    ids=["negative", "zero", "NaN", "short", "text", "zero for a class", "zero for all labels"],
+)
+def test_weights_of_the_wrong_kind_are_refused(weights, message):
+    with pytest.raises(ValueError, match=f"sample_weight.*{message}"):
+        fit(weights=weights)
+
+
+# In a process of its own: the linear SVM cannot be interrupted.
+@pytest.mark.parametrize(
+    ("parameters", "weight", "name"),
+    [({}, 1e300, "weight"), ({"start_C": 1e300}, 1.0, "start_C"), ({"start_C": 1e-300}, 1.0, "start_C"),
+     ({"margin": 1e300}, 1.0, "margin")],
+    ids=["heavy rows", "large start_C", "small start_C", "large margin"],
+)  # fmt: skip
+def test_absurd_numbers_are_refused_and_do_not_hang(parameters, weight, name):
+    script = (
+        "import numpy as np; from ravine import MinimumDensityClassifier\n"
+        "rng = np.random.default_rng(0); y = np.arange(60) % 2; X = rng.normal(size=(60, 3)) + 5 * y[:, None]\n"
+        f"MinimumDensityClassifier(**{parameters}).fit(X, y, sample_weight=np.full(60, {weight}))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert "ValueError" in run.stderr
+    assert name in run.stderr.splitlines()[-1]
+
+
+# ----------------------------------------------------------------------------------------------- parameters
+
+
+def each(name, message, *values):
+    return [(name, value, f"{name} must be {message}") for value in values]
+
+
+POSITIVE, BOUNDED = r"a number in \(0, ", r"a number in \[1e-\d\d, "
+SEVERAL = r"a positive number \(at most 1e.\d+\) or several in increasing order"
+BAD_PARAMETERS = [
+    *each("bandwidth", POSITIVE, 0.0, -1, np.nan, np.inf),
+    *each("bandwidth", "'silverman', a positive number or a callable", "scott", None),
+    ("bandwidth", lambda n, s: -1.0, "bandwidth returned by the callable must be a positive number"),
+    *each("bandwidth_factor", BOUNDED, 0.0, -1, np.nan, "1", None),
+    *[("bandwidth_factor", value, "bandwidth") for value in (1e300, 1e-300)],
+    *each("gamma", SEVERAL, 0.0, -1, None, "1", [], (1.0, 0.1), (0.1, 0.1), (0.1, None), (0.0, 1.0), np.ones((2, 2))),
+    *each("label_penalty", "one of 'mean', 'sum'", "max", None),
+    *each("margin", r"a number in \[0, ", -1, np.inf, None),
+    *each(
+        "init",
+        "one or several of 'svm', 'lda', 'means', 'pc1'",
+        "kmeans",
+        "pc0",
+        "pc",
+        None,
+        (),
+        3,
+        ("svm", "x"),
+        ("svm", 3),
+    ),
+    *each("init", r".*directions of shape \(k, 3\)", np.ones((2, 2)), [[1.0, np.nan, 0.0]]),
+    ("init", "pc99", "X has only 3 columns"),
+    ("init", [[0.0, 0.0, 0.0]], "init has a row.*zeros"),
+    *each("select_start", "one of 'final', 'initial'", "deepest", None),
+    *each("alpha_min", r"a number in \[0, alpha_max=0.3\]", 0.5, -0.1, None),
+    *each("alpha_max", SEVERAL, 0.0, -1, None, (), (0.9, 0.3), "1", np.inf),
+    *each("alpha_standard_errors", r"a number in \[0, inf\)", -1, np.nan, None),
+    *each("alpha_index_factor", r"a number in \[1, inf\)", 0.5, np.nan, None),
+    *each("n_alpha", "an integer from 1 to 10000", 0, 2.0, None, True, 10**7),
+    *each("max_iter", "an integer >= 1", 0, 2.0, None),
+    *each("polish", "True or False", "no", None, 1),
+    *each("tol", r"a number in \[0, inf\)", -1e-9, np.nan, None),
+    *each("optimiser", "one of 'lbfgs'", "newton", None, 1),
+    ("eta", 2.0, r"eta must lie in \(0, "),
+    *each("eta", POSITIVE, 0, np.nan, None),
+    *each("epsilon", r"a number in \(0, 1\]", 0, 1.1, np.nan, None),
+    *each("start_C", BOUNDED, 0.0, -1, np.inf, None),
+    *each("start_ridge", BOUNDED, 0.0, -1, np.inf, None),
+    *each("multi_class", "one of 'gated', 'ovo'", "ovr", None),
+    *each("n_rounds", "an integer >= 1", 0, 1.5, None),
+    *each("voting", "one of 'soft', 'hard'", "loud", None),
+    *each("calibration_C", BOUNDED, 0.0, -1, np.nan, None),
+    ("calibration_C", 1e300, "calibration_C"),
+    *each("subsample", "an integer >= 2", 1, 0.5, "all"),
+    *each("n_jobs", "None or an integer other than 0", 0, 1.5, "all"),
+    *each("random_state", "None, a non-negative integer, a RandomState or a Generator", "seed", -1),
+    *each("callback", "callable or None", 1, "print"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"), BAD_PARAMETERS, ids=[f"{name}={value!r:.20}" for name, value, _ in BAD_PARAMETERS]
+)
+def test_bad_parameter_is_refused_by_name(name, value, message):
+    model = MinimumDensityClassifier(**{name: value})  # nothing is checked before fit
+    with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
+
+
+def test_every_parameter_has_a_bad_value_above():
+    assert {name for name, _, _ in BAD_PARAMETERS} == set(MinimumDensityClassifier().get_params())
+
+
+# ----------------------------------------------------------------------------------------------- failing
+
+
+def stop(step):
+    raise KeyboardInterrupt("stopped by the callback")
+
+
+FAILURES = {
+    "parameter": ({"n_alpha": 0}, X[:, :2], Y, None),
+    "NaN": ({}, with_cell(np.nan)[:, :2], Y, None),
+    "labels": ({}, X[:, :2], Y[:50], None),
+    "one class": ({}, X[:, :2], np.where(Y == 0, 0, -1), None),
+    "weights": ({}, X[:, :2], Y, np.ones(3)),
+    "weights of a class": ({}, X[:, :2], Y, np.where(Y == 1, 0.0, 1.0)),
+    "callback": ({"callback": stop}, X[:, :2], Y, None),
+    "callback in threads": ({"callback": stop, "n_jobs": 2}, X[:, :2], np.where(Y < 0, -1, np.arange(80) % 3), None),
+}
+
+
+@pytest.mark.parametrize(("parameters", "rows", "y", "weights"), FAILURES.values(), ids=FAILURES)
+def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, y, weights):
+    frame = pd.DataFrame(X, columns=["colour", "height", "mass"])
+    model = MinimumDensityClassifier(**QUICK).fit(frame, Y)
+    before = {name: value for name, value in vars(model).items() if name.endswith("_") or name.startswith("_")}
+    predicted = model.predict_proba(frame)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        model.set_params(**parameters).fit(rows, y, sample_weight=weights)
+    assert all(vars(model)[name] is value for name, value in before.items())
+    assert vars(model).keys() == before.keys() | model.get_params().keys()
+    assert_array_equal(model.predict_proba(frame), predicted)
+
+
+def test_warning_turned_into_an_error_leaves_the_earlier_fit_whole(monkeypatch):
+    model = MinimumDensityClassifier(**QUICK).fit(X, Y)
+    before = vars(model).copy()
+    monkeypatch.setattr(pairs, "separate", lambda *a, **k: replace(separate(*a, **k), converged=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ConvergenceWarning, match="hyperplane between 0 and 1 is not fully converged"):
+            model.set_params(polish=True).fit(X[:, ::-1], Y)
+    assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
+
+
+def test_hyperplanes_that_are_not_converged_are_named_in_a_warning(monkeypatch):
+    monkeypatch.setattr(pairs, "separate", lambda *a, **k: replace(separate(*a, **k), converged=False))
+    with pytest.warns(ConvergenceWarning, match=r"between 'a' and 'b' \(and 2 more\).*increase tol") as caught:
+        fit(y=np.array(list("abc"))[np.arange(80) % 3], **QUICK | {"polish": True})
+    assert caught[0].filename.endswith("test_classifier_bad_input.py")

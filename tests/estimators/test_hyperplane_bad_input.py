@@ -1,0 +1,265 @@
+"""What cannot be used is refused by name, with what is allowed; what cannot be split is one cluster."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import NotFittedError
+
+from ravine import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane, paper_settings
+from support.simulate import one_gaussian_line, two_clusters
+
+X, Y = two_clusters(100, 3)
+NAMES = ["colour", "height", "mass"]
+FRAMES = {
+    "pandas": lambda rows: pd.DataFrame(rows, columns=NAMES),
+    "polars": lambda rows: pl.DataFrame(rows, schema=NAMES, orient="row"),
+}
+
+
+def with_cell(value, row=7, column=1, dtype=np.float64):
+    rows = X.astype(dtype)
+    rows[row, column] = value
+    return rows
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return MinimumDensityHyperplane().fit(X)
+
+
+@pytest.fixture(scope="module")
+def fitted_with_names():
+    return MinimumDensityHyperplane().fit(FRAMES["pandas"](X))
+
+
+# ----------------------------------------------------------------------------------------------- rows
+
+
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+@pytest.mark.filterwarnings("error")
+def test_cell_that_is_not_finite_is_located(value, word, dtype, fitted):
+    rows = with_cell(value, dtype=dtype)
+    for method in (MinimumDensityHyperplane().fit, fitted.predict, fitted.decision_function, fitted.transform):
+        with pytest.raises(ValueError, match=rf"X contains {word} in column 1 \(row 7\).*[Ii]mpute"):
+            method(rows)
+
+
+def test_cell_that_is_not_finite_is_located_among_many_rows():
+    rows = np.zeros((150_000, 2))
+    rows[140_001, 1] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in column 1 \(row 140001\)"):
+        MinimumDensityHyperplane().fit(rows)
+
+
+def test_infinities_that_cancel_are_found():
+    rows = with_cell(np.inf)
+    rows[8, 1] = -np.inf
+    with pytest.raises(ValueError, match="infinity in column 1"):
+        MinimumDensityHyperplane().fit(rows)
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_cell_that_is_not_finite_is_located_by_the_name_of_its_column(frame, fitted_with_names):
+    for method in (MinimumDensityHyperplane().fit, fitted_with_names.predict):
+        with pytest.raises(ValueError, match=r"NaN in column 'height' \(row 7\)"):
+            method(frame(with_cell(np.nan)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "column"),
+    [
+        (pd.DataFrame(X, columns=NAMES).assign(word="red"), "'word'"),
+        (pd.DataFrame(X, columns=NAMES).assign(word=pd.Categorical(["a", "b"] * 50)), "'word'"),
+        (pd.DataFrame(X, columns=NAMES).assign(day=pd.date_range("2020", periods=100)), "'day'"),
+        (pl.DataFrame(X, schema=NAMES).with_columns(word=pl.lit("red")), "'word'"),
+        (np.hstack([X.astype(object), np.full((100, 1), "red")]), "column 3"),
+        (np.array([["1", "2"], ["3", "red"]]), "column 1"),
+    ],
+    ids=["pandas text", "pandas category", "pandas date", "polars text", "objects", "strings"],
+)
+def test_column_that_is_not_numbers_is_named(rows, column):
+    with pytest.raises((ValueError, TypeError), match=f"not numbers: {column}.*encode"):
+        MinimumDensityHyperplane().fit(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        (np.empty((0, 3)), ValueError, r"0 sample\(s\).*minimum of 1"),
+        (np.empty((5, 0)), ValueError, r"0 feature\(s\).*minimum of 1"),
+        (X[:, 0], ValueError, "Expected 2D array.*reshape"),
+        (X[None], ValueError, "dim 3.*dim <= 2"),
+        (X.astype(complex), ValueError, "Complex data not supported"),
+        (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in column 0 \(row 0\)"),
+        (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that column"),
+        (None, ValueError, "Expected 2D array"),
+    ],
+    ids=["no rows", "no columns", "1-D", "3-D", "complex", "sparse matrix", "sparse array", "None"],
+)
+def test_rows_of_the_wrong_kind_are_refused(rows, error, message):
+    with pytest.raises(error, match=f"(?s){message}"):
+        MinimumDensityHyperplane().fit(rows)
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function", "transform"])
+def test_prediction_needs_a_fit_and_its_columns(method, fitted, fitted_with_names):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(MinimumDensityHyperplane(), method)(X)
+    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+        getattr(fitted, method)(X[:, :2])
+    with pytest.raises(ValueError, match=r"(?s)feature names.*- area"):
+        getattr(fitted_with_names, method)(pd.DataFrame(X, columns=[*NAMES[:2], "area"]))
+
+
+def test_hyperplane_refuses_rows_of_another_width(fitted):
+    with pytest.raises(ValueError, match=r"X must have 3 columns, got .*\(100, 2\)"):
+        fitted.hyperplane_.distance(X[:, :2])
+
+
+# ----------------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (np.r_[np.ones(4), -2.0, np.ones(95)], "must not be negative, got -2 in row 4"),
+        (np.zeros(100), "must not be zero for all rows"),
+        (np.r_[np.ones(9), np.nan, np.ones(90)], r"NaN or infinity \(row 9\)"),
+        (np.r_[np.ones(9), np.inf, np.ones(90)], r"NaN or infinity \(row 9\)"),
+        (np.ones(99), r"one weight for each of the 100 rows.*\(99,\)"),
+        (np.ones((100, 1)), r"one-dimensional.*\(100, 1\)"),
+        (["heavy"] * 100, "numbers"),
+        (np.full(100, 1j), "real|numbers|[Cc]omplex"),
+        (np.full(100, 1e308), "sum|too large|finite"),
+    ],
+    ids=["negative", "zero", "NaN", "infinite", "short", "2-D", "text", "complex", "overflowing sum"],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_weights_of_the_wrong_kind_are_refused(weights, message):
+    with pytest.raises((ValueError, TypeError), match=f"sample_weight.*({message})"):
+        MinimumDensityHyperplane().fit(X, sample_weight=weights)
+
+
+# ----------------------------------------------------------------------------------------------- parameters
+
+BAD_PARAMETERS = [
+    *[("alpha_max", value, r"alpha_max must be a number in \(0, ") for value in (0, -1.0, np.nan, np.inf, "1", None)],
+    ("alpha_max", True, "alpha_max must be a number"),
+    ("alpha_max", 1e300, "alpha_max must be"),
+    *[("alpha_min", value, r"alpha_min must be a number in \[0, ") for value in (1e3, -0.1, None)],
+    *[("bandwidth", value, r"bandwidth must be a number in \(0, inf\)") for value in (0.0, -1, np.nan, np.inf)],
+    *[("bandwidth", value, "bandwidth.*'silverman'.*number.*callable") for value in ("scott", None)],
+    *[("bandwidth", lambda n, s, h=h: h, "bandwidth.*callable.*positive number") for h in (-1.0, 0, np.nan, "1", None)],
+    ("bandwidth", 1e-300, "bandwidth"),
+    *[("select", value, "select must be one of 'last', 'deepest'") for value in ("first", None, 1)],
+    *[("init", value, "init must be one of 'auto', 'pca', 'random'") for value in ("kmeans", None, 3)],
+    ("init", np.ones((2, 2)), r"init .*\(k, 3\), got .*\(2, 2\)"),
+    ("init", np.ones((1, 2, 3)), r"init .*\(k, 3\), got .*\(1, 2, 3\)"),
+    ("init", np.empty((0, 3)), r"init .*\(k, 3\).*\(0, 3\)|init .*at least one"),
+    ("init", [[1.0, np.nan, 0.0]], r"init .*finite"),
+    ("init", [[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]], "init .*row.*zeros"),
+    ("init", [["a", "b", "c"]], "init"),
+    ("init", [[1.0, 2.0, 3.0], [1.0]], "init"),
+    *[("n_init", value, "n_init must be an integer >= 1") for value in (0, -3, 1.5, "2", None, True)],
+    *[("n_alpha", value, "n_alpha must be an integer from 1 to 10000") for value in (0, 2.0, None)],
+    *[("max_iter", value, "max_iter must be an integer >= 1") for value in (0, 2.0, None)],
+    *[("tol", value, r"tol must be a number in \[0, inf\)") for value in (-1e-9, np.nan, "small", None)],
+    *[("optimiser", value, "optimiser must be one of 'lbfgs'") for value in ("newton", None, 1)],
+    *[("method", value, "method must be one of 'mdp2', 'sqp'") for value in ("newton", None, 1)],
+    *[("eta", value, r"eta must .* \(0, ") for value in (0, -0.1, 2.0, np.nan, None)],
+    *[("epsilon", value, r"epsilon must be a number in \(0, 1\]") for value in (0, 1.1, -1, np.nan, None)],
+    ("subsample", "all", "subsample.*integer.*'auto'.*None"),
+    *[("subsample", value, "subsample must be an integer >= 2") for value in (1, 0, -5, 0.5, True)],
+    *[("polish", value, "polish must be.*(bool|True)") for value in ("no", None)],
+    *[("n_jobs", value, "n_jobs must be None or an integer other than 0") for value in (0, 1.5, "all", True)],
+    *[("callback", value, "callback must be callable or None") for value in (1, "print")],
+    *[("random_state", value, "random_state") for value in ("seed", -1, 1.5)],
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"), BAD_PARAMETERS, ids=[f"{name}={value!r:.20}" for name, value, _ in BAD_PARAMETERS]
+)
+def test_bad_parameter_is_refused_by_name(name, value, message):
+    mdh = MinimumDensityHyperplane(**{name: value})  # nothing is checked before fit
+    with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
+        mdh.fit(X)
+    assert not hasattr(mdh, "labels_")
+
+
+def test_unknown_parameter_or_task_is_refused_by_name():
+    with pytest.raises(TypeError, match="alpha_mux"):
+        minimum_density_hyperplane(X, alpha_mux=1.0)
+    with pytest.raises(ValueError, match="task must be one of 'clustering', 'classification', got 'regression'"):
+        paper_settings("regression")
+
+
+def stop(step):
+    raise RuntimeError("stopped by the callback")
+
+
+FAILURES = {
+    "parameter": ({"n_init": 0}, X[:, :2], None),
+    "NaN": ({}, with_cell(np.nan)[:, :2], None),
+    "weights": ({}, X[:, :2], np.ones(3)),
+    "init": ({"init": np.ones((1, 3))}, X[:, :2], None),
+    "bandwidth rule": ({"bandwidth": lambda n, s: -1.0}, X[:, :2], None),
+    "callback": ({"callback": stop}, X[:, :2], None),
+}
+
+
+@pytest.mark.parametrize(("parameters", "rows", "weights"), FAILURES.values(), ids=FAILURES)
+def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, weights):
+    mdh = MinimumDensityHyperplane().fit(FRAMES["pandas"](X))
+    before = {name: value for name, value in vars(mdh).items() if name.endswith("_")}
+    with pytest.raises((ValueError, RuntimeError)):
+        mdh.set_params(**parameters).fit(rows, sample_weight=weights)
+    after = {name: value for name, value in vars(mdh).items() if name.endswith("_")}
+    assert after.keys() == before.keys()
+    assert all(after[name] is before[name] for name in before)
+    assert_array_equal(mdh.predict(FRAMES["pandas"](X)), mdh.labels_)
+
+
+# ----------------------------------------------------------------------------------------------- no split
+
+UNSPLITTABLE = {
+    "one row": (X[:1], {}, "row"),
+    "one row of one column": ([[3.0]], {}, "row"),
+    "equal rows": (np.full((10, 3), 7.0), {}, "all rows are equal"),
+    "two equal rows": (np.full((2, 5), -0.1), {}, "all rows are equal"),
+    "equal rows far out": (np.full((1000, 3), 1e12 + 0.1), {}, "all rows are equal"),
+    "equal rows of weight": (np.r_[X[:1], X[:1], X[1:]], {"weights": np.r_[1.0, 1.0, np.zeros(99)]}, "equal"),
+    "unimodal line": (one_gaussian_line(), {}, "only start reached a hyperplane that separates two modes"),
+    "huge bandwidth": (X, {"bandwidth": 1e3}, "none of the . starts reached a hyperplane that separates two modes"),
+}
+
+
+@pytest.mark.parametrize(("rows", "options", "reason"), UNSPLITTABLE.values(), ids=UNSPLITTABLE)
+def test_rows_without_a_split_are_one_cluster_with_the_reason(rows, options, reason):
+    parameters = {name: value for name, value in options.items() if name != "weights"}
+    with pytest.warns(NoSplitWarning, match=f"No split was found: .*{reason}.* label 0") as caught:
+        mdh = MinimumDensityHyperplane(**parameters).fit(rows, sample_weight=options.get("weights"))
+    assert [w.category for w in caught] == [NoSplitWarning]
+    assert caught[0].filename == __file__
+    assert_array_equal(mdh.labels_, np.zeros(len(rows)))
+    assert_array_equal(mdh.predict(rows), mdh.labels_)
+    assert mdh.relative_depth_ == 0.0
+    assert np.isfinite(mdh.coef_).all()
+    assert not mdh.hyperplane_.splits
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_few_distinct_rows_are_split(n, d):
+    rows = np.random.default_rng(n + d).standard_normal((n, d))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mdh = MinimumDensityHyperplane().fit(rows)
+    assert_array_equal(np.sort(mdh.labels_), [0] * (n - 1) + [1])
+    assert mdh.relative_depth_ > 0

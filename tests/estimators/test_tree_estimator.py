@@ -1,0 +1,344 @@
+"""MinimumDensityTree: what every scikit-learn user may rely on, and how a tree grows."""
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ravine import Hyperplane, MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, Split
+from ravine.rows import DenseSample, array
+from ravine.tree import Tree, splitter
+from support.tree_twin import ARRAYS, assert_sound, same_groups
+
+CENTERS = [[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]]
+X, Y = make_blobs([90, 70, 60, 50], centers=CENTERS, random_state=0)
+QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+
+
+def fit(n_clusters="auto", rows=X, **parameters):
+    return MinimumDensityTree(n_clusters, **{**QUICK, **parameters}).fit(rows)
+
+
+def assert_same_tree(one, other):
+    for name in ARRAYS:
+        assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
+    assert_array_equal(one.labels_, other.labels_)
+
+
+class Pddp:
+    """Principal direction divisive partitioning: the first principal component, cut at the mean."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def split(self, X, rows, rng):
+        self.sizes.append(len(rows))
+        mean = X[rows].mean(axis=0)
+        normal = np.linalg.svd(X[rows] - mean, full_matrices=False)[2][0]
+        return Split(Hyperplane(normal, float(normal @ mean)))
+
+
+class TwoMeans:
+    """The hyperplane half way between two means; what it returns is any object with the two attributes."""
+
+    hyperplane: Hyperplane
+    pvalue = np.nan
+
+    def split(self, X, rows, rng):
+        centers = X[rng.choice(rows, 2, replace=False)]
+        for _ in range(20):
+            nearer = np.linalg.norm(X[rows][:, None] - centers, axis=2).argmin(axis=1)
+            centers = np.stack([X[rows][nearer == k].mean(axis=0) for k in (0, 1)])
+        normal = (centers[1] - centers[0]) / np.linalg.norm(centers[1] - centers[0])
+        answer = TwoMeans()
+        answer.hyperplane = Hyperplane(normal, float(normal @ centers.mean(axis=0)))
+        return answer
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fit()
+
+
+# ----------------------------------------------------------------------------------------------- scikit-learn's checks
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters")
+@parametrize_with_checks(
+    [MinimumDensityTree(), MinimumDensityTree(n_clusters=3), MinimumDensityTree(split_next="size", n_clusters=2)],
+    expected_failed_checks=lambda estimator: {},
+)
+def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_clusters", ["auto", 3])
+def test_labels_are_the_prediction_for_the_rows_of_the_fit(dtype, order, n_clusters):
+    rows = np.asarray(X, dtype=dtype, order=order)
+    mdt = fit(n_clusters, rows)
+    assert_array_equal(mdt.labels_, mdt.predict(rows))
+    assert_array_equal(mdt.leaves_, mdt.tree_.apply(rows))
+    assert_array_equal(mdt.decision_path(rows).toarray(), mdt.tree_.decision_path(rows).toarray())
+    assert set(mdt.labels_) == set(range(mdt.n_clusters_))
+    assert_sound(mdt.tree_, rows)
+
+
+def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
+    of_tree = inspect.signature(MinimumDensityTree).parameters
+    of_plane = inspect.signature(MinimumDensityHyperplane).parameters
+    assert of_plane.keys() <= of_tree.keys()
+    assert all(of_tree[name].default == of_plane[name].default for name in of_plane)
+    other = {
+        "bandwidth": 0.9, "init": "pca", "n_init": 3, "alpha_min": 0.02, "alpha_max": 1.2, "n_alpha": 4, "max_iter": 5,
+        "select": "last", "polish": False, "tol": 1e-4, "eta": 0.02, "epsilon": 0.9, "subsample": 100,
+        "method": "sqp", "optimiser": "bfgs",
+    }  # fmt: skip
+    assert other.keys() == of_plane.keys() - {"test", "n_splits", "n_jobs", "random_state", "callback"}
+    seen, find = [], splitter.find_hyperplane
+    monkeypatch.setattr(splitter, "find_hyperplane", lambda X, **given: seen.append(given) or find(X, **given))
+    MinimumDensityTree(2, **other).fit(X)
+    expected = MinimumDensityHyperplane(**other)._options()
+    for name in ("settings", "bandwidth", "n_init", "subsample"):
+        assert seen[0][name] == expected[name]
+    assert seen[0]["init"] == "pca"
+
+
+@pytest.mark.parametrize("parameters", [{}, {"bandwidth": 1.5, "alpha_max": 0.8}, {"init": np.eye(3)}])
+def test_split_of_the_root_is_that_of_the_hyperplane(parameters):
+    root = MinimumDensityTree(2, **parameters).fit(X).tree_.hyperplane(0)
+    plane = MinimumDensityHyperplane(**parameters).fit(X).hyperplane_
+    for name in ("normal", "offset", "density", "relative_depth", "bandwidth", "alpha", "point"):
+        assert_array_equal(getattr(root, name), getattr(plane, name))
+
+
+# ----------------------------------------------------------------------------------------------- number of clusters
+
+
+def test_clear_clusters_are_counted_and_found(fitted):
+    assert fitted.n_clusters_ == 4
+    assert same_groups(fitted.labels_, Y)
+    inner = fitted.tree_.left >= 0
+    assert (fitted.tree_.pvalue[inner] <= 0.05).all()
+    assert (fitted.tree_.pvalue[~inner] > 0.05).all()
+
+
+def test_one_cluster_is_one_leaf_without_a_warning(recwarn):
+    for mdt in (fit(rows=np.random.default_rng(0).normal(size=(100, 2))), fit(1), fit(rows=np.ones((30, 2)))):
+        assert mdt.n_clusters_ == len(mdt.tree_) == 1
+        assert_array_equal(mdt.labels_, 0)
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("split_next", ["size", "density", "depth", "significance", lambda candidate: candidate.size])
+@pytest.mark.parametrize("n_clusters", [2, 3, 4])
+def test_number_that_is_given_is_found(n_clusters, split_next):
+    mdt = fit(n_clusters, split_next=split_next)
+    assert mdt.n_clusters_ == n_clusters == len(set(mdt.labels_))
+    assert np.isnan(mdt.tree_.pvalue[0]) == (split_next != "significance")
+    assert_sound(mdt.tree_, X)
+
+
+def test_more_clusters_than_can_be_separated_is_a_warning_that_says_how_many():
+    with pytest.warns(NoSplitWarning, match=r"n_clusters=9 .*only 4 could be separated.*min_cluster_size=40") as caught:
+        mdt = fit(9, min_cluster_size=40)
+    assert mdt.n_clusters_ == 4
+    assert caught[0].filename == __file__
+    with pytest.warns(NoSplitWarning, match="no two could be separated"):
+        assert fit(2, np.ones((20, 2))).n_clusters_ == 1
+
+
+def test_more_clusters_than_rows_is_an_error():
+    with pytest.raises(ValueError, match="n_clusters=271 is more than the 270 rows"):
+        fit(271)
+
+
+@pytest.mark.parametrize("min_cluster_size", [1, 20, 55, 130, 200])
+@pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+def test_no_cluster_is_smaller_than_allowed(min_cluster_size):
+    for n_clusters in ("auto", 6):
+        mdt = fit(n_clusters, min_cluster_size=min_cluster_size, bandwidth=0.5)
+        assert np.bincount(mdt.labels_).min() >= min_cluster_size
+
+
+def test_level_of_the_test_decides_how_many():
+    rows = make_blobs([60, 60], centers=[[0, 0], [4.2, 0]], random_state=0)[0]
+    pvalue = fit(rows=rows, alpha_test=1.0).tree_.pvalue[0]
+    assert 0 < pvalue < 1
+    assert fit(rows=rows, alpha_test=0.99 * pvalue).n_clusters_ == 1
+    assert fit(rows=rows, alpha_test=min(1.01 * pvalue, 1.0)).n_clusters_ > 1
+
+
+# ----------------------------------------------------------------------------------------------- which is next
+
+
+def test_best_candidate_is_split_next():
+    names = {
+        "density": lambda tree, k: -tree.density[k],
+        "depth": lambda tree, k: tree.relative_depth[k],
+        "significance": lambda tree, k: -tree.pvalue[k],
+        "size": lambda tree, k: tree.size[k],
+    }
+    for name, value in names.items():
+        tree = fit(4, split_next=name, test=True).tree_
+        inner = np.flatnonzero(tree.left >= 0)
+        for k in inner:
+            later = [j for j in inner[1:] if tree.order[tree.parent[j]] < tree.order[k] < tree.order[j]]
+            assert all(value(tree, k) >= value(tree, j) for j in later)
+
+
+def test_callable_gets_candidates_and_the_largest_value_is_next():
+    seen = []
+
+    def smallest(candidate):
+        seen.append(candidate)
+        return -candidate.size
+
+    mdt = fit(4, split_next=smallest)
+    assert all(isinstance(c.hyperplane, Hyperplane) and np.isnan(c.pvalue) for c in seen)
+    second = int(np.flatnonzero(mdt.tree_.order == 1)[0])
+    assert mdt.tree_.size[second] == min(mdt.tree_.size[[1, 2]])
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 3, 5, 9])
+def test_largest_leaves_are_split_and_no_others_are_looked_at(n_clusters):
+    splitter = Pddp()
+    mdt = fit(n_clusters, splitter=splitter, split_next="size")
+    assert mdt.n_clusters_ == n_clusters
+    assert sorted(splitter.sizes) == sorted(mdt.tree_.size[mdt.tree_.left >= 0])
+
+
+# ----------------------------------------------------------------------------------------------- other splitters
+
+
+def test_splitter_may_be_pddp():
+    mdt = fit(4, splitter=Pddp(), split_next="size")
+    assert same_groups(mdt.labels_, Y)
+    assert_array_equal(mdt.labels_, mdt.predict(X))
+    assert np.isnan(mdt.tree_.pvalue).all()
+
+
+def test_splitter_may_be_two_means():
+    mdt = fit(4, splitter=TwoMeans(), split_next="size")
+    assert_sound(mdt.tree_, X)
+    assert_same_tree(mdt, fit(4, splitter=TwoMeans(), split_next="size"))
+
+
+@pytest.mark.parametrize("split_next", ["depth", "density", "significance"])
+def test_order_by_what_a_splitter_does_not_say_is_refused_or_by_size(split_next):
+    """PDDP knows no densities: comparing NaN would split whatever comes first."""
+    try:
+        mdt = MinimumDensityTree(6, splitter=Pddp(), split_next=split_next).fit(X)
+    except ValueError as error:
+        assert "split_next" in str(error)  # noqa: PT017
+        return
+    by_size = MinimumDensityTree(6, splitter=Pddp(), split_next="size").fit(X)
+    assert same_groups(mdt.labels_, by_size.labels_)
+
+
+def test_other_splitters_need_a_number():
+    with pytest.raises(ValueError, match=r"n_clusters='auto' needs the default splitter.*give a number"):
+        fit(splitter=Pddp())
+
+
+def test_splitter_that_returns_something_else_is_named():
+    class Nothing:
+        def split(self, X, rows, rng):
+            return None
+
+    with pytest.raises(TypeError, match="splitter"):
+        fit(2, splitter=Nothing())
+
+
+# ----------------------------------------------------------------------------------------------- determinism, rows
+
+
+@pytest.mark.parametrize("split_next", ["size", "depth"])
+@pytest.mark.parametrize("n_clusters", ["auto", 3, 4])
+def test_threads_do_not_change_a_bit(n_clusters, split_next):
+    rows = make_blobs([120, 80, 50, 30], centers=CENTERS, cluster_std=0.5, random_state=4)[0]
+    one, two = (fit(n_clusters, rows, split_next=split_next, test=True, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert_same_tree(one, two)
+
+
+def test_random_state_decides_the_halves_of_the_tests(fitted):
+    assert_same_tree(fitted, fit())
+    assert_same_tree(fit(random_state=np.random.default_rng(1)), fit(random_state=np.random.default_rng(1)))
+    assert fit(random_state=1).tree_.pvalue[0] != fitted.tree_.pvalue[0]
+
+
+def test_rows_gathered_in_blocks_give_the_hyperplane_of_a_copy(monkeypatch):
+    monkeypatch.setattr(array, "MOMENT_BYTES", 8 * 3 * 64)  # blocks of 64 rows
+    rows = np.sort(np.random.default_rng(0).choice(len(X), 200, replace=False))
+    gathered, copied = DenseSample(X, rows=rows), DenseSample(X[rows])
+    assert_allclose(gathered.moments().covariance, copied.moments().covariance, rtol=1e-12)
+
+    def grow(share):
+        monkeypatch.setattr(splitter, "SMALL_PART", share)
+        return fit(4, np.asfortranarray(X, dtype=np.float32), test=True)
+
+    gathered, copied = grow(0.0), grow(1.0)
+    assert_array_equal(gathered.labels_, copied.labels_)
+    for name in ("normal", "offset", "relative_depth", "pvalue"):
+        assert_allclose(getattr(gathered.tree_, name), getattr(copied.tree_, name), rtol=1e-6, atol=1e-8)
+
+
+def test_callback_sees_the_tree_after_every_split():
+    seen = []
+    mdt = fit(4, callback=seen.append)
+    assert all(isinstance(tree, Tree) for tree in seen)
+    assert [tree.n_leaves for tree in seen] == [2, 3, 4]
+    assert_array_equal(seen[-1].offset, mdt.tree_.offset)
+
+
+def test_fit_that_fails_leaves_the_earlier_fit():
+    def stop(tree):
+        raise KeyboardInterrupt
+
+    mdt = fit(rows=pd.DataFrame(X, columns=["a", "b", "c"]))
+    before = {name: value for name, value in vars(mdt).items() if name.endswith("_")}
+    for parameters, error in [({"callback": stop}, KeyboardInterrupt), ({"n_clusters": 999}, ValueError)]:
+        with pytest.raises(error):
+            mdt.set_params(**parameters).fit(X[:, :2])
+        assert all(vars(mdt)[name] is value for name, value in before.items())
+
+
+def test_copies_predict_the_same(fitted):
+    for other in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        assert_same_tree(fitted, other)
+        assert_array_equal(other.predict(X), fitted.labels_)
+    fresh = clone(fitted)
+    assert not hasattr(fresh, "tree_")
+    assert fresh.get_params() == fitted.get_params()
+
+
+def test_names_of_columns_are_stored_and_checked():
+    frame = pd.DataFrame(X, columns=["mass", "age", "height"])
+    mdt = fit(rows=frame)
+    assert mdt.feature_names_in_.tolist() == ["mass", "age", "height"]
+    assert "height" in mdt.tree_.rules(mdt.tree_.leaves()[0], mdt.feature_names_in_)
+    for use in (mdt.predict, mdt.decision_path, lambda rows: mdt.split(mdt.tree_.leaves()[0], rows)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            use(frame[["age", "mass", "height"]])
+
+
+# ----------------------------------------------------------------------------------------------- cut and edit
+
+
+def test_cut_gives_the_labels_of_fewer_clusters(fitted):
+    for n_clusters in range(1, 5):
+        labels = fitted.cut(n_clusters=n_clusters)
+        assert_array_equal(labels, fitted.tree_.cut(n_clusters).predict(X))
+        assert set(labels) == set(range(n_clusters))
+    assert_array_equal(fitted.cut(significance=0.05), fitted.labels_)
+    assert_array_equal(fitted.cut(significance=0.0), 0)
+    with pytest.raises(ValueError, match="n_clusters=5, but the tree has only 4 clusters"):
+        fitted.cut(5)

@@ -1,0 +1,283 @@
+"""The optimiser on the sphere, on functions whose minima are known."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ravine.optimise import FunctionObjective, Memory, check_gradient, minimise_on_sphere, run
+from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, weak_wolfe
+from ravine.optimise.sphere import transported
+from support import reference as ref
+from support.sphere_functions import NONSMOOTH, SMOOTH, linear, rayleigh, start, start_in_basin
+
+
+def minimised(problem, v, **options):
+    objective = FunctionObjective(problem.function, problem.gradient)
+    return run(minimise_on_sphere(objective, v, **{"max_iter": 500, "tolerance": 1e-14} | options))
+
+
+# ------------------------------------------------------------------------------------------------- minima
+
+
+@pytest.mark.parametrize("d", [2, 3, 10, 50])
+@pytest.mark.parametrize("family", SMOOTH)
+def test_smooth_functions_are_minimised_to_rounding(family, d, rng):
+    for _ in range(5):
+        problem = family(rng, d)
+        result = minimised(problem, start(rng, d))
+        assert result.converged
+        assert result.value == pytest.approx(problem.minimum, rel=1e-12)
+        assert abs(result.v @ problem.minimiser) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 3, 6])
+@pytest.mark.parametrize("family", NONSMOOTH)
+def test_nonsmooth_functions_are_minimised_to_a_few_digits(family, d, rng):
+    for _ in range(10):
+        problem = family(rng, d)
+        result = minimised(problem, start_in_basin(rng, d, problem))
+        assert result.value == pytest.approx(problem.minimum, abs=1e-3)
+        assert result.v @ problem.minimiser > 0.999
+
+
+@pytest.mark.parametrize("family", [*SMOOTH, *NONSMOOTH])
+def test_result_is_on_the_sphere_and_no_higher_than_the_start(family, rng):
+    for max_iter in (0, 1, 2, 5, 100):
+        problem, v = family(rng, 7), start(rng, 7)
+        result = minimised(problem, v, max_iter=max_iter)
+        assert result.n_iter <= max_iter
+        assert np.linalg.norm(result.v) == pytest.approx(1.0, abs=1e-14)
+        assert abs(result.gradient @ result.v) <= 1e-12 * (1.0 + np.linalg.norm(result.gradient))
+        assert result.value == pytest.approx(problem.function(result.v), abs=1e-12)
+        assert result.value <= problem.function(v)
+
+
+def test_no_iterations_leave_the_start_where_it_is(rng):
+    problem, v = rayleigh(rng, 5), start(rng, 5)
+    result = minimised(problem, v, max_iter=0)
+    np.testing.assert_array_equal(result.v, v)
+    assert (result.n_iter, result.n_trials, result.converged) == (0, 0, False)
+
+
+def test_a_start_at_the_minimum_stays_there(rng):
+    problem = rayleigh(rng, 6)
+    result = minimised(problem, problem.minimiser.copy())
+    assert (result.n_iter, result.n_trials, result.converged) == (0, 0, True)
+
+
+@pytest.mark.parametrize("v", [[1.0], [-1.0]])
+def test_in_one_dimension_there_is_nothing_to_do(v):
+    result = minimised(SimpleNamespace(function=lambda v: 3.0 * v[0], gradient=lambda v: np.array([3.0])), np.array(v))
+    assert (result.n_iter, result.converged, result.value) == (0, True, 3.0 * v[0])
+
+
+def test_a_function_that_cannot_decrease_stalls(rng):
+    """The gradient points to a decrease that is not there, as at a kink."""
+    lying = SimpleNamespace(function=lambda v: 1.0, gradient=lambda v: np.array([1.0, 2.0, 3.0]))
+    result = minimised(lying, start(rng, 3))
+    assert result.stalled
+    assert not result.converged
+    assert result.n_iter == 0
+
+
+def test_trials_are_counted(rng):
+    problem = rayleigh(rng, 8)
+    objective = FunctionObjective(problem.function, problem.gradient)
+    result = run(minimise_on_sphere(objective, start(rng, 8), max_iter=50))
+    assert result.n_trials == objective.n_trials >= result.n_iter > 0
+
+
+# ------------------------------------------------------------------------------------------------- memory
+
+
+def test_transport_is_an_isometry_between_tangent_spaces(rng):
+    for t in (0.0, 1e-8, 0.3, 1.5, math.pi):
+        v = start(rng, 9)
+        u = ref.tangent(rng, v)
+        x = rng.standard_normal((5, 9))
+        x -= np.outer(x @ v, v)
+        moved = transported(x, v, u, t)
+        np.testing.assert_allclose(moved @ ref.circle(v, u, t), 0.0, atol=1e-14)
+        np.testing.assert_allclose(moved @ moved.T, x @ x.T, atol=1e-13)
+
+
+def test_memory_is_transported_with_all_its_pairs(rng):
+    v = start(rng, 6)
+    u, memory = ref.tangent(rng, v), Memory(size=4)
+    for _ in range(6):
+        s = ref.tangent(rng, v)
+        memory.push(s, 2.0 * s)
+    assert len(memory) == 4
+    before = [memory.descend(s) for s in memory.steps]
+    memory.transport(v, u, 0.7)
+    for s, expected in zip(memory.steps, before, strict=True):
+        np.testing.assert_allclose(memory.descend(s), transported(expected, v, u, 0.7), atol=1e-13)
+
+
+def test_memory_stays_tangent_along_the_way(rng):
+    memory, problem = Memory(), rayleigh(rng, 8)
+    result = minimised(problem, start(rng, 8), max_iter=12, memory=memory)
+    assert len(memory) > 5
+    np.testing.assert_allclose([s @ result.v for s in memory.steps], 0.0, atol=1e-13)
+    np.testing.assert_allclose([y @ result.v for y in memory.changes], 0.0, atol=1e-10)
+
+
+def test_a_memory_that_gives_no_descent_is_forgotten(rng):
+    """It holds that a direction almost orthogonal to the gradient has almost no curvature."""
+    problem, v, memory = linear(rng, 5), start(rng, 5), Memory()
+    g = ref.unit(problem.gradient(v) - (problem.gradient(v) @ v) * v)
+    across = ref.tangent(rng, v)
+    across = ref.unit(across - (across @ g) * g) + 1e-9 * g
+    memory.push(g, g)
+    memory.push(across, 1e-16 * across)
+    direction = ref.unit(memory.descend(g))
+    assert -1e-6 < direction @ g < 0.0
+    result = minimised(problem, v, memory=memory)
+    assert result.converged
+    assert result.value == pytest.approx(problem.minimum, rel=1e-12)
+
+
+def test_memory_refuses_pairs_without_curvature(rng):
+    memory, s = Memory(), rng.standard_normal(4)
+    for change in (-s, np.zeros(4), rng.permutation([1.0, 0.0, 0.0, 0.0]) * np.nan):
+        memory.push(s, change)
+    assert len(memory) == 0
+
+
+def test_memory_of_a_quadratic_gives_newtons_step(rng):
+    """With as many conjugate steps as dimensions the two-loop recursion is the exact inverse."""
+    A = np.diag([1.0, 4.0, 9.0])
+    memory = Memory()
+    for e in np.eye(3):
+        memory.push(e, A @ e)
+    g = rng.standard_normal(3)
+    np.testing.assert_allclose(memory.descend(g), -np.linalg.solve(A, g), rtol=1e-12)
+
+
+def test_a_copy_of_a_memory_does_not_change_with_it(rng):
+    memory, s = Memory(), rng.standard_normal(3)
+    memory.push(s, s)
+    copy = memory.copy()
+    memory.clear()
+    assert (len(memory), len(copy)) == (0, 1)
+
+
+def test_carried_memory_helps_on_a_similar_problem(rng):
+    iterations = []
+    for _ in range(10):
+        problem, v, memory = rayleigh(rng, 20), start(rng, 20), Memory()
+        halfway = minimised(problem, v, max_iter=15, memory=memory)
+        assert len(memory) > 0
+        carried = minimised(problem, halfway.v, memory=memory, tolerance=1e-10)
+        fresh = minimised(problem, halfway.v, tolerance=1e-10)
+        assert carried.value == pytest.approx(problem.minimum, abs=1e-8)
+        iterations.append((carried.n_iter, fresh.n_iter))
+    carried, fresh = np.sum(iterations, axis=0)
+    assert carried <= fresh
+
+
+@pytest.mark.parametrize("family", [*SMOOTH, *NONSMOOTH])
+def test_a_misleading_memory_does_not_hurt(family, rng):
+    problem, memory = family(rng, 6), Memory()
+    v = start_in_basin(rng, 6, problem)
+    for _ in range(5):
+        s = ref.tangent(rng, v)
+        memory.push(s, 1e-6 * s + 1e-8 * ref.tangent(rng, v))
+    result = minimised(problem, v, memory=memory)
+    assert result.value == pytest.approx(problem.minimum, abs=1e-3)
+
+
+# ------------------------------------------------------------------------------------------------- line search
+
+
+@pytest.mark.parametrize("first", [1e-6, 1e-3, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("family", [*SMOOTH, *NONSMOOTH])
+def test_steps_satisfy_the_weak_wolfe_conditions(family, first, rng):
+    for _ in range(10):
+        problem, v = family(rng, 5), start(rng, 5)
+        g = problem.gradient(v) - (problem.gradient(v) @ v) * v
+        u, slope, value = -ref.unit(g), -np.linalg.norm(g), problem.function(v)
+        objective = FunctionObjective(problem.function, problem.gradient)
+        run(objective.begin(v))
+        run(objective.line(u))
+        step = run(weak_wolfe(objective, value, slope, first, 1e-14))
+        assert 0.0 < step.angle <= LARGEST_ANGLE
+        assert step.value == pytest.approx(problem.function(ref.circle(v, u, step.angle)), abs=1e-14)
+        assert step.value <= value + SUFFICIENT_DECREASE * slope * step.angle
+        assert run(objective.slope(step.angle)) >= CURVATURE * slope or step.angle == LARGEST_ANGLE
+
+
+class NeverFlat(FunctionObjective):
+    """Falls up to the angle 0.1 and jumps up there; its slope never rises, so only the resolution ends a search."""
+
+    def trial(self, t):
+        self.last_trial = t
+        return -t if t < 0.1 else 1.0
+        yield
+
+    def slope(self, t):
+        assert t == self.last_trial
+        return -1.0
+        yield
+
+
+@pytest.mark.parametrize("first", [0.01, 0.03, 0.05, 0.099, 0.2, 1.0])
+def test_a_search_ends_at_its_last_trial_even_without_a_wolfe_point(first):
+    objective = NeverFlat(None, None)
+    step = run(weak_wolfe(objective, 0.0, -1.0, first, 1e-4))
+    assert step.angle == objective.last_trial
+    assert step.value == -step.angle
+    assert 0.09 < step.angle < 0.1
+
+
+# ------------------------------------------------------------------------------------------------- helpers
+
+
+@pytest.mark.parametrize("d", [2, 5, 30])
+def test_check_gradient_accepts_the_right_one(d, rng):
+    problem = rayleigh(rng, d)
+    check = check_gradient(problem.function, problem.gradient, start(rng, d))
+    assert check
+    assert check.error < 1e-8
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [lambda g: 1.001 * g, lambda g: -g, lambda g: g + 1e-3 * np.linalg.norm(g) * np.eye(len(g))[0], np.zeros_like],
+)
+def test_check_gradient_refuses_a_wrong_one(wrong, rng):
+    problem = rayleigh(rng, 5)
+    check = check_gradient(problem.function, lambda v: wrong(problem.gradient(v)), start(rng, 5))
+    assert not check
+    assert check.error > 1e-5
+
+
+def test_check_gradient_ignores_the_part_along_the_normal(rng):
+    problem = rayleigh(rng, 5)
+    assert check_gradient(problem.function, lambda v: problem.gradient(v) + 7.0 * v, start(rng, 5))
+
+
+def test_check_gradient_shows_errors_of_second_order(rng):
+    problem = rayleigh(rng, 5)
+    check = check_gradient(problem.function, problem.gradient, start(rng, 5))
+    assert check.errors[0] / check.errors[2] == pytest.approx(100.0, rel=0.1)  # steps 0.1 and 0.01
+    assert check.steps[0] / check.steps[2] == pytest.approx(10.0)
+
+
+def test_run_refuses_a_question():
+    def curious():
+        answer = yield "what is the density?"
+        return answer
+
+    with pytest.raises(RuntimeError, match="what is the density"):
+        run(curious())
+
+
+def test_run_returns_the_result_of_a_generator_that_asks_nothing():
+    def content():
+        return 7
+        yield
+
+    assert run(content()) == 7

@@ -1,0 +1,155 @@
+"""The report in a real browser: Debian's chromium, driven by Playwright from an environment of its own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ravine import MinimumDensityClassifier, MinimumDensityTree
+from ravine.report import write_report
+
+pytestmark = pytest.mark.slow
+
+NASTY = "</script><img src=x onerror=alert(1)>"
+QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
+DRIVER = Path(__file__).parents[1] / "support" / "browse_report.py"
+
+
+@pytest.fixture(scope="module")
+def browse(tmp_path_factory):
+    """A function that runs a story (see browse_report.py) on a page, or a skip that says what is missing."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    chromium = next((path for path in map(shutil.which, names) if path), None)
+    if chromium is None:
+        pytest.skip("no chromium: install it, on Debian with `apt-get install chromium`")
+    folder = tmp_path_factory.mktemp("playwright")
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True, capture_output=True, timeout=120)
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "playwright"]
+    done = subprocess.run(install, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        pytest.skip(f"playwright cannot be installed from the package index: {done.stderr.strip()[-300:]}")
+
+    def run(story, page, **options):
+        job = json.dumps({"story": story, "page": page.as_uri(), "chromium": chromium, **options})
+        result = subprocess.run([python, DRIVER, job], capture_output=True, text=True, timeout=180)
+        assert result.returncode == 0, result.stderr
+        return json.loads(result.stdout)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(1)
+    centres = ([0, 0, 0], [9, 0, 0], [0, 9, 0], [0, 9, 9])
+    X = np.concatenate([rng.standard_normal((n, 3)) + c for n, c in zip((60, 50, 40, 30), centres, strict=True)])
+    return X, np.repeat([0, 1, 2, 3], [60, 50, 40, 30])
+
+
+@pytest.fixture(scope="module")
+def mdt(blobs):
+    return MinimumDensityTree(4, **QUICK).fit(blobs[0])
+
+
+@pytest.fixture(scope="module")
+def page(blobs, mdt, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    keys = [f"<b>key {i}</b>" for i in range(len(blobs[0]))]
+    write_report(path, mdt, blobs[0], feature_names=[NASTY, "width", "height"], source=NASTY, row_keys=keys,
+                 labels_true=[NASTY if k else "plain" for k in blobs[1]], label_name=NASTY)  # fmt: skip
+    return path
+
+
+def check_quiet(seen):
+    assert seen["console"] == []
+    assert seen["errors"] == []
+    assert seen["dialogs"] == []
+    assert [url for url in seen["requests"] if not url.startswith("file:")] == []
+    assert len(seen["requests"]) == 1
+
+
+def test_clicking_a_node_shows_its_density_direction_and_sides(browse, page, mdt):
+    seen = browse("click", page)
+    check_quiet(seen)
+    node = int(mdt.tree_.left[0]) if mdt.tree_.left[mdt.tree_.left[0]] >= 0 else int(mdt.tree_.right[0])
+    assert seen["node"] == node
+    assert seen["selected"] == [f"split-{node}"]
+    assert seen["curve"]
+    assert seen["sides"] == [f"{mdt.tree_.size[k]} rows" for k in (mdt.tree_.left[node], mdt.tree_.right[node])]
+    assert seen["weights"] == 3
+    assert seen["rows"] == 6
+    assert seen["hovered"] == "Rows where you point"
+    assert seen["marked"] == 1
+    assert "<b>key" in seen["tip"]
+
+
+def test_moving_the_slider_shows_every_cut(browse, page, mdt):
+    seen = browse("slide", page)
+    check_quiet(seen)
+    for k, cards in seen["cards"].items():
+        sizes = np.bincount(mdt.cut(n_clusters=int(k))).tolist()
+        assert [int(words.split("\u202f")[0].split(" ")[0]) for words in cards] == sizes
+    assert sorted(seen["cards"]) == ["1", "2", "3", "4"]
+    assert seen["items"] == {"1": 1, "2": 3, "3": 5, "4": 7}
+
+
+def test_arrow_keys_go_through_the_tree_the_slider_and_the_picture(browse, page, mdt):
+    seen = browse("keys", page)
+    check_quiet(seen)
+    tree = mdt.tree_
+    assert seen["right"] == f"split-{tree.left[0]}"
+    assert seen["left"] == "split-0"
+    assert seen["end"] == f"split-{tree.leaves()[-1]}"
+    assert seen["outline"] != "none"
+    assert seen["slider"] == "3"
+    assert seen["picture"] == "Rows where you point"
+
+
+def test_text_of_the_user_is_text(browse, page):
+    seen = browse("text", page)
+    check_quiet(seen)
+    assert seen["images"] == 0
+    assert seen["bold"] == 0
+    assert seen["nasty"] > 3
+    assert NASTY in seen["title"]
+    assert NASTY in seen["heading"]
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen_and_themes_differ(browse, page, width, scheme):
+    seen = browse("look", page, width=width, scheme=scheme)
+    check_quiet(seen)
+    assert seen["scroll"] <= width
+    assert (seen["ground"] == "rgb(18, 22, 28)") == (scheme == "dark")
+    assert seen["toggled"] != seen["toggled again"]
+    assert seen["printed"] == "rgb(255, 255, 255)"
+
+
+def test_pairs_of_classes_can_be_clicked(browse, blobs, tmp_path):
+    X, truth = blobs
+    y = np.full(len(X), None, dtype=object)
+    for k in range(4):
+        y[np.flatnonzero(truth == k)[:4]] = f"<i>{k}</i>"
+    path = tmp_path / "report.html"
+    write_report(path, MinimumDensityClassifier(random_state=0).fit(X, y), X, labels_true=y)
+    seen = browse("pairs", path)
+    check_quiet(seen)
+    assert seen["pairs"] == 6
+    assert seen["heading"] == "<i>2</i> or <i>3</i>"
+    assert seen["cut"] is False
+
+
+def test_one_cluster_has_no_slider(browse, tmp_path):
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    path = tmp_path / "report.html"
+    write_report(path, MinimumDensityTree(**QUICK).fit(X), X)
+    seen = browse("single", path)
+    check_quiet(seen)
+    assert seen["cut"] is False
+    assert seen["heading"] == "Cluster 0"

@@ -1,0 +1,318 @@
+"""The numbers in the report are those of slow and obvious computations."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
+from ravine.report.curves import density_curve
+from ravine.report.findings import find
+from ravine.report.groups import Parts, adjusted_rand_index, contrast
+from ravine.report.labels import label_codes
+from ravine.report.pack import sample_rows
+from support.report_files import report
+
+QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
+CENTRES = np.array([[0, 0, 0, 1], [9, 0, 0, 1], [0, 9, 0, 1], [0, 9, 9, 1], [-9, -9, 0, 1]], dtype=float)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    rng = np.random.default_rng(7)
+    sizes = (60, 50, 40, 30, 20)
+    X = np.concatenate([rng.standard_normal((n, 4)) + c for n, c in zip(sizes, CENTRES, strict=True)])
+    return X, np.repeat(np.arange(5), sizes)
+
+
+@pytest.fixture(scope="module")
+def mdt(blobs):
+    return MinimumDensityTree(5, **QUICK).fit(blobs[0])
+
+
+@pytest.fixture(scope="module")
+def page(blobs, mdt, tmp_path_factory):
+    X, y = blobs
+    return report(tmp_path_factory.mktemp("report"), mdt, X, labels_true=y, feature_names=list("abcd"))[1].data
+
+
+def test_words_tell_one_cut_from_several(blobs, mdt):
+    from ravine.report.words import story
+
+    X, _ = blobs
+    assert ", and the parts again, which gave 5 clusters." in story(find(mdt, X, None), "x")[0]
+    two = MinimumDensityTree(2, **QUICK).fit(X)
+    assert story(find(two, X, None), "x")[0].endswith("were cut in two, which gave 2 clusters.")
+
+
+def slow_effect(X, inside):
+    """Difference of means in pooled standard deviations, feature by feature."""
+    out = []
+    for x in X.astype(np.longdouble).T:
+        a, b = x[inside], x[~inside]
+        pooled = np.sqrt((((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()) / (len(x) - 2))
+        out.append(float((a.mean() - b.mean()) / pooled))
+    return np.array(out)
+
+
+# ------------------------------------------------------------------------------------------------- clusters
+
+
+def test_every_cut_has_the_labels_of_the_estimators_cut(page, mdt, blobs):
+    X, _ = blobs
+    leaf = mdt.tree_.apply(X)
+    assert [len(cut["groups"]) for cut in page["cuts"]] == [1, 2, 3, 4, 5]
+    for k, cut in enumerate(page["cuts"], start=1):
+        wanted = mdt.cut(n_clusters=k)
+        found = np.full(len(X), -1)
+        for node, cluster in cut["frontier"]:
+            found[np.isin(leaf, mdt.tree_.leaves(node))] = cluster
+        np.testing.assert_array_equal(found, wanted)
+        assert [page["groups"][g]["size"] for g in cut["groups"]] == np.bincount(wanted).tolist()
+
+
+def test_effect_sizes_of_every_cut_are_those_of_the_definition(page, mdt, blobs):
+    X, _ = blobs
+    for k, cut in enumerate(page["cuts"][1:], start=2):
+        labels = mdt.cut(n_clusters=k)
+        for cluster, g in enumerate(cut["groups"]):
+            inside = labels == cluster
+            effect = slow_effect(X, inside)
+            apart = page["groups"][g]["apart"]
+            order = [page["features"][row[0]] for row in apart]
+            assert order == ["abcd"[j] for j in np.argsort(-np.abs(effect), kind="stable")]
+            for (_, size, mean, rest, pooled, sign), j in zip(apart, map("abcd".index, order), strict=True):
+                assert size == pytest.approx(effect[j], rel=6e-3)
+                assert sign == np.sign(effect[j])
+                spread = X[:, j].std()
+                assert mean == pytest.approx(X[inside, j].mean(), abs=0.05 * spread)
+                assert rest == pytest.approx(X[~inside, j].mean(), abs=0.05 * spread)
+                assert pooled == pytest.approx((X[inside, j].mean() - X[~inside, j].mean()) / effect[j], rel=6e-3)
+
+
+def test_all_rows_together_have_nothing_to_compare_with(page):
+    assert page["groups"][page["cuts"][0]["groups"][0]]["apart"] == []
+
+
+def test_agreement_is_the_adjusted_rand_index_and_labels_are_counted(page, mdt, blobs):
+    _, y = blobs
+    for k, cut in enumerate(page["cuts"], start=1):
+        labels = mdt.cut(n_clusters=k)
+        assert cut["agreement"] == pytest.approx(adjusted_rand_score(y, labels), abs=1e-4)
+        for cluster, g in enumerate(cut["groups"]):
+            counts = np.bincount(y[labels == cluster], minlength=5)
+            named = {page["labels"][str(k)]: n for k, n in page["groups"][g]["labels"]}
+            assert named == {str(k): n for k, n in enumerate(counts.tolist()) if n}
+
+
+def test_merged_leaves_are_one_cluster(mdt, blobs, tmp_path):
+    X, _ = blobs
+    leaves = mdt.tree_.leaves()
+    merged = mdt.merge(leaves[0], leaves[-1])
+    _, page = report(tmp_path, merged, X)
+    assert [len(cut["groups"]) for cut in page.data["cuts"]] == [1, 2, 3, 4]
+    for cut in page.data["cuts"]:
+        wanted = merged.cut(n_clusters=len(cut["groups"]))
+        assert [page.data["groups"][g]["size"] for g in cut["groups"]] == np.bincount(wanted).tolist()
+    assert len(page.data["cuts"][-1]["groups"]) == 4
+    assert len(page.data["cuts"][-1]["frontier"]) == 5
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_contrasts_survive_offsets_and_scales(rng, offset, scale):
+    X = scale * (rng.standard_normal((200, 3)) + np.arange(3))
+    codes = rng.integers(0, 3, 200)
+    X[codes == 1] += 3.0 * scale
+    got = contrast(Parts.of(X + offset * scale, codes, 3), np.eye(3, dtype=bool))
+    for k in range(3):
+        np.testing.assert_allclose(got.effect[k], slow_effect(X, codes == k), rtol=1e-6, atol=1e-7)
+
+
+def test_unions_of_parts_are_like_groups_made_at_once(rng):
+    X, codes = rng.standard_normal((150, 4)), rng.integers(0, 6, 150)
+    members = rng.random((8, 6)) < 0.5
+    members[:, 0], members[:, 1] = True, False
+    got = contrast(Parts.of(X, codes, 6), members)
+    for which, effect in zip(members, got.effect, strict=True):
+        np.testing.assert_allclose(effect, slow_effect(X, which[codes]), rtol=1e-10, atol=1e-12)
+
+
+def test_constant_features_differ_by_nothing_or_by_everything(rng):
+    codes = np.repeat([0, 1], [30, 70])
+    X = np.column_stack([np.full(100, 1e8 + 0.1), np.where(codes == 0, 0.1, 0.3), rng.standard_normal(100)])
+    effect = contrast(Parts.of(X, codes, 2), np.eye(2, dtype=bool)).effect
+    assert effect[0, 0] == 0.0
+    assert effect[0, 1] == -np.inf
+    assert effect[1, 1] == np.inf
+    assert np.isfinite(effect[:, 2]).all()
+
+
+def test_float32_is_summed_in_double_precision(rng):
+    X = (rng.standard_normal((5000, 2)) + 1e4).astype(np.float32)
+    codes = rng.integers(0, 2, 5000)
+    got = contrast(Parts.of(X, codes, 2), np.eye(2, dtype=bool)).effect[0]
+    np.testing.assert_allclose(got, slow_effect(X.astype(float), codes == 0), rtol=1e-6, atol=1e-8)
+
+
+def test_adjusted_rand_index_of_odd_tables(rng):
+    for _ in range(20):
+        a, b = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
+        table = np.zeros((3, 4), dtype=int)
+        np.add.at(table, (a, b), 1)
+        assert adjusted_rand_index(table) == pytest.approx(adjusted_rand_score(a, b))
+    assert adjusted_rand_index(np.array([[5]])) == 1.0
+    assert adjusted_rand_index(np.zeros((2, 2))) == 1.0
+
+
+# ------------------------------------------------------------------------------------------------- splits
+
+
+def test_curves_are_the_projected_density_of_the_rows_of_the_node(page, mdt, blobs):
+    X, _ = blobs
+    leaf = mdt.tree_.apply(X)
+    for k, split in enumerate(page["splits"]):
+        rows = np.isin(leaf, mdt.tree_.leaves(k))
+        assert split["size"] == rows.sum()
+        plane = mdt.tree_.hyperplane(k)
+        if plane is None:
+            assert "curve" not in split
+            continue
+        curve, distance = split["curve"], plane.distance(X[rows])
+        at = np.linspace(curve["low"], curve["high"], len(curve["y"]))
+        wanted = ProjectedDensity(distance, plane.bandwidth)(at)
+        assert curve["own"]
+        assert curve["out"] == [0, 0]
+        np.testing.assert_allclose(np.array(curve["y"]) * curve["peak"] / 1e4, wanted, atol=6e-5 * wanted.max())
+        assert split["sides"] == [int((distance <= 0).sum()), int((distance > 0).sum())]
+        assert split["depth"] == pytest.approx(mdt.tree_.relative_depth[k], rel=1e-3)
+
+
+def test_directions_and_rows_of_the_sample_are_those_of_the_hyperplane(page, mdt, blobs):
+    X, _ = blobs
+    sample = page["sample"]
+    for k, split in enumerate(page["splits"]):
+        plane = mdt.tree_.hyperplane(k)
+        keys = [sample["keys"][i] for i in split["rows"]]
+        assert set(keys) == set(np.flatnonzero(np.isin(mdt.leaves_, mdt.tree_.leaves(k))).tolist())
+        if plane is None:
+            continue
+        np.testing.assert_allclose(split["at"], plane.distance(X[keys]), rtol=1e-3, atol=1e-12)
+        weights = {page["features"][j]: w for j, w in split["weights"]}
+        assert list(weights) == ["abcd"[j] for j in np.argsort(-np.abs(plane.normal), kind="stable")]
+        np.testing.assert_allclose([weights[name] for name in "abcd"], plane.normal, rtol=6e-3)
+
+
+def test_values_of_the_sample_have_the_original_units(mdt, blobs, tmp_path):
+    X, _ = blobs
+    centre, scale = np.array([100.0, -5.0, 1e8, 0.0]), np.array([2.0, -3.0, 1e-3, 1e6])
+    _, page = report(tmp_path, mdt, X, centre=centre, scale=scale, feature_names=list("abcd"))
+    sample, units = page.data["sample"], X * scale + centre
+    for c, number in enumerate(sample["columns"]):
+        j = "abcd".index(page.data["features"][number])
+        got = np.array([row[c] for row in sample["values"]])
+        np.testing.assert_allclose(got, units[sample["keys"], j], atol=2e-3 * units[:, j].std())
+    labels = mdt.cut(n_clusters=2)
+    inside = labels == 0
+    for number, size, mean, *_, sign in page.data["groups"][page.data["cuts"][1]["groups"][0]]["apart"]:
+        j = "abcd".index(page.data["features"][number])
+        assert size == pytest.approx(slow_effect(units, inside)[j], rel=6e-3)
+        assert sign == np.sign(size)
+        assert mean == pytest.approx(units[inside, j].mean(), abs=0.05 * units[:, j].std())
+
+
+def test_far_rows_leave_the_picture_and_are_counted(rng):
+    distance = np.concatenate([rng.standard_normal(9998) - 3.0, [1e7, -1e9]])
+    curve = density_curve(distance, 0.1, 400)
+    assert curve.below == 1 + (distance[:9998] < curve.low).sum()
+    assert curve.above == 1 + (distance[:9998] > curve.high).sum()
+    assert curve.high < 1e3
+    np.testing.assert_allclose(
+        curve.density, ProjectedDensity(distance[:9998], 0.1)(curve.points) * 0.9998, rtol=1e-6, atol=1e-9
+    )
+
+
+def test_too_small_a_bandwidth_is_widened_and_said(rng):
+    curve = density_curve(rng.uniform(-1, 1, 300), 1e-6, 400)
+    assert not curve.own_bandwidth
+    assert curve.bandwidth == pytest.approx((curve.high - curve.low) / 399)
+    curve = density_curve(rng.uniform(-1, 1, 300), np.nan, 400)
+    assert not curve.own_bandwidth
+    assert np.isfinite(curve.density).all()
+
+
+@pytest.mark.parametrize("distance", [np.zeros(5), np.array([1e-300]), np.array([-3.0, -3.0]), np.array([1e200, 0.0])])
+@pytest.mark.parametrize("bandwidth", [np.nan, 0.0, 1e-3, 1.0])
+def test_curves_of_odd_distances_are_finite(distance, bandwidth):
+    curve = density_curve(distance, bandwidth, 400)
+    assert np.isfinite([curve.low, curve.high]).all()
+    assert np.isfinite(curve.density).all()
+    assert density_curve(distance[:0], bandwidth, 400) is None
+
+
+# ------------------------------------------------------------------------------------------------- other estimators
+
+
+def test_one_hyperplane_is_a_tree_of_two_leaves(blobs, tmp_path):
+    X, _ = blobs
+    mdh = MinimumDensityHyperplane(test=True, **QUICK).fit(X)
+    _, page = report(tmp_path, mdh, X)
+    root, left, right = page.data["splits"]
+    assert [left["size"], right["size"]] == np.bincount(mdh.labels_).tolist()
+    assert root["depth"] == pytest.approx(mdh.relative_depth_, rel=1e-3)
+    assert root["p"] == pytest.approx(mdh.pvalue_, rel=1e-2)
+    assert [page.data["groups"][g]["size"] for g in page.data["cuts"][1]["groups"]] == np.bincount(mdh.labels_).tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_are_those_of_the_classifier(blobs, tmp_path, n_classes):
+    X, truth = (part[blobs[1] < n_classes] for part in blobs)
+    y = np.full(len(X), None, dtype=object)
+    for k in range(n_classes):
+        y[np.flatnonzero(truth == k)[:4]] = f"kind {k}"
+    mdc = MinimumDensityClassifier(random_state=0).fit(X, y)
+    _, page = report(tmp_path, mdc, X, labels_true=y)
+    data = page.data
+    assert data["classes"] == mdc.classes_.tolist()
+    assert [group["size"] for group in data["groups"]] == [(mdc.transduction_ == c).sum() for c in mdc.classes_]
+    assert [group["labelled"] for group in data["groups"]] == [4] * n_classes
+    assert len(data["splits"]) == len(mdc.hyperplanes_)
+    for split, ((a, b), plane) in zip(data["splits"], mdc.hyperplanes_.items(), strict=True):
+        assert [data["classes"][split["first"]], data["classes"][split["second"]]] == [a, b]
+        rows = np.isin(mdc.transduction_, [a, b])
+        distance = plane.distance(X[rows])
+        assert split["sides"] == [int((distance <= 0).sum()), int((distance > 0).sum())]
+        keys = [data["sample"]["keys"][i] for i in split["rows"]]
+        np.testing.assert_allclose(split["at"], plane.distance(X[keys]), rtol=1e-3, atol=1e-12)
+
+
+# ------------------------------------------------------------------------------------------------- rows and labels
+
+
+def test_the_sample_has_rows_of_every_cluster_and_all_labelled_ones():
+    rng = np.random.default_rng(3)
+    X = np.concatenate([rng.standard_normal((4000, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
+    mdt = MinimumDensityTree(2, **QUICK).fit(X)
+    rows = sample_rows(find(mdt, X, None), 200)
+    assert len(rows) == len(np.unique(rows)) == 200
+    assert (mdt.labels_[rows] == mdt.labels_[-1]).sum() >= 12
+    np.testing.assert_array_equal(rows, sample_rows(find(mdt, X, None), 200))
+    y = np.full(len(X), -1)
+    y[::100], y[-5:] = 0, 1
+    mdc = MinimumDensityClassifier(random_state=0, subsample=None, init=("means",)).fit(X, y)
+    rows = sample_rows(find(mdc, X, y), 200)
+    assert set(np.flatnonzero(y >= 0)) <= set(rows.tolist())
+    assert len(rows) == 200
+
+
+def test_labels_of_any_type_are_numbered():
+    codes, names = label_codes(["b", "a", None, "b", np.nan], 5)
+    assert (codes.tolist(), names) == ([1, 0, -1, 1, -1], ["a", "b"])
+    codes, names = label_codes(np.array([3, -1, 7, 3]), 4)
+    assert (codes.tolist(), names) == ([0, -1, 1, 0], [3, 7])
+    codes, names = label_codes(np.array([-1, 1, 1]), 3)
+    assert (codes.tolist(), names) == ([0, 1, 1], [-1, 1])
+    codes, names = label_codes(np.array(["x", 2, 1.5, None, True], dtype=object), 5)
+    assert codes.tolist().count(-1) == 1
+    assert len(names) == 4
+    with pytest.raises(ValueError, match="one label for each of the 3 rows"):
+        label_codes([1, 2], 3)

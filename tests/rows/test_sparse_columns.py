@@ -1,0 +1,158 @@
+"""Sparse rows of very many columns: a few directions first, all columns while the gradient is more than noise."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.svm import LinearSVC
+
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine.density import BalancePenalty
+from ravine.index import ClusteringIndex
+from ravine.rows import (
+    GradientNoise,
+    SetDirection,
+    SparseSample,
+)
+from ravine.search import PrincipalAxes, drive, orthonormal_rows
+from ravine.search.label_starts import _linear_svm
+from support.simulate import with_zeros
+
+
+def topics(n, d=20_000, k=40, shared=28, seed=0):
+    """Documents of two topics that share most words; no array of n x d or d x d would fit a test's time."""
+    rng = np.random.default_rng(seed)
+    topic = rng.integers(0, 2, n)
+    words = rng.integers(0, d, (n, k))
+    few = k - shared
+    words[:, :few] = rng.integers(0, 60, (n, few)) + 60 * topic[:, None]
+    return sp.csr_array((np.ones(n * k), words.ravel(), np.arange(0, n * k + 1, k)), shape=(n, d)), topic
+
+
+def agreement(labels, truth):
+    return max(np.mean(labels == truth), np.mean(labels != truth))
+
+
+def log_density_of(model, X):
+    """Of these rows, on the hyperplane that other rows have placed."""
+    u = model.decision_function(X) / model.bandwidth_
+    return np.log(np.mean(np.exp(-0.5 * u * u)))
+
+
+def test_text_like_data_of_many_columns_is_split():
+    X, topic = topics(3000)
+    assert agreement(MinimumDensityHyperplane(random_state=0).fit(X).labels_, topic) > 0.99
+
+
+def test_direct_method_stays_among_a_few_directions():
+    X, topic = topics(1500, d=3000)
+    model = MinimumDensityHyperplane(method="sqp", random_state=0).fit(X)
+    assert agreement(model.labels_, topic) > 0.99
+    axes = PrincipalAxes.of(SparseSample(X).moments(), 3000, 10)
+    assert np.linalg.norm(axes.directions @ model.coef_.ravel()) > 0.999
+
+
+def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():
+    """With more columns than rows near the hyperplane, all columns could make the density of these rows anything."""
+    X, topic = topics(8000, shared=30)
+    model = MinimumDensityHyperplane(random_state=0).fit(X[:4000])
+    assert log_density_of(model, X[4000:]) < log_density_of(model, X[:4000]) + 0.5
+    assert agreement(model.predict(X[4000:]), topic[4000:]) > 0.99
+
+
+@pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+def test_no_topics_give_no_deep_split():
+    model = MinimumDensityHyperplane(random_state=0).fit(topics(3000, shared=40)[0])
+    assert model.relative_depth_ < 0.5
+
+
+def test_classifier_of_many_columns_predicts_new_rows():
+    X, topic = topics(4000)
+    y = np.where(np.arange(2000) < 60, topic[:2000], -1)
+    model = MinimumDensityClassifier(random_state=0).fit(X[:2000], y)
+    assert np.mean(model.transduction_ == topic[:2000]) > 0.98
+    assert model.score(X[2000:], topic[2000:]) > 0.97
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_noise_of_the_gradient_is_its_sum(weighted, rng):
+    X = with_zeros(rng.standard_normal((300, 7)) + 0.5)
+    w = rng.random(300) if weighted else None
+    sample = SparseSample(sp.csr_array(X), w)
+    v = np.linalg.qr(rng.standard_normal((7, 1)))[0][:, 0]
+    h, b, log_sum, reach = 0.3, 0.1, 2.0, 1.0
+    track = sample.track()
+    ((_, found),) = sample.answer([[SetDirection(track, v), GradientNoise(track, h, b, log_sum, reach)]])
+    expected = 0.0
+    for i, z in enumerate((X - sample.origin) / sample.unit):
+        u = (z @ v - b) / h
+        if abs(z @ v - b) <= reach:
+            c = -u / h * np.exp(-0.5 * u * u - log_sum) * (1.0 if w is None else w[i])
+            expected += c * c * np.sum((z - (z @ v) * v) ** 2)
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def index_of(X):
+    sample = SparseSample(sp.csr_array(X))
+    return sample, ClusteringIndex(sample, sample.moments(), 0.3, BalancePenalty(), 0.5)
+
+
+def test_gradient_of_columns_that_know_nothing_is_noise(rng, unstored):
+    X = rng.standard_normal((4000, 200))
+    X[:, 0] += np.where(rng.random(4000) < 0.5, 3.0, -3.0)
+    sample, index = index_of(X)
+    (ratio,) = drive(sample, [index.signal_to_noise(np.eye(200)[0])])
+    assert 0.7 < ratio < 1.4  # a mean of 199 squares of normal variables: 1 with a standard deviation of 0.1
+
+
+def test_gradient_of_a_column_that_knows_better_is_not(rng, unstored):
+    X = rng.standard_normal((4000, 200))
+    X[:, :2] += np.where(rng.random(4000) < 0.5, 2.0, -2.0)[:, None]
+    sample, index = index_of(X)
+    (ratio,) = drive(sample, [index.signal_to_noise(np.eye(200)[0])])
+    assert ratio > 5.0
+
+
+def test_all_columns_are_used_where_the_rows_can_tell(unstored):
+    """One start, so five of thirty axes: the rest of the normal must come from all columns."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
+    X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
+    one, other = (MinimumDensityHyperplane(init="pca", n_init=1).fit(data) for data in (X, sp.csr_array(X)))
+    assert np.mean(one.labels_ == other.labels_) > 0.999
+    assert any(step.polished and step.n_iter for step in other.path_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("optimiser", ["gradient_sampling", "adaptive_gradient_sampling"])
+def test_all_columns_are_for_lbfgs(optimiser, unstored):
+    """Gradient sampling would draw twice as many gradients as there are columns in every step."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
+    X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
+    model = MinimumDensityHyperplane(init="pca", n_init=1, n_alpha=2, max_iter=2, subsample=None)
+    found = {}
+    for name in ("lbfgs", optimiser):
+        last = model.set_params(optimiser=name).fit(sp.csr_array(X)).path_[-1]
+        assert last.polished
+        found[name] = last
+    assert found[optimiser].n_iter == found["lbfgs"].n_iter == 2
+    assert found[optimiser].n_evaluations == found["lbfgs"].n_evaluations
+    assert found[optimiser].hyperplane.density == pytest.approx(found["lbfgs"].hyperplane.density, rel=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_svm_of_few_labels_is_solved_in_their_space(weighted, rng):
+    X, y, w = rng.standard_normal((12, 40)), np.repeat([0, 1, 2], 4), rng.random(12) + 0.1 if weighted else None
+    X[3] = X[4]
+    few = _linear_svm(X, y, w, 1.0, rng)
+    full = LinearSVC(C=1.0, dual=False, tol=1e-10, max_iter=10_000).fit(X, y, sample_weight=w)
+    np.testing.assert_allclose(few.coef_, full.coef_, atol=1e-9)
+    np.testing.assert_allclose(few.intercept_, full.intercept_, atol=1e-9)
+
+
+def test_orthonormal_rows_span_what_they_are_given(rng):
+    given = rng.standard_normal((3, 8))
+    basis = orthonormal_rows(np.concatenate([given, given[:2] + given[1:]]))
+    assert basis.shape == (3, 8)
+    np.testing.assert_allclose(basis @ basis.T, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(given @ basis.T @ basis, given, atol=1e-10)

@@ -1,0 +1,197 @@
+"""The constrained problem in (v, b), by sequential quadratic programming."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+
+from ravine import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
+from ravine.density import BalancePenalty
+from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
+from ravine.rows import DenseSample
+from ravine.search import PursuitSettings, drive, follow_directly, pursue
+from support import reference as ref
+from support.index_answers import Asked, clusters
+
+
+def density(X, v, b, h, w=None):
+    """eq. (3), over the peak of one kernel."""
+    w = np.ones(len(X)) if w is None else w
+    return np.log(w @ np.exp(-0.5 * ((b - X @ v) / h) ** 2)) - np.log(w.sum())
+
+
+def labelled_index(X, h, alpha, rows, signs):
+    sample = DenseSample(X)
+    labelled = LabelledRows(sample.fetch(rows), signs, np.ones(len(rows)))
+    return sample, SemiSupervisedIndex(
+        sample, sample.moments(), h / sample.unit, BalancePenalty(0.01, 1.0), alpha,
+        labelled=labelled, label_penalty=LabelPenalty(), reference=h / sample.unit, gamma=1.0,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------------- derivatives
+
+
+@pytest.mark.parametrize("length", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_joint_derivatives_are_those_of_the_density(length, weighted, rng):
+    X = clusters(rng)
+    w = rng.random(len(X)) if weighted else None
+    asked = Asked(X, 0.7, 0.9, w)
+    Z = (X - asked.sample.origin) / asked.sample.unit
+    h = asked.index.bandwidth
+    for _ in range(5):
+        v, b = length * ref.unit(rng.standard_normal(3)), rng.normal() * 0.5
+        value, by_normal, by_offset = asked("joint", v, b)
+        assert value == pytest.approx(density(Z, v, b, h, w), abs=1e-9)
+        numeric = approx_fprime(np.append(v, b), lambda x: density(Z, x[:-1], x[-1], h, w), 1e-6)
+        np.testing.assert_allclose(np.append(by_normal, by_offset), numeric, atol=1e-3 * (1 + np.abs(numeric).max()))
+
+
+def test_joint_density_is_right_where_it_underflows(rng):
+    X = clusters(rng, distance=10.0)
+    asked = Asked(X, 0.02, 0.9)
+    Z, h, v = (X - asked.sample.origin) / asked.sample.unit, asked.index.bandwidth, np.array([1.0, 0.0, 0.0])
+    value, by_normal, by_offset = asked("joint", v, 0.0)
+    exponents = -0.5 * ((Z @ v) / h) ** 2
+    share = np.exp(exponents - exponents.max())
+    share /= share.sum()
+    assert value == pytest.approx(np.logaddexp.reduce(exponents) - np.log(len(Z)), rel=1e-12)
+    assert value < -10_000
+    np.testing.assert_allclose(by_normal, -(share * (Z @ v)) @ Z / h**2, rtol=1e-6, atol=1e-6 * abs(by_offset))
+    assert by_offset == pytest.approx(share @ (Z @ v) / h**2, rel=1e-9)
+
+
+def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
+    X = clusters(rng)
+    rows, signs = np.array([3, 7, 150]), np.array([-1.0, -1.0, 1.0])
+    sample, index = labelled_index(X, 0.7, 0.4, rows, signs)
+    Z = (X - sample.origin) / sample.unit
+
+    def twin(x):
+        v, b = x[:-1], x[-1]
+        mu, sigma = (Z @ v).mean(), (Z @ v).std()
+        return np.array([b - mu + 0.4 * sigma, mu + 0.4 * sigma - b, *(signs * (Z[rows] @ v - b))])  # eq. (14)
+
+    for _ in range(5):
+        x = rng.standard_normal(4)
+        values, slopes = index.constraints(x[:-1], x[-1])
+        np.testing.assert_allclose(values, twin(x), atol=1e-12)
+        numeric = [approx_fprime(x, lambda z, k=k: twin(z)[k], 1e-7) for k in range(5)]
+        np.testing.assert_allclose(slopes, numeric, atol=1e-5)
+
+
+# ------------------------------------------------------------------------------------------------- solutions
+
+
+def test_solutions_are_feasible_stationary_points(rng):
+    """The conditions of Karush, Kuhn and Tucker, with multipliers by least squares."""
+    X = clusters(rng, distance=2.0, share=0.3)
+    sample = DenseSample(X)
+    settings = PursuitSettings(method="sqp", alpha_max=(0.3,), tolerance=1e-12)
+
+    def index(rows):
+        return ClusteringIndex(rows, rows.moments(), 0.4, BalancePenalty(), 0.3)
+
+    starts = np.array([ref.unit(rng.standard_normal(3)) for _ in range(10)])
+    (pursuit,) = pursue(sample, index, starts, settings)
+    for path in pursuit.paths:
+        (stage,) = path.stages
+        assert stage.converged
+        v, b, at = stage.normal, stage.separation.b, index(sample)
+        at.alpha = 0.3
+        values, slopes = at.constraints(v, b)
+        assert values.min() >= -1e-8
+        ((value, by_normal, by_offset),) = drive(sample, [at.joint(v, b)])
+        assert stage.log_index == pytest.approx(value, abs=1e-9)
+        active = [row for row, left in zip(slopes, values, strict=True) if left < 1e-6]
+        normals = np.array([np.append(v, 0.0), *active]).T
+        gradient = np.append(by_normal, by_offset)
+        multipliers, *_ = np.linalg.lstsq(normals, gradient, rcond=None)
+        assert np.linalg.norm(normals @ multipliers - gradient) < 1e-3 * (1 + np.linalg.norm(gradient))
+        assert (multipliers[1:] >= -1e-6).all()
+
+
+def test_on_an_easy_problem_both_methods_agree(rng):
+    X = clusters(rng, distance=3.0, d=2)
+    options = {"alpha_max": 0.9, "bandwidth": 1.0, "tol": 1e-12, "init": [[1.0, 0.2]]}
+    mdp2, sqp = (minimum_density_hyperplane(X, method=method, **options) for method in ("mdp2", "sqp"))
+    np.testing.assert_allclose(sqp.normal, mdp2.normal, atol=1e-5)
+    assert sqp.offset == pytest.approx(mdp2.offset, abs=1e-4)
+    assert sqp.density == pytest.approx(mdp2.density, rel=1e-6)
+
+
+def test_labels_are_respected_as_constraints(rng):
+    """Three groups along a line: labels decide which of the two gaps it is, however much deeper the other is."""
+    X = rng.standard_normal((150, 2)) * 0.5
+    X[:, 0] += np.repeat([-6.0, 0.0, 3.0], 50)
+    rows = np.array([10, 60, 110])
+    offsets = np.linspace(-1.0, 1.0, 6)
+    starts = [(k, np.array([1.0, 0.0])) for k in range(6)]
+    settings = PursuitSettings(method="sqp", alpha_max=(1.2,), gammas=(1.0,), select="final", tolerance=1e-10)
+    for signs in np.array([[-1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]):
+
+        def new_index(_, signs=signs):
+            return labelled_index(X, 0.3, 0.9, rows, signs)[1]
+
+        sample, _ = labelled_index(X, 0.3, 0.9, rows, signs)
+        ends = [path.kept for (path,) in follow_directly(sample, new_index, starts, settings, offsets=offsets)]
+        best = min((end for end in ends if end.converged), key=lambda end: end.log_index)
+        assert (signs * (sample.fetch(rows) @ best.normal - best.separation.b) >= -1e-8).all()
+        side = sample.fetch(np.arange(150)) @ best.normal > best.separation.b
+        np.testing.assert_array_equal(side, np.repeat(signs > 0.0, 50))
+
+
+def test_labels_that_no_hyperplane_separates_are_no_solution(rng):
+    X = rng.standard_normal((60, 1))
+    rows = np.argsort(X[:, 0])[[5, 25, 50]]
+    signs = np.array([1.0, -1.0, 1.0])
+    sample, _ = labelled_index(X, 0.3, 0.9, rows, signs)
+    settings = PursuitSettings(method="sqp", alpha_max=(0.9,), gammas=(1.0,), select="final")
+    (pursuit,) = pursue(sample, lambda _: labelled_index(X, 0.3, 0.9, rows, signs)[1], np.ones((1, 1)), settings)
+    assert not pursuit.best.converged
+
+
+def test_mdp2_is_lower_where_there_are_many_valleys(rng):
+    """What the paper says: jointly in (v, b) every valley is a trap."""
+    centers = rng.uniform(-10, 10, (12, 2))
+    X = (centers[:, None] + rng.standard_normal((12, 40, 2)) * 0.6).reshape(-1, 2)
+    angles = np.linspace(0.0, np.pi, 24, endpoint=False)
+    starts = np.column_stack([np.cos(angles), np.sin(angles)])
+    ends = {"mdp2": [], "sqp": []}
+    for method, found in ends.items():
+        for v in starts:
+            mdh = MinimumDensityHyperplane(method=method, init=v[None], alpha_max=0.9, select="last")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NoSplitWarning)
+                found.append(mdh.fit(X).path_[-1].hyperplane.density)
+    assert np.median(ends["mdp2"]) < 0.5 * np.median(ends["sqp"])
+
+
+# ------------------------------------------------------------------------------------------------- estimator
+
+
+@pytest.mark.parametrize("init", ["auto", "pca", "random"])
+def test_estimator_offers_it_by_one_parameter(init, rng):
+    X = clusters(rng, distance=5.0) * 1e5 + 1e7
+    mdh = MinimumDensityHyperplane(method="sqp", init=init, random_state=0).fit(X)
+    np.testing.assert_array_equal(mdh.labels_, mdh.predict(X))
+    assert mdh.labels_.sum() == 100
+    assert all(step.n_evaluations > 0 and step.hyperplane.alpha == 1.5 for step in mdh.path_)
+    assert len(mdh.path_) <= 6
+    twin = ref.density(X @ mdh.hyperplane_.normal, mdh.bandwidth_, mdh.hyperplane_.offset)
+    assert mdh.density_ == pytest.approx(float(np.squeeze(twin)), rel=1e-6)
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 2)), np.arange(6.0)[:, None], np.eye(4), np.array([[1.0, 2.0]])])
+def test_odd_data_end_without_an_error(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = MinimumDensityHyperplane(method="sqp").fit(X).labels_
+    assert set(labels.tolist()) <= {0, 1}
+
+
+def test_an_unknown_method_is_refused(rng):
+    with pytest.raises(ValueError, match="method must be one of 'mdp2', 'sqp'"):
+        MinimumDensityHyperplane(method="newton").fit(clusters(rng))
