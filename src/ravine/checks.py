@@ -1,4 +1,4 @@
-"""Checks of parameters and weights: each returns the value in one type or raises an error that says what is allowed."""
+"""Validation of parameters and weights: each check returns the value in one type or raises an error."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from numpy.typing import ArrayLike
 from ravine._typing import Array
 
 __all__ = [
-    "all_or_nothing",
     "check_callback",
     "check_choice",
     "check_flag",
     "check_integer",
     "check_number",
     "check_weights",
-    "random_generator",
-    "thread_count",
+    "count_threads",
+    "make_generator",
+    "restore_on_failure",
 ]
 
 
 @contextmanager
-def all_or_nothing(estimator: Any) -> Iterator[None]:
-    """If a fit fails, what an earlier fit left, names of columns included, stays as it was."""
+def restore_on_failure(estimator: Any) -> Iterator[None]:
+    """Restore all attributes of an estimator, feature names included, if the body raises."""
     before = estimator.__dict__.copy()
     try:
         yield
@@ -48,7 +48,10 @@ def check_number(
     open_low: bool = False,
     high_name: str | None = None,
 ) -> float:
-    """A real number in [low, high], or (low, high] with ``open_low``; ``high_name`` is the parameter that sets high."""
+    """Return a real number in [low, high], or (low, high] with ``open_low``.
+
+    ``high_name`` is the name of the parameter that sets ``high``; errors mention it.
+    """
     upper = f"{high_name}={high:g}" if high_name else f"{high:g}"
     allowed = f"a number in {'(' if open_low else '['}{low:g}, {upper}{')' if math.isinf(high) else ']'}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
@@ -63,7 +66,7 @@ def check_number(
 
 
 def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
-    """An integer that is at least ``low`` and, if given, at most ``high``."""
+    """Return an integer that is at least ``low`` and, if given, at most ``high``."""
     allowed = f"an integer >= {low}" if high is None else f"an integer from {low} to {high}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
@@ -73,21 +76,21 @@ def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """One of a few words."""
+    """Return a string that must be one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
     return value
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False."""
+    """Return a boolean; integers are rejected."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {value!r}.")
     return bool(value)
 
 
-def thread_count(n_jobs: Any) -> int:
-    """Threads meant by scikit-learn's ``n_jobs``: None is 1, -1 all cores."""
+def count_threads(n_jobs: Any) -> int:
+    """Return the number of threads for scikit-learn's ``n_jobs``: None means 1, -1 all cores."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
@@ -97,7 +100,7 @@ def thread_count(n_jobs: Any) -> int:
 
 
 def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
-    """Weights as a float64 vector: one for each row, finite, non-negative, not all zero."""
+    """Return weights as a float64 vector: one for each row, finite, non-negative, not all zero."""
     if sample_weight is None:
         return None
     given = np.asarray(sample_weight)
@@ -117,25 +120,25 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     if not np.isfinite(weights).all():
         raise ValueError(f"sample_weight contains NaN or infinity (row {int(np.argmin(np.isfinite(weights)))}).")
     if (weights < 0).any():
-        raise ValueError(f"sample_weight must not be negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
+        raise ValueError(f"sample_weight must be non-negative, got {weights.min():g} in row {int(np.argmin(weights))}.")
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if total == 0.0:
-        raise ValueError("sample_weight must not be zero for all rows.")
+        raise ValueError("sample_weight must be positive for at least one row.")
     if not 1e-250 < total < math.inf:
         raise ValueError(f"sample_weight sums to {total:g}: rescale it, since its sum counts as the number of rows.")
     return weights
 
 
 def check_callback(callback: Any) -> Any:
-    """A callable or None."""
+    """Return a callable or None."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
     return callback
 
 
-def random_generator(random_state: Any) -> np.random.Generator:
-    """A generator from anything that scikit-learn takes as random_state; the global state is not used."""
+def make_generator(random_state: Any) -> np.random.Generator:
+    """Make a generator from anything that scikit-learn accepts as random_state, without using the global state."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if random_state is None:

@@ -193,9 +193,9 @@ def slow_cca(first, second):
 
 def views_of(X, n_landmarks, seed, kernel):
     """The two views as XNV draws them, by the formula D^(-1/2) V' [k(x, landmark)]."""
-    from ravine.checks import random_generator
+    from ravine.checks import make_generator
 
-    drawn = random_generator(seed).permutation(len(X))
+    drawn = make_generator(seed).permutation(len(X))
     out = []
     for rows in (drawn[:n_landmarks], drawn[n_landmarks : 2 * n_landmarks]):
         values, vectors = np.linalg.eigh(kernel(X[rows], X[rows]))

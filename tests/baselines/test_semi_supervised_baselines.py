@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
 from ravine.baselines.selection import label_folds
-from ravine.checks import random_generator
+from ravine.checks import make_generator
 from support.baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 
 
@@ -231,7 +231,7 @@ def test_cross_validated_error_is_that_of_separate_fits(method, name, grid, slac
     rows, y = unequal_classes()
     labelled = np.flatnonzero(y >= 0)[:n_labels]
     y = np.where(np.isin(np.arange(90), labelled), y, -1)
-    rng = random_generator(0)
+    rng = make_generator(0)
     if method is XNV:
         rng.permutation(90)  # landmarks are drawn before folds
     wrong = dict.fromkeys(grid, 0)

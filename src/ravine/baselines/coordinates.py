@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_integer, check_number
-from ravine.rows.moments import power_of_two
+from ravine.rows.moments import round_to_power_of_two
 
 __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "linear_map", "nystrom_map"]
 
@@ -66,10 +66,10 @@ def linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearM
         Whether the mean is subtracted.
     """
     rows = np.asarray(X, dtype=np.float64)
-    unit = power_of_two(float(np.abs(rows).max(initial=0.0)))
+    unit = round_to_power_of_two(float(np.abs(rows).max(initial=0.0)))
     center = (rows / unit).mean(axis=0) * unit
     deviations = rows - center
-    peak = power_of_two(float(np.abs(deviations).max(initial=0.0)))
+    peak = round_to_power_of_two(float(np.abs(deviations).max(initial=0.0)))
     scale = peak * math.sqrt(float(np.mean((deviations / peak) ** 2))) or 1.0
     if not centred:
         center = np.zeros_like(center)

@@ -16,7 +16,7 @@ from ravine._typing import Array
 from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.separation import Separation, SvrOptions, separate
 from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
-from ravine.checks import all_or_nothing, check_choice, check_integer, check_number, random_generator
+from ravine.checks import check_choice, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
 from ravine.rows.inputs import check_rows
 
@@ -159,9 +159,9 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             n_clusters, options = self._options()
-            rng = random_generator(self.random_state)
+            rng = make_generator(self.random_state)
             rows = check_moderate_rows(self, X)
             if n_clusters > len(rows):
                 raise ValueError(f"n_clusters={n_clusters} is more than the {len(rows)} rows of X.")

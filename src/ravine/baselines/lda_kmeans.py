@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.discriminants import Discriminants, two_means
 from ravine.baselines.magnitude import check_moderate_rows
-from ravine.checks import all_or_nothing, check_choice, check_flag, check_integer, check_number, random_generator
+from ravine.checks import check_choice, check_flag, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
 from ravine.rows import project
 from ravine.rows.inputs import check_rows
@@ -156,7 +156,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             k = check_integer("n_clusters", self.n_clusters, low=1)
             exact = check_choice("kmeans", self.kmeans, KMEANS) != "k-means++" and k == 2
             if self.kmeans == "exact" and k > 2:
@@ -166,7 +166,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
             check_flag("weighted", self.weighted)
             ridge = check_number("ridge", self.ridge, low=0.0)
             n_runs = check_integer("n_init", self.n_init, low=1)
-            rng = random_generator(self.random_state)
+            rng = make_generator(self.random_state)
             rows = check_moderate_rows(self, X)
             if k > len(rows):
                 raise ValueError(f"n_clusters={k} is more than the {len(rows)} rows of X (n_samples={len(rows)}).")

@@ -15,7 +15,7 @@ from ravine.baselines.core_allocation import allocate, log_kernel_density, norma
 from ravine.baselines.mode_tree import ModeTree, cores, mode_tree
 from ravine.baselines.numbering import number_by_size
 from ravine.baselines.valley_graph import Edges, delaunay_edges, order_edges, pair_edges
-from ravine.checks import all_or_nothing, check_choice, check_integer, check_number
+from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.rows.inputs import check_rows
 
@@ -139,7 +139,7 @@ class PdfCluster(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             n_clusters = self._n_clusters()
             check_choice("graph", self.graph, GRAPHS)
             lam = check_number("lam", self.lam, low=0.0, high=1.0)

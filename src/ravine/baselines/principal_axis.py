@@ -14,7 +14,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import DenseSample
-from ravine.rows.moments import power_of_two
+from ravine.rows.moments import round_to_power_of_two
 
 __all__ = ["PrincipalAxis", "towards_smaller_side"]
 
@@ -54,7 +54,7 @@ class PrincipalAxis:
             centred = X[rows] - first
             shift = centred.mean(axis=0)
             centred -= shift
-            mean, unit = first + shift, power_of_two(float(np.max(np.abs(centred))))
+            mean, unit = first + shift, round_to_power_of_two(float(np.max(np.abs(centred))))
             centred /= unit
             total = float(np.einsum("ij,ij->", centred, centred))
             direction = _leading_right_vector(centred) if total > 0.0 else np.eye(1, X.shape[1])[0]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.magnitude import check_moderate_rows
 from ravine.baselines.principal_axis import PrincipalAxis, towards_smaller_side
-from ravine.checks import all_or_nothing, check_choice, check_integer, check_number
+from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
 from ravine.density import ProjectedDensity
 from ravine.estimators import NoSplitWarning
 from ravine.hyperplane import Hyperplane
@@ -229,7 +229,7 @@ class PDDP(_PrincipalTree):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
             self._grow(X, MeanSplitter(), n_clusters, _largest_scatter, 1)
             if self.n_clusters_ < n_clusters:
@@ -333,7 +333,7 @@ class DePDDP(_PrincipalTree):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             n_clusters = self._wanted()
             splitter = ValleySplitter(
                 check_number("bandwidth_scale", self.bandwidth_scale, low=1e-6, high=1e6),

@@ -14,7 +14,7 @@ from ravine._typing import Array
 from ravine.baselines.local_scaling import affinities, local_scales, working_rows
 from ravine.baselines.numbering import number_by_size
 from ravine.baselines.nystrom import leading_eigenvectors, normalise, nystrom_eigenvectors
-from ravine.checks import all_or_nothing, check_choice, check_integer, random_generator
+from ravine.checks import check_choice, check_integer, make_generator, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.rows.inputs import check_rows
 
@@ -139,7 +139,7 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             k = check_integer("n_clusters", self.n_clusters, low=1)
             n_neighbors = check_integer("n_neighbors", self.n_neighbors, low=1)
             n_init = check_integer("n_init", self.n_init, low=1)
@@ -150,7 +150,7 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
                 n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
                 if n_landmarks < k:
                     raise ValueError(f"n_landmarks must be at least n_clusters={k}, got {n_landmarks}.")
-            rng = random_generator(self.random_state)
+            rng = make_generator(self.random_state)
             rows, unit = working_rows(check_rows(self, X, reset=True))
             n = len(rows)
             if n < max(k, 2):

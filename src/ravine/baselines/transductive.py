@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.baselines.coordinates import LinearMap, Map
-from ravine.checks import all_or_nothing, check_choice, check_flag, random_generator
+from ravine.checks import check_choice, check_flag, make_generator, restore_on_failure
 from ravine.classes.calibration import vote_scores
 from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels
 from ravine.rows.inputs import check_rows
@@ -99,12 +99,12 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self
         """
         self._refuse("fit", unknown)
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             rows = check_rows(self, X, reset=True)
             classes, codes = encode_labels(y, len(rows), type(self).__name__)
             learner = self._learner(rows.shape[0], rows.shape[1], len(classes))
             gated = check_choice("multi_class", self.multi_class, ("ovo", "gated")) == "gated"
-            rng = random_generator(self.random_state)
+            rng = make_generator(self.random_state)
             self._pairs = np.array(list(combinations(range(len(classes)), 2)), dtype=np.intp)
             self._store(_fit_pairs(rows, codes, self._pairs, learner, gated and len(classes) > 2, rng))
             self.classes_ = classes

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.checks import check_integer, check_number, check_weights, random_generator
+from ravine.checks import check_integer, check_number, check_weights, make_generator
 from ravine.classes.labels import encode_labels
 from ravine.density import BalancePenalty
 from ravine.estimators.classifier import MinimumDensityClassifier
@@ -141,7 +141,7 @@ def stationarity(
         raise ValueError("all rows of X are equal: there is no direction to certify.")
     index = _index(fitted, space, h / space.unit, half_width, signs, weights)
     (v,) = space.to_working(plane.normal[None])
-    (sample,) = drive(space.sample, [sample_clarke(index, v, radius, count, random_generator(random_state))])
+    (sample,) = drive(space.sample, [sample_clarke(index, v, radius, count, make_generator(random_state))])
     offsets = sample.minimisers * space.unit + float(plane.normal @ (space.origin - plane.point))
     here = sample.hull[: sample.n_here]
     return Stationarity(

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import all_or_nothing, check_weights
+from ravine.checks import check_weights, restore_on_failure
 from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels, without_weightless
 from ravine.classes.pairs import PairModel, fit_pairs
 from ravine.estimators.classifier_options import pair_options
@@ -264,7 +264,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             rows = check_input(self, X, reset=True)
             options = pair_options(self, rows.shape[1])
             weights = check_weights(sample_weight, rows.shape[0])

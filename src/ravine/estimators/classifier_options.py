@@ -14,8 +14,8 @@ from ravine.checks import (
     check_flag,
     check_integer,
     check_number,
-    random_generator,
-    thread_count,
+    count_threads,
+    make_generator,
 )
 from ravine.index import LabelPenalty
 from ravine.optimise import OPTIMISERS
@@ -37,8 +37,8 @@ def pair_options(estimator: Any, n_features: int) -> dict[str, Any]:
         "n_rounds": check_integer("n_rounds", estimator.n_rounds, low=1),
         "voting": check_choice("voting", estimator.voting, ("soft", "hard")),
         "calibration_C": check_number("calibration_C", estimator.calibration_C, low=1e-12, high=1e12),
-        "n_threads": thread_count(estimator.n_jobs),
-        "rng": random_generator(estimator.random_state),
+        "n_threads": count_threads(estimator.n_jobs),
+        "rng": make_generator(estimator.random_state),
         "callback": check_callback(estimator.callback),
     }
 

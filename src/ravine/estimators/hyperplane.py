@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import (
-    all_or_nothing,
     check_callback,
     check_choice,
     check_flag,
     check_integer,
     check_number,
     check_weights,
-    random_generator,
-    thread_count,
+    count_threads,
+    make_generator,
+    restore_on_failure,
 )
 from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.optimise import OPTIMISERS
@@ -234,7 +234,7 @@ class MinimumDensityHyperplane(
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
             rows = check_input(self, X, reset=True)
@@ -274,8 +274,8 @@ class MinimumDensityHyperplane(
             "bandwidth": check_bandwidth(self.bandwidth),
             "n_init": check_integer("n_init", self.n_init, low=1),
             "subsample": check_subsample(self.subsample),
-            "n_threads": thread_count(self.n_jobs),
-            "rng": random_generator(self.random_state),
+            "n_threads": count_threads(self.n_jobs),
+            "rng": make_generator(self.random_state),
             "callback": check_callback(self.callback),
         }
 

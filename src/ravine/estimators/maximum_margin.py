@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import all_or_nothing, check_integer, check_number, check_weights
+from ravine.checks import check_integer, check_number, check_weights, restore_on_failure
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.margin_path import narrowing
 from ravine.hyperplane import Hyperplane
@@ -147,7 +147,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             alpha = check_number("alpha", self.alpha, low=0.0, high=1e6)
             n_bandwidths = check_integer("n_bandwidths", self.n_bandwidths, low=2, high=10_000)
             n_random = check_integer("n_random", self.n_random, low=0)

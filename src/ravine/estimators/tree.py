@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from ravine.checks import (
-    all_or_nothing,
     check_callback,
     check_flag,
     check_integer,
     check_number,
-    random_generator,
-    thread_count,
+    count_threads,
+    make_generator,
+    restore_on_failure,
 )
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.shortcuts import TreePlot
@@ -193,7 +193,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         -------
         self
         """
-        with all_or_nothing(self):
+        with restore_on_failure(self):
             rows = check_input(self, X, reset=True)
             n_clusters = self._wanted(rows.shape[0])
             with closed_after(rows):
@@ -203,8 +203,8 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
                     n_clusters=n_clusters,
                     priority=self._priority(),
                     min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
-                    seed=int(random_generator(self.random_state).integers(2**31)),
-                    n_threads=node_threads(rows, thread_count(self.n_jobs)),
+                    seed=int(make_generator(self.random_state).integers(2**31)),
+                    n_threads=node_threads(rows, count_threads(self.n_jobs)),
                     notify=check_callback(self.callback),
                 )
             self._store(tree, leaves)
@@ -373,7 +373,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         inside = np.flatnonzero(self.leaves_ == leaf)
         worker = clone(self).set_params(**{"test": False, **parameters})
         splitter = worker._make_splitter(rows.shape[1], 2)
-        found = split_rows(splitter, rows, inside, random_generator(worker.random_state))
+        found = split_rows(splitter, rows, inside, make_generator(worker.random_state))
         if found.hyperplane is None:
             raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
         beyond = found.hyperplane.distance(rows, inside) > 0.0

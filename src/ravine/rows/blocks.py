@@ -14,7 +14,7 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import DenseSample, project_array
 from ravine.rows.base import SomeRows
-from ravine.rows.moments import power_of_two, provisional_units
+from ravine.rows.moments import provisional_units, round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, PassSample, Track
 from ravine.rows.questions import (
     CovarianceProduct,
@@ -262,7 +262,7 @@ class BlockSample(PassSample):
             few = source.first_rows(rows, FIRST_ROWS)
             center, around = provisional_units(few)
             if (few == few[0]).all():  # they say nothing about the unit
-                around = power_of_two(self._largest(center))
+                around = round_to_power_of_two(self._largest(center))
             self._measure(center, around)
         else:
             self.origin, self.unit = origin, unit

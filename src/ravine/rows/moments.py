@@ -12,7 +12,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.rows.questions import Moments
 
-__all__ = ["ROWS_WORTH_A_THREAD", "MeasuredSample", "power_of_two", "provisional_units", "total_of"]
+__all__ = ["ROWS_WORTH_A_THREAD", "MeasuredSample", "provisional_units", "round_to_power_of_two", "total_of"]
 
 # Below this many rows a question is cheaper than handing it to a thread.
 ROWS_WORTH_A_THREAD = 20_000
@@ -53,13 +53,13 @@ class MeasuredSample(ABC):
             covariance, shift = self._second_moments(center, unit)
         spread = np.diagonal(covariance) - shift**2
         if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
-            unit = power_of_two(self._largest(center))
+            unit = round_to_power_of_two(self._largest(center))
             _, shift = self._second_moments(center, unit)
             center = center + shift * unit
             covariance, shift = self._second_moments(center, unit)
         self.origin = center + shift * unit
         covariance = covariance - np.outer(shift, shift)
-        rescale = max(power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0))), SMALLEST_UNIT / unit)
+        rescale = max(round_to_power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0))), SMALLEST_UNIT / unit)
         self.unit = unit * rescale
         self._moments = Moments(self.total, covariance / rescale**2)
 
@@ -96,7 +96,7 @@ class MeasuredSample(ABC):
 def provisional_units(rows: Array) -> tuple[Array, float]:
     """A centre and a unit from a few rows, near enough for sums that lose no digits."""
     center = rows[0] + np.mean(rows - rows[0], axis=0)
-    return center, power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
+    return center, round_to_power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
 
 
 def total_of(parts: Iterable[Array], shape: tuple[int, ...] | int = ()) -> Array:
@@ -110,8 +110,8 @@ def total_of(parts: Iterable[Array], shape: tuple[int, ...] | int = ()) -> Array
     return total
 
 
-def power_of_two(x: float) -> float:
-    """The largest power of two that is at most x; 1 for 0 and what is not a usable scale."""
+def round_to_power_of_two(x: float) -> float:
+    """Round down to a power of two; return 1 if x is not positive and finite."""
     if not math.isfinite(x) or x <= 0.0:
         return 1.0
     return max(math.ldexp(1.0, math.frexp(x)[1] - 1), SMALLEST_UNIT)

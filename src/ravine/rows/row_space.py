@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import DenseSample
-from ravine.rows.moments import power_of_two
+from ravine.rows.moments import round_to_power_of_two
 
 __all__ = ["RowSpace"]
 
@@ -50,7 +50,7 @@ class RowSpace:
         rows = X - first
         mean = rows.mean(axis=0) if weights is None else (weights / weights.sum()) @ rows
         rows -= mean
-        unit = power_of_two(float(np.max(np.abs(rows))))
+        unit = round_to_power_of_two(float(np.max(np.abs(rows))))
         rows /= unit
         values, vectors = np.linalg.eigh(rows @ rows.T)
         kept = values > values[-1] * len(values) * np.finfo(float).eps

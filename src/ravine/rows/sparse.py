@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.array import DenseSample
 from ravine.rows.centred import CentredCells, column_sums, far_columns, stored_in_columns
-from ravine.rows.moments import power_of_two
+from ravine.rows.moments import round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, PassSample
 from ravine.rows.questions import (
     CovarianceProduct,
@@ -80,7 +80,7 @@ class SparseSample(PassSample):
 
     def _measure_sparse(self, X: Any) -> None:
         """Mean, unit and the variance of all columns together, and the cells about the mean."""
-        scale = power_of_two(max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))))
+        scale = round_to_power_of_two(max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))))
         sums, squares = column_sums(X, self.weights, scale)
         mean = sums / self.total
         variances = np.maximum(squares / self.total - mean**2, 0.0)
@@ -95,7 +95,7 @@ class SparseSample(PassSample):
             del self._cells  # or there would be two copies
             self._cells = CentredCells.about(X, self.origin, off_centre)
             variances = np.where(off_centre, self._mean_squares(scale), variances)
-        self.unit = max(scale * power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
+        self.unit = max(scale * round_to_power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
         self.column_variances = variances * (scale / self.unit) ** 2
 
     def _mean_squares(self, scale: float) -> Array:
