@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import v_measure_score
+from sklearn.metrics import adjusted_rand_score, v_measure_score
 
 from ravine import metrics
 from support import scoring
@@ -123,3 +123,12 @@ def test_labels_of_any_type_are_told_apart(truth):
     labels[:] = truth
     assert metrics.success_ratio(labels, [0, 0, 1, 1]) == 1.0
     assert metrics.binary_v_measure([0, 0, 1, 1], labels) == 1.0
+
+
+def test_adjusted_rand_index_is_that_of_scikit_learn(rng):
+    for _ in range(20):
+        a, b = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
+        got = metrics.adjusted_rand_index(metrics.contingency_table(a, b))
+        assert got == pytest.approx(adjusted_rand_score(a, b))
+    assert metrics.adjusted_rand_index([[5]]) == 1.0
+    assert metrics.adjusted_rand_index(np.zeros((2, 2))) == 1.0

@@ -1,4 +1,4 @@
-"""Scores of a partition in two against any number of true clusters, as the paper defines them."""
+"""Scores of partitions: those of the paper, in two against any number of true clusters, and the adjusted Rand index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,70 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 
-__all__ = ["binary_v_measure", "merge_clusters", "regret", "success_ratio"]
+__all__ = [
+    "adjusted_rand_index",
+    "binary_v_measure",
+    "contingency_table",
+    "merge_clusters",
+    "regret",
+    "success_ratio",
+]
+
+
+def contingency_table(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp]:
+    """Count the rows that each pair of a cluster and a true cluster share.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True clusters, of any type.
+    labels : array-like of shape (n,)
+        Clusters, of any type.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_true_clusters), int
+
+    Examples
+    --------
+    >>> from ravine.metrics import contingency_table
+    >>> contingency_table(["a", "a", "b"], [0, 1, 1])
+    array([[1, 0],
+           [1, 1]])
+    """
+    _, counts, _ = _table(y_true, labels)
+    return counts
+
+
+def adjusted_rand_index(counts: ArrayLike) -> float:
+    """Compute the adjusted Rand index of two partitions: 1 if they are equal, about 0 by chance.
+
+    Parameters
+    ----------
+    counts : array-like of shape (n_clusters, n_true_clusters)
+        Numbers of common rows, as `contingency_table` returns them.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from ravine.metrics import adjusted_rand_index
+    >>> adjusted_rand_index([[4, 0], [0, 3]])
+    1.0
+    """
+    table = np.asarray(counts, dtype=np.float64)
+
+    def count_pairs(sizes: Array) -> float:
+        return float((sizes * (sizes - 1.0)).sum()) / 2.0
+
+    both, rows, columns = count_pairs(table), count_pairs(table.sum(axis=1)), count_pairs(table.sum(axis=0))
+    everything = count_pairs(np.asarray(table.sum()))
+    if everything == 0.0:
+        return 1.0
+    expected, most = rows * columns / everything, 0.5 * (rows + columns)
+    return 1.0 if most == expected else (both - expected) / (most - expected)
 
 
 def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
@@ -36,7 +99,7 @@ def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
     >>> merge_clusters(["a", "a", "a", "b", "b", "c"], [0, 0, 1, 1, 1, 1])
     array([0, 0, 0, 1, 1, 1])
     """
-    sides, counts, cluster = _table(y_true, labels)
+    sides, counts, cluster = _two_sided_table(y_true, labels)
     return np.asarray(sides[_assignment(counts)[cluster]])
 
 
@@ -133,7 +196,7 @@ def regret(scores: ArrayLike, axis: int = -1) -> Array:
 
 
 def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
-    """Labels of the sides, numbers of rows as [side, cluster], and the cluster of each row."""
+    """Return the different labels, numbers of rows as [label, true cluster], and the true cluster of each row."""
     truth, partition = np.asarray(y_true), np.asarray(labels)
     for name, values in (("y_true", truth), ("labels", partition)):
         if values.ndim != 1:
@@ -144,12 +207,18 @@ def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[
         raise ValueError(f"y_true and labels must have the same length, got {len(truth)} and {len(partition)}.")
     if not len(truth):
         raise ValueError("y_true and labels are empty.")
-    sides, side = _coded(partition)
+    found, place = _coded(partition)
+    clusters, cluster = _coded(truth)
+    counts = np.zeros((len(found), len(clusters)), dtype=np.intp)
+    np.add.at(counts, (place, cluster), 1)
+    return found, counts, cluster
+
+
+def _two_sided_table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the same as `_table` for a partition into at most two sides."""
+    sides, counts, cluster = _table(y_true, labels)
     if len(sides) > 2:
         raise ValueError(f"labels must have at most two different values, got {len(sides)}.")
-    clusters, cluster = _coded(truth)
-    counts = np.zeros((len(sides), len(clusters)), dtype=np.intp)
-    np.add.at(counts, (side, cluster), 1)
     return sides, counts, cluster
 
 
@@ -175,7 +244,7 @@ def _assignment(counts: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def _overlap(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp] | None:
     """Numbers of rows as [side, merged cluster]; None if all rows, or all clusters, are on one side."""
-    _, counts, _ = _table(y_true, labels)
+    _, counts, _ = _two_sided_table(y_true, labels)
     assignment = _assignment(counts)
     if len(counts) < 2 or len(np.unique(assignment)) < 2:
         return None

@@ -7,8 +7,6 @@ from sklearn.metrics import adjusted_rand_score
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
 from ravine.report.curves import density_curve
 from ravine.report.findings import find
-from ravine.report.groups import Parts, adjusted_rand_index, contrast
-from ravine.report.labels import label_codes
 from ravine.report.pack import sample_rows
 from support.report_files import report
 
@@ -115,53 +113,6 @@ def test_merged_leaves_are_one_cluster(mdt, blobs, tmp_path):
         assert [page.data["groups"][g]["size"] for g in cut["groups"]] == np.bincount(wanted).tolist()
     assert len(page.data["cuts"][-1]["groups"]) == 4
     assert len(page.data["cuts"][-1]["frontier"]) == 5
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e8])
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
-def test_contrasts_survive_offsets_and_scales(rng, offset, scale):
-    X = scale * (rng.standard_normal((200, 3)) + np.arange(3))
-    codes = rng.integers(0, 3, 200)
-    X[codes == 1] += 3.0 * scale
-    got = contrast(Parts.of(X + offset * scale, codes, 3), np.eye(3, dtype=bool))
-    for k in range(3):
-        np.testing.assert_allclose(got.effect[k], slow_effect(X, codes == k), rtol=1e-6, atol=1e-7)
-
-
-def test_unions_of_parts_are_like_groups_made_at_once(rng):
-    X, codes = rng.standard_normal((150, 4)), rng.integers(0, 6, 150)
-    members = rng.random((8, 6)) < 0.5
-    members[:, 0], members[:, 1] = True, False
-    got = contrast(Parts.of(X, codes, 6), members)
-    for which, effect in zip(members, got.effect, strict=True):
-        np.testing.assert_allclose(effect, slow_effect(X, which[codes]), rtol=1e-10, atol=1e-12)
-
-
-def test_constant_features_differ_by_nothing_or_by_everything(rng):
-    codes = np.repeat([0, 1], [30, 70])
-    X = np.column_stack([np.full(100, 1e8 + 0.1), np.where(codes == 0, 0.1, 0.3), rng.standard_normal(100)])
-    effect = contrast(Parts.of(X, codes, 2), np.eye(2, dtype=bool)).effect
-    assert effect[0, 0] == 0.0
-    assert effect[0, 1] == -np.inf
-    assert effect[1, 1] == np.inf
-    assert np.isfinite(effect[:, 2]).all()
-
-
-def test_float32_is_summed_in_double_precision(rng):
-    X = (rng.standard_normal((5000, 2)) + 1e4).astype(np.float32)
-    codes = rng.integers(0, 2, 5000)
-    got = contrast(Parts.of(X, codes, 2), np.eye(2, dtype=bool)).effect[0]
-    np.testing.assert_allclose(got, slow_effect(X.astype(float), codes == 0), rtol=1e-6, atol=1e-8)
-
-
-def test_adjusted_rand_index_of_odd_tables(rng):
-    for _ in range(20):
-        a, b = rng.integers(0, 3, 12), rng.integers(0, 4, 12)
-        table = np.zeros((3, 4), dtype=int)
-        np.add.at(table, (a, b), 1)
-        assert adjusted_rand_index(table) == pytest.approx(adjusted_rand_score(a, b))
-    assert adjusted_rand_index(np.array([[5]])) == 1.0
-    assert adjusted_rand_index(np.zeros((2, 2))) == 1.0
 
 
 # ------------------------------------------------------------------------------------------------- splits
@@ -302,17 +253,3 @@ def test_the_sample_has_rows_of_every_cluster_and_all_labelled_ones():
     rows = sample_rows(find(mdc, X, y), 200)
     assert set(np.flatnonzero(y >= 0)) <= set(rows.tolist())
     assert len(rows) == 200
-
-
-def test_labels_of_any_type_are_numbered():
-    codes, names = label_codes(["b", "a", None, "b", np.nan], 5)
-    assert (codes.tolist(), names) == ([1, 0, -1, 1, -1], ["a", "b"])
-    codes, names = label_codes(np.array([3, -1, 7, 3]), 4)
-    assert (codes.tolist(), names) == ([0, -1, 1, 0], [3, 7])
-    codes, names = label_codes(np.array([-1, 1, 1]), 3)
-    assert (codes.tolist(), names) == ([0, 1, 1], [-1, 1])
-    codes, names = label_codes(np.array(["x", 2, 1.5, None, True], dtype=object), 5)
-    assert codes.tolist().count(-1) == 1
-    assert len(names) == 4
-    with pytest.raises(ValueError, match="one label for each of the 3 rows"):
-        label_codes([1, 2], 3)

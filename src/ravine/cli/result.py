@@ -63,7 +63,7 @@ class Result:
 
 
 def profiles(X: NDArray[Any], found: NDArray[Any], names: tuple[str, ...], word: str) -> list[dict[str, Any]]:
-    """Size of each cluster and the features whose mean differs most from that of all, in standard deviations.
+    """Return the size of each cluster and the features whose mean differs most from that of all other rows.
 
     Parameters
     ----------
@@ -71,18 +71,23 @@ def profiles(X: NDArray[Any], found: NDArray[Any], names: tuple[str, ...], word:
     found : ndarray of shape (n,)
     names : tuple of str
     word : {"cluster", "class"}
+
+    Returns
+    -------
+    list of dict
+        ``differs_by`` has the effect sizes of `ravine.explain.compare_with_rest`; None for a feature that is constant
+        inside the cluster and outside, since JSON has no infinity.
     """
     import numpy as np
 
+    from ravine.explain import GroupMoments, compare_with_rest
+
     groups, codes = np.unique(found, return_inverse=True)
-    sizes = np.bincount(codes, minlength=len(groups))
-    sums = np.stack([np.bincount(codes, weights=X[:, j], minlength=len(groups)) for j in range(X.shape[1])], axis=1)
-    means = sums / sizes[:, None]
-    centre, spread = X.mean(axis=0), X.std(axis=0)
-    away = (means - centre) / np.where(spread > 0.0, spread, 1.0)
+    moments = GroupMoments.of(X, codes, len(groups))
+    effects = compare_with_rest(moments)
     out = []
     for k, group in enumerate(groups.tolist()):
-        order = np.argsort(-np.abs(away[k]), kind="stable")[:MOST_FEATURES]
-        differs = {names[j]: round(float(away[k, j]), 2) for j in order.tolist()}
-        out.append({word: group, "rows": int(sizes[k]), "differs_by": differs})
+        sizes = {j: float(effects.effect[k, j]) for j in effects.rank_features(k, MOST_FEATURES)}
+        differs = {names[j]: round(size, 2) if np.isfinite(size) else None for j, size in sizes.items()}
+        out.append({word: group, "rows": int(moments.size[k]), "differs_by": differs})
     return out

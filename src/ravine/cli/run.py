@@ -157,7 +157,9 @@ def _summary(result: Result, job: Job, voice: Voice, n_rows: int) -> dict[str, A
 def _agreement(result: Result) -> dict[str, Any]:
     """How the clusters agree with labels that were known but not used."""
     import numpy as np
-    from sklearn.metrics import adjusted_rand_score, v_measure_score
+    from sklearn.metrics import v_measure_score
+
+    from ravine.metrics import adjusted_rand_index, contingency_table
 
     assert result.given is not None
     given = result.given if result.kept is None else result.given[result.kept]
@@ -167,7 +169,7 @@ def _agreement(result: Result) -> dict[str, Any]:
     known = np.unique([str(label) for label in given[there]], return_inverse=True)[1]
     return {
         "rows": int(there.sum()),
-        "adjusted_rand_index": round(float(adjusted_rand_score(known, result.found[there])), 4),
+        "adjusted_rand_index": round(adjusted_rand_index(contingency_table(known, result.found[there])), 4),
         "v_measure": round(float(v_measure_score(known, result.found[there])), 4),
     }
 
@@ -180,12 +182,16 @@ def _tell(result: Result, voice: Voice) -> None:
     voice.tell(f"\n{len(groups)} {plural} of {summary['rows_used']} rows")
     width = max(len(visible(group[word])) for group in groups)
     for group in groups[:30]:
-        differs = ", ".join(f"{visible(name)} {value:+.1f}" for name, value in group["differs_by"].items())
+        differs = ", ".join(
+            f"{visible(name)} {'constant' if value is None else format(value, '+.1f')}"
+            for name, value in group["differs_by"].items()
+        )
         share = 100.0 * group["rows"] / summary["rows_used"]
         voice.tell(f"  {word} {visible(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
     if len(groups) > 30:
         voice.tell(f"  and {len(groups) - 30} more")
-    voice.tell("  (means of features that differ most, in standard deviations from the mean of all rows)")
+    if len(groups) > 1:
+        voice.tell("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
     if "agreement" in summary:
         known = summary["agreement"]
         voice.tell(

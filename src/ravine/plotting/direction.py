@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_integer
+from ravine.explain import name_features
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
 from ravine.plotting.rows import plain_rows
-from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of, names_of
+from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
 from ravine.rows import DenseSample, SparseSample, is_sparse
 from ravine.rows.inputs import closed_after
 
@@ -120,7 +121,7 @@ class DirectionDisplay:
         check_choice("kind", kind, KINDS)
         check_estimator_kind(estimator)
         plane = hyperplane_of(estimator, node, pair)
-        names = names_of(feature_names, len(plane.normal), estimator)
+        names = name_features(feature_names, len(plane.normal), estimator)
         rows = checked_rows(estimator, X) if kind == "spread" else None
         return cls._of(plane, rows, kind, names, max_features).plot(**plot_options)
 
@@ -157,7 +158,7 @@ class DirectionDisplay:
             rows = plain_rows(X)
             if rows.shape[1] != len(hyperplane.normal):
                 raise ValueError(f"X must have {len(hyperplane.normal)} columns, got {rows.shape[1]}.")
-        names = names_of(feature_names, len(hyperplane.normal))
+        names = name_features(feature_names, len(hyperplane.normal))
         return cls._of(hyperplane, rows, kind, names, max_features).plot(**plot_options)
 
     @classmethod

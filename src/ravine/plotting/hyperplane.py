@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.checks import check_number, check_weights
+from ravine.explain import encode_any_labels
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.panels import draw_panels
-from ravine.plotting.projection import groups, unit_vector
+from ravine.plotting.projection import unit_vector
 from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import subject_of
 from ravine.plotting.view import View, look
@@ -299,7 +300,7 @@ class HyperplaneDisplay:
         rows = plain_rows(X)
         if offset is not None and not (isinstance(offset, int | float | np.number) and not math.isnan(offset)):
             raise ValueError(f"offset must be a number (infinite for no hyperplane) or None, got {offset!r}.")
-        labels = None if y is None else groups(y, rows.shape[0])
+        labels = None if y is None else encode_any_labels(y, rows.shape[0])
         view = View(
             unit_vector(normal, rows.shape[1]),
             None if offset is None else float(offset),

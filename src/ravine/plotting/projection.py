@@ -17,7 +17,7 @@ from ravine.rows import Moments, project
 from ravine.search.lanczos import leading_eigenvectors
 from ravine.search.space import WorkingSpace
 
-__all__ = ["Curve", "Line", "density_curve", "groups", "sample_rows", "unit_vector"]
+__all__ = ["Curve", "Line", "density_curve", "sample_rows", "unit_vector"]
 
 FEWEST_POINTS, MOST_POINTS = 256, 4096
 UNLABELLED = "unlabelled"
@@ -186,32 +186,3 @@ def sample_rows(n_rows: int, most: int, first: NDArray[np.intp] | None = None) -
         return np.sort(rng.choice(n_rows, most, replace=False))
     others = np.setdiff1d(np.arange(n_rows), first, assume_unique=True)
     return np.sort(np.concatenate([first, rng.choice(others, most - len(first), replace=False)]))
-
-
-def groups(y: ArrayLike, n_rows: int, name: str = "y") -> tuple[NDArray[np.intp], list[Any]]:
-    """Labels of any type as codes and the values they stand for; -1, None and NaN are unlabelled, with the code -1.
-
-    As for the classifier, labels that are nothing but -1 and +1 are two classes.
-    """
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.shape != (n_rows,):
-        raise ValueError(f"{name} must be one label for each of the {n_rows} rows of X, got shape {labels.shape}.")
-    if labels.dtype.kind in "iub":
-        values, codes = np.unique(labels, return_inverse=True)
-        missing = (values == -1) & bool(values.tolist() != [-1, 1])
-    else:
-        listed = [None if _is_missing(label) else label for label in labels.tolist()]
-        kinds = sorted({v for v in listed if v is not None}, key=lambda v: (str(type(v)), v))
-        place = {value: k for k, value in enumerate(kinds)}
-        values = np.empty(len(kinds) + 1, dtype=object)
-        values[:-1], values[-1] = kinds, None
-        codes = np.array([len(kinds) if v is None else place[v] for v in listed], dtype=np.intp)
-        missing = np.array([v is None or (v == -1 and kinds != [-1, 1]) for v in values], dtype=bool)
-    renumbered = np.where(missing, -1, np.cumsum(~missing) - 1)
-    return renumbered[codes].astype(np.intp), [v for v, gone in zip(values.tolist(), missing, strict=True) if not gone]
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label

@@ -11,15 +11,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.density import BalancePenalty
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.explain import encode_any_labels
 from ravine.hyperplane import Hyperplane
-from ravine.plotting.projection import groups
 from ravine.plotting.rows import rows_for
 from ravine.rows import on_rows, restrict_rows
 from ravine.rows.inputs import closed_after
 from ravine.search.settings import check_penalty
 from ravine.tree import Tree
 
-__all__ = ["Subject", "check_estimator_kind", "hyperplane_of", "names_of", "node_plane", "subject_of"]
+__all__ = ["Subject", "check_estimator_kind", "hyperplane_of", "node_plane", "subject_of"]
 
 KINDS = "MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree"
 
@@ -68,17 +68,6 @@ def checked_rows(estimator: Any, X: Any) -> Any:
             "scaled in the same way."
         )
     return rows_for(estimator, X)
-
-
-def names_of(feature_names: Any, n_features: int, estimator: Any = None) -> list[str]:
-    """Names of the columns: those given, those seen in the fit, or x0, x1, ..."""
-    names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
-    if names is None:
-        return [f"x{j}" for j in range(n_features)]
-    listed = [str(name) for name in names]
-    if isinstance(feature_names, str) or len(listed) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one for each column, got {feature_names!r}.")
-    return listed
 
 
 def node_plane(tree: Tree, node: int | None) -> tuple[int, Hyperplane]:
@@ -149,7 +138,7 @@ def _labels(
 ) -> tuple[NDArray[np.intp], list[Any]]:
     """Labels of all rows as codes, and their names: those given, or what the estimator says."""
     if y is not None:
-        return groups(y, given.shape[0])
+        return encode_any_labels(y, given.shape[0])
     if isinstance(estimator, MinimumDensityTree):
         k, _ = node_plane(estimator.tree_, node)
         sides = estimator.tree_.left, estimator.tree_.right

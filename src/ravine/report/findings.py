@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.report.groups import Contrast, Parts, adjusted_rand_index, contrast
-from ravine.report.labels import label_codes
+from ravine.explain import EffectSizes, GroupMoments, compare_with_rest, encode_any_labels
+from ravine.metrics import adjusted_rand_index
 from ravine.report.splits import Cut, PairSplit, TreeSplit, cuts_of, single_split, walk_pairs, walk_tree
 from ravine.tree import Tree
 
@@ -53,8 +53,8 @@ class Findings:
         Place in ``part_numbers`` of the smallest group of each row.
     part_numbers : list of int
         Leaves (numbers of nodes), or codes of classes.
-    parts : Parts
-    contrast : Contrast
+    parts : GroupMoments
+    effects : EffectSizes
         Of the groups.
     group_sizes : ndarray of shape (g,)
     cuts : list of (Cut, list of int, float or None)
@@ -75,8 +75,8 @@ class Findings:
     X: NDArray[np.floating[Any]]
     part_of_row: NDArray[np.intp]
     part_numbers: list[int]
-    parts: Parts
-    contrast: Contrast
+    parts: GroupMoments
+    effects: EffectSizes
     group_sizes: NDArray[np.intp]
     cuts: list[tuple[Cut, list[int], float | None]]
     comparison: Comparison | None
@@ -102,7 +102,7 @@ def find(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | 
     X : ndarray of shape (n, d)
     labels_true : array-like of shape (n,), optional
     """
-    known = None if labels_true is None else label_codes(labels_true, len(X))
+    known = None if labels_true is None else encode_any_labels(labels_true, len(X), "labels_true")
     if isinstance(estimator, MinimumDensityClassifier):
         return _classes(estimator, X, known)
     if isinstance(estimator, MinimumDensityHyperplane):
@@ -134,13 +134,13 @@ def _clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], known: Kn
     members = np.zeros((len(groups), len(leaves)), dtype=bool)
     for which, number in groups.items():
         members[number, list(which)] = True
-    parts = Parts.of(X, part_of_row, len(leaves))
+    parts = GroupMoments.of(X, part_of_row, len(leaves))
     comparison = _compare(known, part_of_row, members)
     table = None if comparison is None else comparison.table
     agreements = [None if table is None else adjusted_rand_index(table[numbers]) for numbers in of_cuts]
     return Findings(
         kind=kind, estimator=estimator, X=X, part_of_row=part_of_row, part_numbers=leaves, parts=parts,
-        contrast=contrast(parts, members), group_sizes=members @ parts.size,
+        effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
         cuts=list(zip(cuts, of_cuts, agreements, strict=True)), comparison=comparison, tree=tree, nodes=nodes, pairs=[],
         class_names=[], n_left_out=whole.n_clusters - tree.n_clusters,
         same_rows=[node.size for node in nodes] == tree.size.tolist(),
@@ -171,11 +171,11 @@ def _classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Known)
         largest = sorted(range(len(shown)), key=lambda i: -min(size[list(every[i])]))[:MOST_PAIRS]
         shown = [shown[i] for i in sorted(largest)]
     pairs = walk_pairs([(a, b, plane) for (a, b), plane in shown], X, codes, len(names))
-    parts = Parts.of(X, codes, len(names))
+    parts = GroupMoments.of(X, codes, len(names))
     members = np.eye(len(names), dtype=bool)
     return Findings(
         kind="classifier", estimator=estimator, X=X, part_of_row=codes, part_numbers=list(range(len(names))),
-        parts=parts, contrast=contrast(parts, members), group_sizes=size, cuts=[],
+        parts=parts, effects=compare_with_rest(parts, members), group_sizes=size, cuts=[],
         comparison=_compare(known, codes, members), tree=None, nodes=[], pairs=pairs, class_names=names,
         n_left_out=len(every) - len(shown), same_rows=same_rows,
     )  # fmt: skip

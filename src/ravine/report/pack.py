@@ -136,18 +136,15 @@ def _number(x: float | None, digits: int) -> int | float | None:
 
 def _group(found: Findings, g: int, naming: Naming, features: _Features, budget: Budget) -> dict[str, Any]:
     """Size of a group, the features that set it apart, and the labels it holds."""
-    effect, spread = found.contrast.effect[g], found.parts.spread * np.abs(naming.scale)
+    effect, spread = found.effects.effect[g], found.parts.std * np.abs(naming.scale)
     origin = found.parts.origin * naming.scale + naming.centre
-    order = np.argsort(-np.abs(np.nan_to_num(effect, nan=0.0, posinf=np.inf, neginf=-np.inf)), kind="stable")
     apart = []
-    for rank, j in enumerate(order[: budget.features].tolist()):
-        if math.isnan(effect[j]) or effect[j] == 0.0:
-            break
+    for rank, j in enumerate(found.effects.rank_features(g, budget.features)):
         inside, outside = (
             rounded(float(origin[j] + naming.scale[j] * means[g, j]), 30.0 * float(spread[j]))
-            for means in (found.contrast.inside, found.contrast.outside)
+            for means in (found.effects.inside, found.effects.outside)
         )
-        pooled = _number(float(found.contrast.pooled[g, j] * abs(naming.scale[j])), 3)
+        pooled = _number(float(found.effects.pooled[g, j] * abs(naming.scale[j])), 3)
         size = float(effect[j]) * math.copysign(1.0, naming.scale[j])
         number = features.number(j, rank)
         apart.append([number, _number(size, 3), inside, outside, pooled, 1 if size > 0.0 else -1])
@@ -288,7 +285,7 @@ def _sample(
         if len(features.place) < FEWEST_COLUMNS:
             features.number(j, found.X.shape[1])
     columns = features.foremost(min(budget.columns, max(budget.cells // max(len(rows), 1), 1)))
-    spread = (found.parts.spread * np.abs(naming.scale))[columns].tolist()
+    spread = (found.parts.std * np.abs(naming.scale))[columns].tolist()
     values = found.X[rows][:, columns].astype(np.float64) * naming.scale[columns] + naming.centre[columns]
     keys = rows.tolist() if naming.keys is None else naming.keys[rows].tolist()
     known = found.comparison

@@ -14,6 +14,7 @@ from ravine._files import write_text
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.explain import name_features
 from ravine.report.findings import find
 from ravine.report.pack import Budget, Naming, pack
 from ravine.report.page import render
@@ -108,7 +109,7 @@ def write_report(
     n, d = rows.shape
     budget = Budget(min(most, n, MOST_ROWS))
     naming = Naming(
-        _names(feature_names, estimator, d), _keys(row_keys, n), key_name, label_name,
+        name_features(feature_names, d, estimator), _keys(row_keys, n), key_name, label_name,
         _column("centre", centre, d, 0.0), _column("scale", scale, d, 1.0),
     )  # fmt: skip
     if not (naming.scale != 0.0).all():
@@ -138,16 +139,6 @@ def write_report(
             break
         budget = budget.halved()
     write_text(path, text)
-
-
-def _names(given: Sequence[str] | None, estimator: Any, n_features: int) -> list[str]:
-    names = getattr(estimator, "feature_names_in_", None) if given is None else given
-    if names is None:
-        return [f"x{j}" for j in range(n_features)]
-    listed = [str(name) for name in names]
-    if isinstance(given, str) or len(listed) != n_features:
-        raise ValueError(f"feature_names must be {n_features} names, one for each column of X, got {len(listed)}.")
-    return listed
 
 
 def _keys(given: ArrayLike | None, n_rows: int) -> Any:

@@ -1,0 +1,55 @@
+"""Labels of any type as integer codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["encode_any_labels"]
+
+
+def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[NDArray[np.intp], list[Any]]:
+    """Encode labels of any type as integers.
+
+    Rows marked by -1, None or NaN are unlabelled and have the code -1. As for the classifier, labels that are nothing
+    but -1 and +1 are two classes. Other than a classifier, displays and reports accept any number of classes, even
+    none, and labels of several types.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_rows,)
+    n_rows : int
+    name : str, default="y"
+        Name of the parameter for messages.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,)
+    classes : list
+        The label of each code, sorted by type and value.
+    """
+    given = np.asarray(labels)
+    if given.ndim == 2 and given.shape[1] == 1:
+        given = given[:, 0]
+    if given.shape != (n_rows,):
+        raise ValueError(f"{name} must be one label for each of the {n_rows} rows of X, got shape {given.shape}.")
+    values: list[Any]
+    if given.dtype.kind in "iubU":
+        different, places = np.unique(given, return_inverse=True)
+        values = different.tolist()
+    else:
+        cells = [None if _is_missing(cell) else cell for cell in given.tolist()]
+        values = [None, *sorted(set(cells) - {None}, key=lambda value: (str(type(value)), value))]
+        place = {value: k for k, value in enumerate(values)}
+        places = np.array([place[cell] for cell in cells], dtype=np.intp)
+    two_signs = set(values) - {None} == {-1, 1}
+    unlabelled = np.array([value is None or (value == -1 and not two_signs) for value in values], dtype=bool)
+    codes = np.where(unlabelled, -1, np.cumsum(~unlabelled) - 1)
+    classes = [value for value, missing in zip(values, unlabelled, strict=True) if not missing]
+    return codes[places].astype(np.intp), classes
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
