@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ravine._typing import Array
-from ravine.baselines.local_scaling import squared_distances
+from ravine.baselines.clustering.local_affinities import squared_distances
 
 __all__ = ["allocate", "log_kernel_density", "normal_bandwidth"]
 

@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines.discriminants import Discriminants, two_means
-from ravine.baselines.magnitude import check_moderate_rows
+from ravine.baselines._shared.row_checks import check_moderate_rows
+from ravine.baselines.clustering.discriminants import Discriminants, two_means
 from ravine.checks import check_choice, check_flag, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
 from ravine.rows import project

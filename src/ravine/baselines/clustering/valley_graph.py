@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import Delaunay, QhullError
 
 from ravine._typing import Array
-from ravine.baselines.local_scaling import squared_distances
+from ravine.baselines.clustering.local_affinities import squared_distances
 
 __all__ = ["Edges", "delaunay_edges", "order_edges", "pair_edges", "valley_measures"]
 

@@ -16,11 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import KernelOptions, Map, linear_map
-from ravine.baselines.margin_descent import MarginLoss, anneal
-from ravine.baselines.neighbour_graph import check_graph, laplacian, neighbour_graph
-from ravine.baselines.selection import Fold, check_grid, label_folds, nearest_first, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier
+from ravine.baselines.semi_supervised.coordinates import KernelOptions, Map, linear_map
+from ravine.baselines.semi_supervised.cross_validation import Fold, check_grid, label_folds, nearest_first, select
+from ravine.baselines.semi_supervised.margin_descent import MarginLoss, anneal
+from ravine.baselines.semi_supervised.neighbour_graph import check_graph, laplacian, neighbour_graph
+from ravine.baselines.semi_supervised.transductive import Rule, TransductiveClassifier
 from ravine.checks import check_choice, check_integer
 
 __all__ = ["LaplacianSVM"]

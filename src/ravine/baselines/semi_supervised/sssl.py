@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import KernelOptions, LinearMap, Map
-from ravine.baselines.selection import check_sizes, label_folds, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier, check_intercept
+from ravine.baselines.semi_supervised.coordinates import KernelOptions, LinearMap, Map
+from ravine.baselines.semi_supervised.cross_validation import check_sizes, label_folds, select
+from ravine.baselines.semi_supervised.transductive import Rule, TransductiveClassifier, check_intercept
 
 __all__ = ["SSSL"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
-from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier, check_intercept
+from ravine.baselines.semi_supervised.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
+from ravine.baselines.semi_supervised.cross_validation import check_grid, label_folds, nearest_first, select
+from ravine.baselines.semi_supervised.transductive import Rule, TransductiveClassifier, check_intercept
 from ravine.checks import check_choice, check_integer
 
 __all__ = ["XNV", "canonical_view"]

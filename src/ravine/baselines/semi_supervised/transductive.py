@@ -14,12 +14,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import LinearMap, Map
+from ravine.baselines.semi_supervised.coordinates import LinearMap, Map
 from ravine.checks import check_choice, check_flag, make_generator, restore_on_failure
-from ravine.classes.calibration import vote_scores
-from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels
+from ravine.classes import UNLABELLED, correct_labels, encode_labels, svm_classes, vote_scores
 from ravine.rows.inputs import check_rows
-from ravine.search.label_starts import svm_classes
 
 __all__ = ["Learner", "Rule", "TransductiveClassifier", "check_intercept"]
 

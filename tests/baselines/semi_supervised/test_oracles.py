@@ -9,13 +9,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
-from ravine.baselines.coordinates import linear_map, nystrom_map
-from ravine.baselines.laplacian_svm import _search
-from ravine.baselines.margin_descent import MOST_TRIALS, MarginLoss, _line_search, anneal
-from ravine.baselines.neighbour_graph import laplacian
-from ravine.baselines.selection import label_folds
-from ravine.baselines.sssl import _nested_fits
-from ravine.baselines.xnv import canonical_view
+from ravine.baselines.semi_supervised.coordinates import linear_map, nystrom_map
+from ravine.baselines.semi_supervised.cross_validation import label_folds
+from ravine.baselines.semi_supervised.laplacian_svm import _search
+from ravine.baselines.semi_supervised.margin_descent import MOST_TRIALS, MarginLoss, _line_search, anneal
+from ravine.baselines.semi_supervised.neighbour_graph import laplacian
+from ravine.baselines.semi_supervised.sssl import _nested_fits
+from ravine.baselines.semi_supervised.xnv import canonical_view
 from support.simulate import two_clusters
 
 

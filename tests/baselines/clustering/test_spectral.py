@@ -9,8 +9,20 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import NoSplitWarning
 from ravine.baselines import SelfTuningSpectral
-from ravine.baselines.local_scaling import SCALE_FLOOR, affinities, local_scales, squared_distances, working_rows
-from ravine.baselines.nystrom import leading_eigenvectors, nystrom_degrees, nystrom_eigenvectors, one_shot, two_step
+from ravine.baselines.clustering.affinity_eigenvectors import (
+    leading_eigenvectors,
+    nystrom_degrees,
+    nystrom_eigenvectors,
+    one_shot,
+    two_step,
+)
+from ravine.baselines.clustering.local_affinities import (
+    SCALE_FLOOR,
+    affinities,
+    local_scales,
+    squared_distances,
+    working_rows,
+)
 from support.simulate import mixture, two_clusters
 
 

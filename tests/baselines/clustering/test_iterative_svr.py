@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR
 
 from ravine.baselines import IterativeSVR
-from ravine.baselines.laplacian_svr import LaplacianRegression, Regression
-from ravine.baselines.margin import best_cut, fewest_on_a_side, maximise_margin
-from ravine.baselines.separation import median_gamma
+from ravine.baselines.clustering.label_alternation import best_cut, fewest_on_a_side, maximise_margin
+from ravine.baselines.clustering.laplacian_regression import LaplacianRegression, Regression
+from ravine.baselines.clustering.svr_bisection import median_gamma
 from support.simulate import two_clusters
 from support.tree_twin import same_groups
 

@@ -12,9 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import NoSplitWarning
 from ravine.baselines import PdfCluster
-from ravine.baselines.core_allocation import allocate, log_kernel_density, normal_bandwidth
-from ravine.baselines.mode_tree import cores, mode_tree
-from ravine.baselines.valley_graph import SEGMENT, delaunay_edges, order_edges, pair_edges, valley_measures
+from ravine.baselines.clustering.core_allocation import allocate, log_kernel_density, normal_bandwidth
+from ravine.baselines.clustering.mode_tree import cores, mode_tree
+from ravine.baselines.clustering.valley_graph import SEGMENT, delaunay_edges, order_edges, pair_edges, valley_measures
 from support.simulate import one_gaussian_line, two_clusters
 
 
@@ -103,7 +103,7 @@ def slow_pairs(scaled, lam):
 @pytest.mark.parametrize("scale", [0.3, 1.0, 100.0], ids=["flat", "plain", "far apart"])
 @pytest.mark.parametrize("lam", [0.0, 0.1, 0.47])
 def test_pairs_without_a_valley_are_those_of_the_slow_twin(d, scale, lam, monkeypatch):
-    monkeypatch.setattr("ravine.baselines.valley_graph.BLOCK", 2000)  # several blocks
+    monkeypatch.setattr("ravine.baselines.clustering.valley_graph.BLOCK", 2000)  # several blocks
     rng = np.random.default_rng(d)
     scaled = scale * rng.standard_normal((40, d))
     scaled[5] = scaled[4]
@@ -399,7 +399,7 @@ def test_rows_in_a_plane_use_pairs_unless_told_otherwise():
 
 def test_a_triangulation_that_would_be_too_large_is_avoided(monkeypatch):
     X = three_gaussians()[0]
-    monkeypatch.setattr("ravine.baselines.pdf_cluster.MOST_SIMPLICES", 2 * len(X) - 1)
+    monkeypatch.setattr("ravine.baselines.clustering.pdf_cluster.MOST_SIMPLICES", 2 * len(X) - 1)
     assert PdfCluster("auto").fit(X).graph_ == "pairs"
     assert PdfCluster("auto", graph="delaunay").fit(X).graph_ == "delaunay"
 

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ravine.baselines import LDAKMeans
-from ravine.baselines.discriminants import Discriminants, two_means
+from ravine.baselines.clustering.discriminants import Discriminants, two_means
 from support.tree_twin import same_groups
 
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from ravine._typing import Array
-from ravine.baselines.coordinates import KernelOptions, Map
-from ravine.baselines.margin_descent import MarginLoss, anneal
-from ravine.baselines.selection import check_grid, label_folds, nearest_first, select
-from ravine.baselines.transductive import Rule, TransductiveClassifier
+from ravine.baselines.semi_supervised.coordinates import KernelOptions, Map
+from ravine.baselines.semi_supervised.cross_validation import check_grid, label_folds, nearest_first, select
+from ravine.baselines.semi_supervised.margin_descent import MarginLoss, anneal
+from ravine.baselines.semi_supervised.transductive import Rule, TransductiveClassifier
 from ravine.checks import check_integer, check_number
 
 __all__ = ["GradientTSVM"]

@@ -13,9 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines.magnitude import check_moderate_rows
-from ravine.baselines.separation import Separation, SvrOptions, separate
-from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
+from ravine.baselines._shared.row_checks import check_moderate_rows
+from ravine.baselines.clustering.svr_bisection import Separation, SvrOptions, separate
+from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, Model, NystroemModel
 from ravine.checks import check_choice, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
 from ravine.rows.inputs import check_rows

@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import euclidean_distances, rbf_kernel
 from sklearn.svm import SVR
 
 from ravine._typing import Array
-from ravine.baselines.laplacian_svr import LaplacianRegression, Regression
-from ravine.baselines.margin import Machine, Margin, fewest_on_a_side, maximise_margin
-from ravine.baselines.svr_models import GaussianModel, LinearModel, Model, NystroemModel
+from ravine.baselines.clustering.label_alternation import Machine, Margin, fewest_on_a_side, maximise_margin
+from ravine.baselines.clustering.laplacian_regression import LaplacianRegression, Regression
+from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, Model, NystroemModel
 from ravine.search.space import WorkingSpace
 
 __all__ = ["Separation", "SvrOptions", "median_gamma", "separate"]

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
-from ravine.baselines.selection import label_folds
+from ravine.baselines.semi_supervised.cross_validation import label_folds
 from ravine.checks import make_generator
 from support.baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 

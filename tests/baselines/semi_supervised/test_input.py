@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
-from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, laplacian_svm
+from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM
+from ravine.baselines.semi_supervised import laplacian_svm
 from support.baseline_problems import FIXED, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y
 
 

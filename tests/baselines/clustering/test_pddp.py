@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityTree, NoSplitWarning
-from ravine.baselines import PDDP, DePDDP, principal_axis
-from ravine.baselines.principal_axis import PrincipalAxis
-from ravine.baselines.principal_trees import MeanSplitter, ValleySplitter
+from ravine.baselines import PDDP, DePDDP
+from ravine.baselines.clustering import principal_axis
+from ravine.baselines.clustering.pddp import MeanSplitter, ValleySplitter
+from ravine.baselines.clustering.principal_axis import PrincipalAxis
 from ravine.datasets import load
 from ravine.metrics import binary_v_measure, success_ratio
 from ravine.studies.paper import SETS, TABLE_2

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
 from ravine._typing import Array
-from ravine.baselines.local_scaling import affinities, local_scales, working_rows
-from ravine.baselines.numbering import number_by_size
-from ravine.baselines.nystrom import leading_eigenvectors, normalise, nystrom_eigenvectors
+from ravine.baselines._shared.numbering import number_by_size
+from ravine.baselines.clustering.affinity_eigenvectors import leading_eigenvectors, normalise, nystrom_eigenvectors
+from ravine.baselines.clustering.local_affinities import affinities, local_scales, working_rows
 from ravine.checks import check_choice, check_integer, make_generator, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.rows.inputs import check_rows

@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines.magnitude import check_moderate_rows
-from ravine.baselines.principal_axis import PrincipalAxis, towards_smaller_side
+from ravine.baselines._shared.row_checks import check_moderate_rows
+from ravine.baselines.clustering.principal_axis import PrincipalAxis, towards_smaller_side
 from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
 from ravine.density import ProjectedDensity
 from ravine.estimators import NoSplitWarning

@@ -11,10 +11,10 @@ from scipy.spatial import QhullError
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from ravine._typing import Array
-from ravine.baselines.core_allocation import allocate, log_kernel_density, normal_bandwidth
-from ravine.baselines.mode_tree import ModeTree, cores, mode_tree
-from ravine.baselines.numbering import number_by_size
-from ravine.baselines.valley_graph import Edges, delaunay_edges, order_edges, pair_edges
+from ravine.baselines._shared.numbering import number_by_size
+from ravine.baselines.clustering.core_allocation import allocate, log_kernel_density, normal_bandwidth
+from ravine.baselines.clustering.mode_tree import ModeTree, cores, mode_tree
+from ravine.baselines.clustering.valley_graph import Edges, delaunay_edges, order_edges, pair_edges
 from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.rows.inputs import check_rows

@@ -1,0 +1,1 @@
+"""Clustering methods that the paper compares with."""

@@ -1,0 +1,1 @@
+"""Semi-supervised classifiers that the paper compares with."""
