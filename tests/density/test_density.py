@@ -215,5 +215,5 @@ def test_penalty_refuses_what_would_not_be_convex(bad):
 def test_modes_of_many_equal_rows_cost_a_few_nodes():
     """One far row must not make every row of the crowd a node of its own."""
     density = ProjectedDensity(np.concatenate([np.zeros(10_000), [1e9]]), 1.0)
-    assert len(density._exact.nodes(-1.0, 1e9 + 1.0)) < 50
+    assert len(density._exact.place_nodes(-1.0, 1e9 + 1.0)) < 50
     assert density.modes() == pytest.approx([0.0, 1e9], abs=1e-6)

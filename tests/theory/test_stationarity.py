@@ -72,7 +72,7 @@ def test_ends_of_the_interval_tie_too(rng):
     asked = Asked(X - [X[:, 0].mean(), 0.0, 0.0], 0.5, 0.6)
     v = np.array([1.0, 0.0, 0.0])
     asked("begin", v)
-    assert sorted(m.side for m in asked.index.minima.each()) == [-1, 1]
+    assert sorted(m.side for m in asked.index.minima.list_ties()) == [-1, 1]
     for _ in range(5):
         u = ref.tangent(rng, v)
         asked("begin", v)

@@ -1,8 +1,8 @@
-"""One-dimensional Gaussian sums, their minima and modes. Knows nothing of vectors."""
+"""One-dimensional Gaussian kernel densities: values, minima and modes. Independent of vectors and hyperplanes."""
 
 from ravine.density.bins import MARGIN, BinnedDensity, Window
-from ravine.density.exact import SortedDensity, relevant_distance
-from ravine.density.extrema import find_extrema, relative_log_depth
+from ravine.density.exact import SortedDensity, compute_relevant_distance
+from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.projected import DEEP, ProjectedDensity
 from ravine.density.valley import Judgement, Valley, find_valley, judge
@@ -18,9 +18,9 @@ __all__ = [
     "SortedDensity",
     "Valley",
     "Window",
+    "compute_relative_log_depth",
+    "compute_relevant_distance",
     "find_extrema",
     "find_valley",
     "judge",
-    "relative_log_depth",
-    "relevant_distance",
 ]

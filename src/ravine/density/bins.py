@@ -1,4 +1,4 @@
-"""The projected density from binned Taylor moments: one pass over the projections, no exponential and no sort.
+"""Projected density from binned Taylor moments: one pass over the projections, without exponentials or sorting.
 
 With bins of width δ = h/4 and Q = 8 moments each, the error is at most 1.0865 (δ/2h)^Q / sqrt(Q!) = 3.2e-10 of the
 kernel's peak, plus 6e-12 for the bins beyond 7.2 h that are not summed.
@@ -17,20 +17,20 @@ from ravine.density.penalty import BalancePenalty, Minima
 
 __all__ = ["MARGIN", "MAX_BINS", "BinnedDensity", "Window"]
 
-# More bins than this cost more than the exact sums; they also bound the rounding error of a row's place in its bin.
+# Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
 MAX_BINS = 1 << 13
-# Rows further than this (in h) from every point of interest count only in n: exp(-8²/2) = 1.3e-14.
+# Rows farther than this (in h) from every point of interest only count towards n: exp(-8²/2) = 1.3e-14.
 MARGIN = 8.0
-# Of the kernel's peak: what "the global minimum" is certified to.
+# Tolerance of the certified global minimum, as a fraction of the kernel's peak, and the most evaluations spent on it.
 TOLERANCE = 1e-9
-EVALUATIONS = 20_000
+MAX_EVALUATIONS = 20_000
 
 _HERMITE = np.array([_kernels.BINS_PER_BANDWIDTH**-k / math.factorial(k) for k in range(_kernels.MOMENTS)])
 
 
 @dataclass(frozen=True)
 class Window:
-    """The bins that serve evaluations in [a, c]."""
+    """Equidistant bins for evaluations of the density in an interval."""
 
     lo: float
     width: float
@@ -38,7 +38,7 @@ class Window:
 
     @classmethod
     def around(cls, a: float, c: float, bandwidth: float) -> Window | None:
-        """Bins over [a, c] and a margin; None where they would be too many."""
+        """Place bins over [a, c] and a margin; return None if they would be too many."""
         width = bandwidth / _kernels.BINS_PER_BANDWIDTH
         needed = (c - a + 2.0 * MARGIN * bandwidth) / width
         if not needed <= MAX_BINS - 4:
@@ -47,12 +47,12 @@ class Window:
 
 
 class BinnedDensity:
-    """The density near a window, in units of one kernel's peak.
+    """Projected density in a window, in units of one kernel's peak.
 
     Parameters
     ----------
     moments : ndarray of shape (n_bins + 2, 8)
-        Sums of powers as the sample answers them.
+        Sums of powers of the positions within each bin, as `ravine.rows.Histogram` returns them.
     window : Window
     bandwidth, total : float
     """
@@ -64,11 +64,14 @@ class BinnedDensity:
         self.mass = float(self.coefficients[0].sum())
 
     def evaluate(self, points: Array) -> Array:
-        """Rows: value, slope and curvature at the points, in units of h."""
+        """Return value, slope and curvature at the points as rows, in units of h."""
         return _kernels.evaluate(self.coefficients, self.lo, self.bandwidth, points)
 
-    def log_evaluate(self, points: Array) -> Array:
-        """Rows: log-density at the points and its derivatives in units of h; no use below 1e-9 of the kernel's peak."""
+    def evaluate_log(self, points: Array) -> Array:
+        """Return the log-density at the points and its derivatives (in units of h) as rows.
+
+        Values below 1e-9 of the kernel's peak are not reliable.
+        """
         value, slope, curvature = self.evaluate(points)
         out = np.empty((3, len(points)))
         np.log(np.maximum(value, 1e-14, out=value), out=out[0])
@@ -78,16 +81,18 @@ class BinnedDensity:
         return out
 
     def minimise(self, a: float, c: float, penalty: BalancePenalty) -> Minima:
-        """All global minimisers of the penalised density over b (eq. (13))."""
+        """Find all global minimisers of the penalised density over b (eq. (13))."""
         return Minima.from_kernel(
             *_kernels.minimise(
                 self.coefficients, self.lo, self.bandwidth, a, c,
-                penalty.factor, penalty.epsilon, penalty.eta, TOLERANCE, EVALUATIONS,
+                penalty.factor, penalty.epsilon, penalty.eta, TOLERANCE, MAX_EVALUATIONS,
             )
         )  # fmt: skip
 
     def minimise_with(self, a: float, c: float, hinges: _kernels.Hinges) -> Minima:
-        """All global minimisers over [a, c] of the density plus a convex function of b (eq. (17))."""
+        """Find all global minimisers over [a, c] of the density plus a convex function of b (eq. (17))."""
         return Minima.from_kernel(
-            *_kernels.minimise_with(self.coefficients, self.lo, self.bandwidth, a, c, hinges, TOLERANCE, EVALUATIONS)
+            *_kernels.minimise_with(
+                self.coefficients, self.lo, self.bandwidth, a, c, hinges, TOLERANCE, MAX_EVALUATIONS
+            )
         )

@@ -9,52 +9,54 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["find_extrema", "relative_log_depth"]
+__all__ = ["compute_relative_log_depth", "find_extrema"]
 
-# A Newton step of this many h is the last: near a flat extremum convergence is only linear.
+# Newton stops after a step shorter than this (in h): near a flat extremum convergence is only linear.
 LAST_STEP = 1e-9
-# Cells are halved no further beyond this many.
-MOST_NODES = 1_000_000
+# Cells are not halved any more once there are this many nodes.
+MAX_NODES = 1_000_000
 
-# Rows: log-density and its first two derivatives at the points.
+# Returns the log-density and its first two derivatives at the points as rows.
 LogEvaluate = Callable[[Array], Array]
 
 
 def find_extrema(evaluate: LogEvaluate, nodes: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Where the slope changes sign between ``nodes``: (minima, modes), both increasing."""
-    nodes, rising, change = _changes(evaluate, nodes, bandwidth)
+    """Find the sign changes of the slope between ``nodes``: return (minima, modes), both increasing."""
+    nodes, rising, change = _find_sign_changes(evaluate, nodes, bandwidth)
     upward = rising[change + 1]
-    roots = _roots(evaluate, nodes[change], nodes[change + 1], upward, bandwidth)
+    roots = _find_roots(evaluate, nodes[change], nodes[change + 1], upward, bandwidth)
     return roots[upward], roots[~upward]
 
 
-def relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b: float) -> float:
-    """Log of (density at the lower of the two modes adjacent to b) / (density at b); -inf if a mode is missing.
+def compute_relative_log_depth(evaluate: LogEvaluate, nodes: Array, bandwidth: float, b: float) -> float:
+    """Compute the log ratio of the density at the lower of the two modes adjacent to b to the density at b.
 
-    The relative depth of eq. (30) is ``expm1`` of it.
+    The relative depth of eq. (30) is ``expm1`` of it. It is -inf if there is no mode on one of the sides.
     """
-    nodes, rising, change = _changes(evaluate, nodes, bandwidth)
+    nodes, rising, change = _find_sign_changes(evaluate, nodes, bandwidth)
     change = change[~rising[change + 1]]  # from rising to falling: a mode
-    beyond = int(np.searchsorted(nodes[change], b))
-    candidates = change[max(beyond - 2, 0) : beyond + 1]  # the mode of b's own cell may lie on either side of b
+    above = int(np.searchsorted(nodes[change], b))
+    candidates = change[max(above - 2, 0) : above + 1]  # the mode in the cell of b may lie on either side of b
     if len(candidates) < 2:
         return -np.inf
-    modes = _roots(evaluate, nodes[candidates], nodes[candidates + 1], np.zeros(len(candidates), dtype=bool), bandwidth)
-    below, above = modes[modes < b], modes[modes > b]
-    if not len(below) or not len(above):
+    modes = _find_roots(
+        evaluate, nodes[candidates], nodes[candidates + 1], np.zeros(len(candidates), dtype=bool), bandwidth
+    )
+    left, right = modes[modes < b], modes[modes > b]
+    if not len(left) or not len(right):
         return -np.inf
-    at = evaluate(np.array([below[-1], above[0], b]))[0]
+    at = evaluate(np.array([left[-1], right[0], b]))[0]
     return float(min(at[0], at[1]) - at[2])
 
 
-def _changes(
+def _find_sign_changes(
     evaluate: LogEvaluate, nodes: Array, bandwidth: float
 ) -> tuple[Array, NDArray[np.bool_], NDArray[np.intp]]:
-    """Nodes, whether the density rises at each, and the cells where that changes.
+    """Return the nodes, whether the density rises at each, and the cells in which that changes.
 
-    Between two nodes the slope may cross zero more often than its signs at the ends tell. It does so only if the cubic
-    through the end slopes and curvatures does, and that only if its Bernstein coefficients change sign more than once;
-    such cells are halved until they are settled.
+    Between two nodes the slope may cross zero more often than its signs at the ends suggest. It does so only if the
+    cubic through the end slopes and curvatures does, which requires that its Bernstein coefficients change sign more
+    than once; such cells are halved until no doubt remains.
     """
     for _ in range(20):
         _, slope, curvature = evaluate(nodes)
@@ -62,7 +64,7 @@ def _changes(
         inner = slope[:-1] + curvature[:-1] * w / 3.0, slope[1:] - curvature[1:] * w / 3.0
         signs = np.sign([slope[:-1], *inner, slope[1:]])
         doubtful = (np.count_nonzero(signs[1:] != signs[:-1], axis=0) > 1) & (w > 1e-5)
-        if not doubtful.any() or len(nodes) > MOST_NODES:
+        if not doubtful.any() or len(nodes) > MAX_NODES:
             break
         nodes = np.sort(np.concatenate([nodes, 0.5 * (nodes[:-1] + nodes[1:])[doubtful]]))
     else:
@@ -71,8 +73,8 @@ def _changes(
     return nodes, rising, np.flatnonzero(rising[1:] != rising[:-1])
 
 
-def _roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.bool_], bandwidth: float) -> Array:
-    """Roots of the slope in brackets, by safeguarded Newton on all of them at once."""
+def _find_roots(evaluate: LogEvaluate, left: Array, right: Array, upward: NDArray[np.bool_], bandwidth: float) -> Array:
+    """Find the roots of the slope in brackets with a safeguarded Newton method on all of them at once."""
     if not len(left):
         return left
     slopes = evaluate(np.concatenate([left, right]))[1].reshape(2, -1)

@@ -1,9 +1,11 @@
-"""The balance penalty, and what a minimisation over b returns."""
+"""The balance penalty, and the result of a minimisation over b."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from ravine._typing import Array
 
@@ -12,9 +14,9 @@ __all__ = ["BalancePenalty", "Minima"]
 
 @dataclass(frozen=True)
 class BalancePenalty:
-    """The penalty for b outside F(v), eq. (10), with η in units of h (scale-equivariant).
+    """Penalty for b outside F(v), eq. (10), with η in units of h so that it does not depend on the units of the data.
 
-    In units of h and of the kernel's peak, ``L`` is exp(-1/2) and the penalty of a distance e is
+    In units of h and of the kernel's peak, ``L`` is exp(-1/2) and the penalty at a distance e from F(v) is
     ``L / eta**epsilon * e**(1 + epsilon)``.
     """
 
@@ -22,7 +24,8 @@ class BalancePenalty:
     epsilon: float = 1.0 - 1e-6
 
     def __post_init__(self) -> None:
-        # Then density plus penalty is strictly convex outside F(v): |f''| <= 1, penalty'' >= L ε (1 + ε) / η there.
+        # Up to this limit density plus penalty is strictly convex outside F(v): |f''| <= 1 and
+        # penalty'' >= L ε (1 + ε) / η there.
         limit = math.exp(-0.5) * self.epsilon * (1.0 + self.epsilon)
         if not 0.0 < self.epsilon <= 1.0:
             raise ValueError(f"epsilon must lie in (0, 1], got {self.epsilon!r}.")
@@ -36,10 +39,14 @@ class BalancePenalty:
         """L / η^ε in units of h and of the kernel's peak."""
         return math.exp(-0.5) / math.pow(self.eta, self.epsilon)
 
+    def evaluate(self, distance: Array) -> Array:
+        """Return the penalty at distances from F(v), in units of h and of the kernel's peak."""
+        return np.asarray(self.factor * np.maximum(distance, 0.0) ** (1.0 + self.epsilon))
+
 
 @dataclass(frozen=True)
 class Minima:
-    """The set B(v) of global minimisers of the penalised density over b, lowest first.
+    """Set B(v) of global minimisers of the penalised density over b, lowest first.
 
     Attributes
     ----------
@@ -48,17 +55,17 @@ class Minima:
     log_index : float
         Log of the penalised density there, in units of the kernel's peak.
     log_density, slope, curvature : float
-        Of the density itself: its log and the derivatives of that, in units of h.
+        Log of the density without the penalty, and its derivatives in units of h.
     side : int
-        -1 or +1 where b lies outside the lower or upper end of F(v) (by at most η), else 0.
+        -1 or +1 if b lies outside the lower or upper end of F(v) (by at most η), else 0.
     ties : ndarray of shape (k,)
         All minimisers within tolerance, ``b`` first.
     certified : bool
         Whether no other b can be lower by more than the tolerance.
-    rows : ndarray of shape (k, 6), optional
+    table : ndarray of shape (k, 6), optional
         b, log_index, log_density, slope, curvature and side of all ties.
     half : float, optional
-        F(v) is [-half, half], where that is not known from ``side``.
+        F(v) is [-half, half]; None if the kernel determined ``side``.
     """
 
     b: float
@@ -69,32 +76,32 @@ class Minima:
     side: int
     ties: Array
     certified: bool
-    rows: Array | None = field(default=None, repr=False)
+    table: Array | None = field(default=None, repr=False)
     half: float | None = field(default=None, repr=False)
 
     @property
     def density_share(self) -> float:
-        """The density's part of the penalised density."""
+        """Share of the density in the penalised density."""
         return math.exp(self.log_density - self.log_index)
 
     @property
-    def unpenalised(self) -> bool:
-        """Whether nothing but the density counts at the lowest minimiser."""
+    def is_unpenalised(self) -> bool:
+        """Whether the penalty is zero at the lowest minimiser."""
         return self.log_index == self.log_density
 
-    def placed(self, half: float) -> Minima:
-        """The same with its side of F(v) = [-half, half]."""
+    def mark_side(self, half: float) -> Minima:
+        """Return a copy whose ``side`` is relative to F(v) = [-half, half]."""
         return replace(self, side=int(self.b > half) - int(self.b < -half), half=half)
 
-    def each(self) -> list[Minima]:
-        """Every tied minimiser in the place of the lowest."""
-        if self.rows is None or len(self.rows) == 1:
+    def list_ties(self) -> list[Minima]:
+        """Return one result for each tied minimiser."""
+        if self.table is None or len(self.table) == 1:
             return [self]
-        found = [Minima.from_kernel(self.rows[k : k + 1], self.certified, 0) for k in range(len(self.rows))]
-        return found if self.half is None else [m.placed(self.half) for m in found]
+        ties = [Minima.from_kernel(self.table[k : k + 1], self.certified, 0) for k in range(len(self.table))]
+        return ties if self.half is None else [m.mark_side(self.half) for m in ties]
 
     @classmethod
-    def from_kernel(cls, rows: Array, certified: bool, _: int) -> Minima:
-        """Unpack what the kernels return."""
-        b, log_index, log_density, slope, curvature, side = rows[0].tolist()
-        return cls(b, log_index, log_density, slope, curvature, int(side), rows[:, 0], certified, rows)
+    def from_kernel(cls, table: Array, certified: bool, _: int) -> Minima:
+        """Make a result from the table of ties, the certificate and the number of evaluations that a kernel returns."""
+        b, log_index, log_density, slope, curvature, side = table[0].tolist()
+        return cls(b, log_index, log_density, slope, curvature, int(side), table[:, 0], certified, table)

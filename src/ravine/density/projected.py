@@ -1,4 +1,4 @@
-"""The projected density as an object: what users, plots and tests ask about one projection."""
+"""Projected density as an object for users, plots and tests."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density.bins import BinnedDensity, Window
 from ravine.density.exact import SortedDensity
-from ravine.density.extrema import find_extrema, relative_log_depth
+from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
 
 __all__ = ["DEEP", "ProjectedDensity"]
 
-# Below this fraction of the kernel's peak values come from exact sums (bins are exact to 3.2e-10 of it).
+# Below this fraction of the kernel's peak exact sums replace the bins, whose error is up to 3.2e-10 of it.
 DEEP = 1e-6
 
 
@@ -46,7 +46,7 @@ class ProjectedDensity:
     def __init__(self, projections: ArrayLike, bandwidth: float, weights: ArrayLike | None = None) -> None:
         values = np.asarray(projections, dtype=np.float64).ravel()
         if not len(values) or not np.isfinite(values).all():
-            raise ValueError("projections must be at least one finite number and nothing else.")
+            raise ValueError("projections must be finite numbers, and at least one.")
         h = float(bandwidth) if isinstance(bandwidth, int | float | np.number) else math.nan
         if not (math.isfinite(h) and h > 0.0):
             raise ValueError(f"bandwidth must be a positive number, got {bandwidth!r}.")
@@ -55,16 +55,16 @@ class ProjectedDensity:
         w = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()
         if w is not None:
             if len(w) != len(values) or not np.isfinite(w).all() or (w < 0).any() or not w.sum() > 0:
-                raise ValueError("weights must be as many finite non-negative numbers as projections, not all zero.")
+                raise ValueError("weights must be finite and non-negative, one for each projection, and not all zero.")
             values, w = values[w > 0], w[w > 0]
         order = np.argsort(values, kind="stable")
         self.bandwidth = h
         self.total = float(len(values)) if w is None else float(w.sum())
         self.peak = 1.0 / (self.bandwidth * math.sqrt(2.0 * math.pi))
         self._exact = SortedDensity(values[order], None if w is None else w[order], self.bandwidth, self.total)
-        self._bins = self._binned()
+        self._bins = self._fill_bins()
 
-    def _binned(self) -> BinnedDensity | None:
+    def _fill_bins(self) -> BinnedDensity | None:
         p, w = self._exact.projections, self._exact.weights
         window = Window.around(p[0], p[-1], self.bandwidth)
         if window is None:
@@ -76,24 +76,28 @@ class ProjectedDensity:
     # ------------------------------------------------------------------------------------------- values
 
     def __call__(self, b: ArrayLike) -> Array:
-        """Density at ``b``: exact to 3.5e-10 of one kernel's peak and, below 1e-6 of it, to 1e-12 of itself."""
-        points, shape = _points(b)
+        """Evaluate the density at ``b``.
+
+        The absolute error is at most 3.5e-10 of one kernel's peak. Below 1e-6 of the peak the relative error is at
+        most 1e-12.
+        """
+        points, shape = _flatten(b)
         if self._bins is None:
-            return np.reshape(self.peak * np.exp(self._exact.log_evaluate(points)[0]), shape)
+            return np.reshape(self.peak * np.exp(self._exact.evaluate_log(points)[0]), shape)
         value = self._bins.evaluate(points)[0]
         deep = value < DEEP
         if deep.any():
-            value[deep] = np.exp(self._exact.log_evaluate(points[deep])[0])
+            value[deep] = np.exp(self._exact.evaluate_log(points[deep])[0])
         return np.reshape(self.peak * value, shape)
 
     def log(self, b: ArrayLike) -> Array:
-        """Log-density at ``b``, exact, without underflow."""
-        points, shape = _points(b)
-        return np.reshape(math.log(self.peak) + self._exact.log_evaluate(points)[0], shape)
+        """Evaluate the log-density at ``b``, with exact sums and without underflow."""
+        points, shape = _flatten(b)
+        return np.reshape(math.log(self.peak) + self._exact.evaluate_log(points)[0], shape)
 
     def derivatives(self, b: ArrayLike) -> tuple[Array, Array]:
-        """First and second derivative of the density at ``b``."""
-        points, shape = _points(b)
+        """Evaluate the first and second derivative of the density at ``b``."""
+        points, shape = _flatten(b)
         if self._bins is not None:
             value, slope, curvature = self._bins.evaluate(points)
             deep = value < DEEP
@@ -101,36 +105,43 @@ class ProjectedDensity:
             slope, curvature = np.empty_like(points), np.empty_like(points)
             deep = np.ones(len(points), dtype=bool)
         if deep.any():
-            log_value, s, k = self._exact.log_evaluate(points[deep])
+            log_value, s, k = self._exact.evaluate_log(points[deep])
             slope[deep], curvature[deep] = np.exp(log_value) * s, np.exp(log_value) * (k + s * s)
         h = self.bandwidth
         return (self.peak / h * slope).reshape(shape), (self.peak / h**2 * curvature).reshape(shape)
 
+    def evaluate_penalised(self, b: ArrayLike, lo: float, hi: float, penalty: BalancePenalty | None = None) -> Array:
+        """Evaluate the penalised density f_CL at ``b``, for F(v) = [lo, hi] (eq. (10))."""
+        points = np.asarray(b, dtype=np.float64)
+        penalty = BalancePenalty() if penalty is None else penalty
+        distance = np.maximum(lo - points, points - hi) / self.bandwidth
+        return self(points) + self.peak * penalty.evaluate(distance)
+
     # ------------------------------------------------------------------------------------------- shape
 
-    def _extrema(self, lo: float | None, hi: float | None) -> tuple[Array, Array]:
+    def _find_extrema(self, lo: float | None, hi: float | None) -> tuple[Array, Array]:
         p, h = self._exact.projections, self.bandwidth
         a, c = p[0] - h if lo is None else float(lo), p[-1] + h if hi is None else float(hi)
         if not (math.isfinite(a) and math.isfinite(c) and a < c):
             raise ValueError(f"the interval [{a:g}, {c:g}] is empty or not finite.")
-        return find_extrema(self._exact.log_evaluate, self._exact.nodes(a, c), h)
+        return find_extrema(self._exact.evaluate_log, self._exact.place_nodes(a, c), h)
 
     def minima(self, lo: float | None = None, hi: float | None = None) -> Array:
-        """All local minima in [lo, hi] (default: the range of the data), increasing."""
-        return self._extrema(lo, hi)[0]
+        """Return all local minima in [lo, hi] (default: the range of the data), increasing."""
+        return self._find_extrema(lo, hi)[0]
 
     def modes(self, lo: float | None = None, hi: float | None = None) -> Array:
-        """All local maxima in [lo, hi] (default: the range of the data), increasing."""
-        return self._extrema(lo, hi)[1]
+        """Return all local maxima in [lo, hi] (default: the range of the data), increasing."""
+        return self._find_extrema(lo, hi)[1]
 
     def minimise(self, lo: float, hi: float, penalty: BalancePenalty | None = None) -> Minima:
-        """Global minimiser(s) of the density over b in [lo, hi], penalised outside (eq. (10)).
+        """Find the global minimiser(s) over b of the density with a penalty outside [lo, hi] (eq. (10)).
 
         The result is certified: no b is lower by more than 1e-9 of the kernel's peak, or, in valleys deeper than 1e-6
         of it, by more than 1e-10 of the minimum itself. Ties within that tolerance are listed in ``ties``.
         """
         if not (math.isfinite(lo) and math.isfinite(hi) and lo <= hi):
-            raise ValueError(f"lo and hi must be finite and lo at most hi, got [{lo!r}, {hi!r}].")
+            raise ValueError(f"lo and hi must be finite with lo <= hi, got [{lo!r}, {hi!r}].")
         penalty = BalancePenalty() if penalty is None else penalty
         if self._bins is not None:
             minima = self._bins.minimise(lo, hi, penalty)
@@ -139,22 +150,26 @@ class ProjectedDensity:
         return self._exact.minimise(lo, hi, penalty)
 
     def points(self, beyond: float = 1.0) -> Array:
-        """Points that show the whole shape: at most h/4 apart near rows, up to ``beyond`` bandwidths outside them."""
+        """Return points that show the whole shape: at most h/4 apart near rows, up to ``beyond`` bandwidths outside."""
         p, h = self._exact.projections, self.bandwidth
-        inside = self._exact.nodes(p[0] - h, p[-1] + h)
+        inside = self._exact.place_nodes(p[0] - h, p[-1] + h)
         tail = np.arange(1.25, beyond + 0.125, 0.25) * h
         return np.concatenate([p[0] - tail[::-1], inside, p[-1] + tail])
 
     def relative_depth(self, b: float) -> float:
-        """How far b lies below the lower of its two adjacent modes (eq. (30)); 0 if it does not separate two."""
+        """Return the relative depth of b below the lower of its two adjacent modes (eq. (30)).
+
+        It is 0 if b does not separate two modes.
+        """
         if not math.isfinite(b):
             raise ValueError(f"b must be finite, got {b!r}.")
         p, h = self._exact.projections, self.bandwidth
-        nodes = self._exact.nodes(min(p[0], b) - h, max(p[-1], b) + h)
-        log_depth = relative_log_depth(self._exact.log_evaluate, nodes, h, float(b))
+        nodes = self._exact.place_nodes(min(p[0], b) - h, max(p[-1], b) + h)
+        log_depth = compute_relative_log_depth(self._exact.evaluate_log, nodes, h, float(b))
         return math.expm1(min(log_depth, 709.0)) if log_depth > 0 else 0.0
 
 
-def _points(b: ArrayLike) -> tuple[Array, tuple[int, ...]]:
+def _flatten(b: ArrayLike) -> tuple[Array, tuple[int, ...]]:
+    """Return the points as a contiguous vector, and their shape."""
     points = np.asarray(b, dtype=np.float64)
     return np.ascontiguousarray(points.ravel()), points.shape

@@ -1,4 +1,4 @@
-"""A valley of a projected density as three intervals, and an exact test of independent projections against it."""
+"""Valley of a projected density as three intervals, and an exact test of it with independent projections."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ravine.density.projected import ProjectedDensity
 
 __all__ = ["Judgement", "Valley", "find_valley", "judge"]
 
-# Levels that are tried, as fractions of the way up from the valley to the lower of its two modes.
+# Candidate levels, as fractions of the height from the bottom of the valley to the lower of its two modes.
 LEVELS = np.linspace(0.08, 0.95, 24)
-# How far beyond the data, in bandwidths, the density is looked at: there a kernel is below 1e-31 of its peak.
+# Distance (in bandwidths) beyond the data up to which the density is evaluated: kernels are below 1e-31 of their peak.
 BEYOND = 12.0
 
 Interval = tuple[float, float]
@@ -23,7 +23,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Valley:
-    """Below some level around b, and the stretches above it on both sides.
+    """Interval around b where the density is below some level, and the intervals above it on both sides.
 
     Attributes
     ----------
@@ -36,11 +36,11 @@ class Valley:
     right: Interval
 
     def widths(self) -> tuple[float, float, float]:
-        """Lengths of M, L and R."""
+        """Return the lengths of M, L and R."""
         return tuple(end - start for start, end in (self.middle, self.left, self.right))  # type: ignore[return-value]
 
     def counts(self, projections: Array) -> tuple[int, int, int]:
-        """Sorted projections in M, L and R; an end that two share belongs to M."""
+        """Count the sorted projections in M, L and R; a shared end belongs to M."""
         (m0, m1), (l0, _), (_, r1) = self.middle, self.left, self.right
         left, start = np.searchsorted(projections, [l0, m0], side="left").tolist()
         end, right = np.searchsorted(projections, [m1, r1], side="right").tolist()
@@ -49,14 +49,14 @@ class Valley:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What independent projections say about a valley.
+    """Result of testing a valley with independent projections.
 
     Attributes
     ----------
     counts : tuple of three int
-        In M, L and R.
+        Numbers of projections in M, L and R.
     pvalue_left, pvalue_right : float
-        Probability of so few in M, beside L or R, if the density were as high in M as there.
+        Probability of at most this count in M, compared with L or R, if the density were as high in M as there.
     """
 
     counts: tuple[int, int, int]
@@ -65,14 +65,14 @@ class Judgement:
 
     @property
     def pvalue(self) -> float:
-        """The larger of the two: a unimodal density is at least as high in M as on one of its sides."""
+        """Larger of the two P-values: a unimodal density is at least as high in M as on one of its sides."""
         return max(self.pvalue_left, self.pvalue_right)
 
 
 def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None:
-    """The valley at b that these projections themselves speak for most clearly; None if b separates no two modes.
+    """Find the valley at b with the strongest evidence; return None if b does not separate two modes.
 
-    Of 24 levels the one with the largest of the smaller binomial z-scores is kept.
+    For each of 24 levels the smaller of the two binomial z-scores is computed; the level with the largest is kept.
     """
     projections = np.sort(projections)
     density = ProjectedDensity(projections, bandwidth)
@@ -86,14 +86,15 @@ def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None
     points = np.unique(np.concatenate([density.points(BEYOND), modes, density.minima(), [b]]))
     values, levels = density(points), bottom + LEVELS * (top - bottom)
     at = int(np.searchsorted(points, b))
-    ends = _crossings(density, points, np.array([_cells(values, at, level) for level in levels.tolist()]), levels)
+    cells = np.array([_find_cells(values, at, level) for level in levels.tolist()])
+    ends = _find_crossings(density, points, cells, levels)
     valleys = [Valley((left, right), (start, left), (right, end)) for start, left, right, end in ends.tolist()]
-    return max(valleys, key=lambda valley: _score(valley, projections))
+    return max(valleys, key=lambda valley: _score_valley(valley, projections))
 
 
 def judge(valley: Valley, projections: Array) -> Judgement:
-    """Test a valley with projections that had no part in finding it: two exact one-sided binomial tests."""
-    from scipy.special import bdtr  # here, so that the domain objects load without SciPy
+    """Test a valley with projections that were not used to find it: two exact one-sided binomial tests."""
+    from scipy.special import bdtr  # imported late: domain objects load without SciPy
 
     counts = valley.counts(np.sort(projections))
     middle, left, right = valley.widths()
@@ -104,29 +105,29 @@ def judge(valley: Valley, projections: Array) -> Judgement:
     )
 
 
-def _cells(values: Array, at: int, level: float) -> list[int]:
-    """The four places, each before the end of L, M, M and R, after which the density crosses a level."""
+def _find_cells(values: Array, at: int, level: float) -> list[int]:
+    """Find the cells in which the density crosses a level: outer end of L, both ends of M, outer end of R."""
     low = values < level
     m0 = int(np.flatnonzero(~low[:at])[-1])  # last high point on the left
-    l0 = int(np.flatnonzero(low[:m0])[-1])  # last low point left of L: the density ends in a tail
+    l0 = int(np.flatnonzero(low[:m0])[-1])  # last low point left of L; it exists since the density ends in a tail
     m1 = at + int(np.flatnonzero(~low[at:])[0])
     r1 = m1 + int(np.flatnonzero(low[m1:])[0])
     return [l0, m0, m1 - 1, r1 - 1]
 
 
-def _crossings(density: ProjectedDensity, points: Array, cells: NDArray[np.intp], levels: Array) -> Array:
-    """Where the density crosses each level (row) between neighbouring points, by bisection of all cells together."""
+def _find_crossings(density: ProjectedDensity, points: Array, cells: NDArray[np.intp], levels: Array) -> Array:
+    """Find where the density crosses each level (row) between neighbouring points, by bisection of all cells."""
     a, c, level = points[cells], points[cells + 1], levels[:, None]
     falling = density(a) >= level
     for _ in range(50):
         middle = 0.5 * (a + c)
-        beyond = (density(middle) >= level) != falling
-        a, c = np.where(beyond, a, middle), np.where(beyond, middle, c)
+        crossed = (density(middle) >= level) != falling
+        a, c = np.where(crossed, a, middle), np.where(crossed, middle, c)
     return np.asarray(0.5 * (a + c))
 
 
-def _score(valley: Valley, projections: Array) -> float:
-    """The smaller of the binomial z-scores of the projections that found the valley."""
+def _score_valley(valley: Valley, projections: Array) -> float:
+    """Return the smaller of the two binomial z-scores of a valley."""
     in_middle, *beside = valley.counts(projections)
     middle, *widths = valley.widths()
     scores = []

@@ -21,8 +21,8 @@ from ravine.density import (
     Minima,
     SortedDensity,
     Window,
-    relative_log_depth,
-    relevant_distance,
+    compute_relative_log_depth,
+    compute_relevant_distance,
 )
 from ravine.optimise import Asking
 from ravine.rows import (
@@ -152,7 +152,7 @@ class ClusteringIndex:
         self.alpha, self.gamma = alpha, gamma
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         same = abs(self.minima.b - before.b) <= 1e-9 * self.bandwidth
-        same_penalty = gamma == gamma_before or (before.unpenalised and self.minima.unpenalised)
+        same_penalty = gamma == gamma_before or (before.is_unpenalised and self.minima.is_unpenalised)
         return same and same_penalty and before.side == 0 and self.minima.side == 0
 
     def line(self, u: Array) -> Asking[None]:
@@ -191,7 +191,7 @@ class ClusteringIndex:
 
         With a single minimiser there is one, that of the index; with several the index has a kink.
         """
-        found = self.minima.each()
+        found = self.minima.list_ties()
         pulled = yield [
             *self._flush(),
             *(Gradient(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density)) for m in found),
@@ -227,7 +227,7 @@ class ClusteringIndex:
             Gradient(self._track, h, b, log_sum, reach),
             ValuesIn(self._track, 0.0, b - reach, b + reach),
         ]
-        _, slope, _ = SortedDensity(rows, weights, h, self.sample.total).log_evaluate(np.array([b]))
+        _, slope, _ = SortedDensity(rows, weights, h, self.sample.total).evaluate_log(np.array([b]))
         return log_density, gradient, float(slope[0]) / h
 
     def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
@@ -341,10 +341,10 @@ class ClusteringIndex:
     def _minimise_exactly(self, t: float, a: float, c: float, solve: Solve) -> Asking[Minima]:
         """The same by exact sums over [a, c], from the rows that matter there."""
         h, n = self.bandwidth, self.sample.total / self.sample.lightest
-        reach = 0.5 * (c - a) + relevant_distance(VALLEY_MARGIN, n) * h
+        reach = 0.5 * (c - a) + compute_relevant_distance(VALLEY_MARGIN, n) * h
         while True:
             *_, (rows, weights) = yield [*self._flush(), ValuesIn(self._track, t, a - reach, c + reach)]
-            needed = relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
+            needed = compute_relevant_distance(_farthest(rows, a, c) / h, n) * h if len(rows) else 10.0 * reach
             if reach >= needed:
                 return solve(SortedDensity(rows, weights, h, self.sample.total), a, c)
             reach = needed
@@ -375,13 +375,15 @@ class ClusteringIndex:
             everything_seen = density.mass >= 1.0 - 1e-12
             shown = half + (MARGIN * h if everything_seen else 0.0)
             nodes = np.linspace(-shown, shown, math.ceil(8.0 * shown / h) + 1)
-            log_depth = relative_log_depth(density.log_evaluate, nodes, h, b)
+            log_depth = compute_relative_log_depth(density.evaluate_log, nodes, h, b)
             if everything_seen or log_depth > -math.inf:
                 return log_depth
             half *= 4.0
         *_, (projections, weights) = yield [ValuesIn(self._track, 0.0, -math.inf, math.inf)]
         exact = SortedDensity(projections, weights, h, self.sample.total)
-        return relative_log_depth(exact.log_evaluate, exact.nodes(projections[0] - h, projections[-1] + h), h, b)
+        return compute_relative_log_depth(
+            exact.evaluate_log, exact.place_nodes(projections[0] - h, projections[-1] + h), h, b
+        )
 
 
 def _farthest(rows: Array, a: float, c: float) -> float:

@@ -161,7 +161,7 @@ class SemiSupervisedIndex(ClusteringIndex):
         lo, hi = hinges.sublevel(1.0)
 
         def solve(density: BinnedDensity | SortedDensity, a: float, c: float) -> Minima:
-            return density.minimise_with(a, c, hinges).placed(half)
+            return density.minimise_with(a, c, hinges).mark_side(half)
 
         return lo, hi, solve
 

@@ -162,13 +162,8 @@ def density_curve(
         strip = np.linspace(0.0, 1.0, 33) ** 2 * h
         points += [interval[0] - strip, interval[1] + strip]
     at = np.unique(np.concatenate(points))
-    values = density(at)
-    if interval is None:
-        return Curve(at, values, None)
-    penalty = BalancePenalty() if penalty is None else penalty
-    excess = np.maximum(0.0, np.maximum(interval[0] - at, at - interval[1])) / h
-    index = values + density.peak * penalty.factor * excess ** (1.0 + penalty.epsilon)  # eq. (10)
-    return Curve(at, values, index)
+    index = None if interval is None else density.evaluate_penalised(at, *interval, penalty)
+    return Curve(at, density(at), index)
 
 
 # ------------------------------------------------------------------------------------------------- rows and labels
