@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ravine.optimise import FunctionObjective, Memory, check_gradient, minimise_on_sphere, run
-from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, weak_wolfe
-from ravine.optimise.sphere import transported
+from ravine.optimise.geometry import transport
+from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, search_weak_wolfe
 from support import reference as ref
 from support.sphere_functions import NONSMOOTH, SMOOTH, linear, rayleigh, start, start_in_basin
 
@@ -98,7 +98,7 @@ def test_transport_is_an_isometry_between_tangent_spaces(rng):
         u = ref.tangent(rng, v)
         x = rng.standard_normal((5, 9))
         x -= np.outer(x @ v, v)
-        moved = transported(x, v, u, t)
+        moved = transport(x, v, u, t)
         np.testing.assert_allclose(moved @ ref.circle(v, u, t), 0.0, atol=1e-14)
         np.testing.assert_allclose(moved @ moved.T, x @ x.T, atol=1e-13)
 
@@ -113,7 +113,7 @@ def test_memory_is_transported_with_all_its_pairs(rng):
     before = [memory.descend(s) for s in memory.steps]
     memory.transport(v, u, 0.7)
     for s, expected in zip(memory.steps, before, strict=True):
-        np.testing.assert_allclose(memory.descend(s), transported(expected, v, u, 0.7), atol=1e-13)
+        np.testing.assert_allclose(memory.descend(s), transport(expected, v, u, 0.7), atol=1e-13)
 
 
 def test_memory_stays_tangent_along_the_way(rng):
@@ -201,23 +201,23 @@ def test_steps_satisfy_the_weak_wolfe_conditions(family, first, rng):
         u, slope, value = -ref.unit(g), -np.linalg.norm(g), problem.function(v)
         objective = FunctionObjective(problem.function, problem.gradient)
         run(objective.begin(v))
-        run(objective.line(u))
-        step = run(weak_wolfe(objective, value, slope, first, 1e-14))
+        run(objective.set_tangent(u))
+        step = run(search_weak_wolfe(objective, value, slope, first, 1e-14))
         assert 0.0 < step.angle <= LARGEST_ANGLE
         assert step.value == pytest.approx(problem.function(ref.circle(v, u, step.angle)), abs=1e-14)
         assert step.value <= value + SUFFICIENT_DECREASE * slope * step.angle
-        assert run(objective.slope(step.angle)) >= CURVATURE * slope or step.angle == LARGEST_ANGLE
+        assert run(objective.differentiate(step.angle)) >= CURVATURE * slope or step.angle == LARGEST_ANGLE
 
 
 class NeverFlat(FunctionObjective):
     """Falls up to the angle 0.1 and jumps up there; its slope never rises, so only the resolution ends a search."""
 
-    def trial(self, t):
+    def evaluate(self, t):
         self.last_trial = t
         return -t if t < 0.1 else 1.0
         yield
 
-    def slope(self, t):
+    def differentiate(self, t):
         assert t == self.last_trial
         return -1.0
         yield
@@ -226,7 +226,7 @@ class NeverFlat(FunctionObjective):
 @pytest.mark.parametrize("first", [0.01, 0.03, 0.05, 0.099, 0.2, 1.0])
 def test_a_search_ends_at_its_last_trial_even_without_a_wolfe_point(first):
     objective = NeverFlat(None, None)
-    step = run(weak_wolfe(objective, 0.0, -1.0, first, 1e-4))
+    step = run(search_weak_wolfe(objective, 0.0, -1.0, first, 1e-4))
     assert step.angle == objective.last_trial
     assert step.value == -step.angle
     assert 0.09 < step.angle < 0.1

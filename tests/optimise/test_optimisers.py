@@ -14,14 +14,14 @@ from ravine.index import ClusteringIndex
 from ravine.optimise import (
     OPTIMISERS,
     FunctionObjective,
-    hull_gap,
-    min_norm_weights,
+    find_hull_gap,
+    find_min_norm_weights,
     minimise_by_sampling,
-    points_near,
     run,
-    transported_to,
+    sample_near,
+    transport_to,
 )
-from ravine.optimise.charts import spherical_angles, spherical_gradient, spherical_vector
+from ravine.optimise.charts import compute_angle_gradient, compute_angles, compute_vector
 from ravine.rows import DenseSample
 from ravine.search import drive
 from support import reference as ref
@@ -148,9 +148,9 @@ def spherical_twin(angles):
 @pytest.mark.parametrize("d", [2, 3, 8])
 def test_spherical_coordinates_are_those_of_the_paper(d, rng):
     for v in [*(start(rng, d) for _ in range(20)), *np.eye(d), *-np.eye(d)]:
-        angles = spherical_angles(v)
-        np.testing.assert_allclose(spherical_vector(angles), spherical_twin(angles), atol=1e-15)
-        np.testing.assert_allclose(spherical_vector(angles), v, atol=1e-12)
+        angles = compute_angles(v)
+        np.testing.assert_allclose(compute_vector(angles), spherical_twin(angles), atol=1e-15)
+        np.testing.assert_allclose(compute_vector(angles), v, atol=1e-12)
         assert (angles[:-1] >= 0.0).all()
         assert (angles[:-1] <= math.pi).all()
 
@@ -161,12 +161,12 @@ def test_derivative_by_angles_is_that_of_differences(rng):
         angles[0] = 0.0  # a pole, where dividing by the sine would fail
         step = 1e-6 * np.eye(d - 1)
         numeric = [g @ (spherical_twin(angles + s) - spherical_twin(angles - s)) / 2e-6 for s in step]
-        np.testing.assert_allclose(spherical_gradient(angles, g), numeric, atol=1e-8)
+        np.testing.assert_allclose(compute_angle_gradient(angles, g), numeric, atol=1e-8)
 
 
 def test_points_near_lie_within_the_radius_and_fill_it(rng):
     v = start(rng, 4)
-    points = points_near(v, 0.3, 2000, rng)
+    points = sample_near(v, 0.3, 2000, rng)
     angles = np.arccos(np.clip(points @ v, -1.0, 1.0))
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1.0, atol=1e-14)
     assert angles.max() <= 0.3 + 1e-12
@@ -177,10 +177,10 @@ def test_transport_to_a_point_is_an_isometry_onto_its_tangents(rng):
     v, point = start(rng, 6), start(rng, 6)
     x, y = rng.standard_normal((2, 6))
     tx, ty = (t - (t @ point) * point for t in (x, y))
-    cx, cy = transported_to(v, point, x), transported_to(v, point, y)
+    cx, cy = transport_to(v, point, x), transport_to(v, point, y)
     assert cx @ v == pytest.approx(0.0, abs=1e-14)
     assert cx @ cy == pytest.approx(tx @ ty, abs=1e-13)
-    np.testing.assert_allclose(transported_to(v, v, x), x - (x @ v) * v)
+    np.testing.assert_allclose(transport_to(v, v, x), x - (x @ v) * v)
 
 
 # ------------------------------------------------------------------------------------------------- min-norm points
@@ -207,7 +207,7 @@ def brute_force_norm(points):
 def test_min_norm_point_equals_brute_force(m, d, rng):
     for shift in (0.0, 0.3, 3.0):
         points = rng.standard_normal((m, d)) + shift
-        weights = min_norm_weights(points)
+        weights = find_min_norm_weights(points)
         assert (weights >= 0.0).all()
         assert weights.sum() == pytest.approx(1.0, abs=1e-12)
         assert np.linalg.norm(weights @ points) == pytest.approx(brute_force_norm(points), abs=1e-12)
@@ -216,7 +216,7 @@ def test_min_norm_point_equals_brute_force(m, d, rng):
 def test_min_norm_point_satisfies_its_optimality_conditions_where_brute_force_cannot_go(rng):
     for m, d, shift in [(60, 40, 0.5), (200, 30, 0.0), (30, 80, 1.0), (500, 5, 2.0)]:
         points = rng.standard_normal((m, d)) + shift
-        x = min_norm_weights(points) @ points
+        x = find_min_norm_weights(points) @ points
         assert (points @ x).min() >= x @ x - 1e-10
         # The same by non-negative least squares, with the sum held by a heavy row.
         twin = nnls(np.vstack([points.T, np.full(m, 1e5)]), np.append(np.zeros(d), 1e5), maxiter=10_000)[0]
@@ -227,15 +227,15 @@ def test_min_norm_point_satisfies_its_optimality_conditions_where_brute_force_ca
 def test_min_norm_point_has_no_unit_and_bears_repeated_points(scale, rng):
     base = rng.standard_normal((4, 3)) + 1.0
     points = np.repeat(base, 3, axis=0) * scale
-    assert np.linalg.norm(min_norm_weights(points) @ (points / scale)) == pytest.approx(brute_force_norm(base))
-    np.testing.assert_allclose(min_norm_weights(np.zeros((3, 2))).sum(), 1.0)
+    assert np.linalg.norm(find_min_norm_weights(points) @ (points / scale)) == pytest.approx(brute_force_norm(base))
+    np.testing.assert_allclose(find_min_norm_weights(np.zeros((3, 2))).sum(), 1.0)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_gap_of_two_hulls_equals_that_of_all_differences(d, rng):
     for shift in (0.0, 2.0, 5.0):
         a, c = rng.standard_normal((5, d)) + shift, rng.standard_normal((4, d))
-        gap = hull_gap(a, c)
+        gap = find_hull_gap(a, c)
         differences = (a[:, None] - c[None]).reshape(-1, d)
         assert gap.distance == pytest.approx(brute_force_norm(differences), abs=1e-12)
         if gap.distance > 1e-6:
@@ -247,7 +247,7 @@ def test_gap_of_two_hulls_equals_that_of_all_differences(d, rng):
 
 def test_gap_of_hulls_is_found_in_many_dimensions_and_far_from_the_origin(rng):
     a, c = rng.standard_normal((300, 50)) + 1.0, rng.standard_normal((200, 50)) - 1.0
-    near, far = hull_gap(a, c), hull_gap(a + 1e8, c + 1e8)
+    near, far = find_hull_gap(a, c), find_hull_gap(a + 1e8, c + 1e8)
     u = near.vector / near.distance
     assert (a @ u).min() - (c @ u).max() == pytest.approx(near.distance, rel=1e-10)
     assert far.distance == pytest.approx(near.distance, rel=1e-6)

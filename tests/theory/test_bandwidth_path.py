@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from ravine import Hyperplane
 from ravine.estimators import bandwidth_path
-from ravine.optimise import FunctionObjective, Memory, hull_gap, minimise_on_sphere, run
+from ravine.optimise import FunctionObjective, Memory, find_hull_gap, minimise_on_sphere, run
 from support import reference as ref
 
 
@@ -44,7 +44,7 @@ def test_limit_is_the_maximum_margin_hyperplane_of_its_partition(d, rng):
         assert last.margin == pytest.approx(margin, rel=1e-4)
         assert abs(normal @ last.hyperplane.normal) == pytest.approx(1.0, abs=1e-6)
         assert offset * np.sign(normal @ last.hyperplane.normal) == pytest.approx(last.hyperplane.offset, abs=1e-3)
-        gap = hull_gap(X[last.labels == 1], X[last.labels == 0])
+        gap = find_hull_gap(X[last.labels == 1], X[last.labels == 0])
         assert last.margin <= 0.5 * gap.distance * (1 + 1e-9)
 
 
@@ -95,7 +95,7 @@ def test_nothing_underflows(rng):
 def test_support_points_are_those_of_the_svm(rng):
     X = two_groups(rng, d=2)
     last = bandwidth_path(X, alpha_max=0.9, random_state=0).steps[-1]
-    gap = hull_gap(X[last.labels == 1], X[last.labels == 0])
+    gap = find_hull_gap(X[last.labels == 1], X[last.labels == 0])
     ones, zeros = np.flatnonzero(last.labels == 1), np.flatnonzero(last.labels == 0)
     assert set(last.support) <= {*ones[gap.first], *zeros[gap.second]}
     assert len(last.support) >= 2
@@ -131,7 +131,7 @@ def test_labels_choose_the_gap(rng):
     y[[0, 30, 60]] = [0, 0, 1]
     bound = bandwidth_path(X, y=y, alpha_max=1.4, random_state=0).steps[-1]
     assert same_partition(bound.labels, np.repeat([0, 0, 1], 30))
-    assert bound.margin == pytest.approx(0.5 * hull_gap(X[60:], X[:60]).distance, rel=1e-5)
+    assert bound.margin == pytest.approx(0.5 * find_hull_gap(X[60:], X[:60]).distance, rel=1e-5)
     assert bound.margin < free.margin
 
 
@@ -159,7 +159,9 @@ def test_fewer_rows_than_columns(rng):
     X = rng.standard_normal((12, 30))
     X[:5, 0] += 8.0
     last = bandwidth_path(X, alpha_max=0.9, random_state=0).steps[-1]
-    assert last.margin == pytest.approx(0.5 * hull_gap(X[last.labels == 1], X[last.labels == 0]).distance, rel=1e-3)
+    assert last.margin == pytest.approx(
+        0.5 * find_hull_gap(X[last.labels == 1], X[last.labels == 0]).distance, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ravine.classes.labels import encode_labels
 from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
+from ravine.optimise import measure_angle
 from ravine.rows import Sample
 from ravine.rows.inputs import check_rows
 from ravine.search import PrincipalAxes, PursuitSettings, Stage, choose_starts, drive, pursue, resolve_bandwidth
@@ -344,17 +345,12 @@ def _step(
         margin=math.sqrt(nearest) * h,
         support=np.flatnonzero(counted & (squares <= nearest - 2.0 * math.log(SUPPORT))),
         labels=labels,
-        angle=math.nan if before is None else _angle(plane.normal, before.hyperplane.normal),
+        angle=math.nan if before is None else measure_angle(plane.normal, before.hyperplane.normal),
         same_partition=before is not None and _same(labels, before.labels),
         start=stage.start,
         converged=stage.converged,
         n_evaluations=n_evaluations,
     )
-
-
-def _angle(a: Array, c: Array) -> float:
-    """Between two unit vectors, exact also where it is tiny."""
-    return 2.0 * math.atan2(float(np.linalg.norm(a - c)), float(np.linalg.norm(a + c)))
 
 
 def _same(one: Sequence[int] | NDArray[np.intp], other: Sequence[int] | NDArray[np.intp]) -> bool:

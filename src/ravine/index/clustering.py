@@ -155,7 +155,7 @@ class ClusteringIndex:
         same_penalty = gamma == gamma_before or (before.is_unpenalised and self.minima.is_unpenalised)
         return same and same_penalty and before.side == 0 and self.minima.side == 0
 
-    def line(self, u: Array) -> Asking[None]:
+    def set_tangent(self, u: Array) -> Asking[None]:
         """Face along u; the projection is asked for with the first trial, or with the product of the covariance."""
         self._turn(u)
         if self.covariance is None:
@@ -164,12 +164,12 @@ class ClusteringIndex:
         assert self._v is not None
         self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
 
-    def trial(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Asking[float]:
         """Value at the angle t."""
         self._trial = yield from self._minimise_over_b(t, self._sigma(t))
         return self._trial.log_index
 
-    def slope(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Asking[float]:
         """Derivative by the angle at the last trial: needs only the two projections (eq. (26) along the circle)."""
         m = self._trial
         (along,) = yield [AngleDerivative(self._track, t, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))]

@@ -1,12 +1,13 @@
-"""Optimisation on the unit sphere. Knows nothing of densities."""
+"""Optimisation on the unit sphere, independent of densities."""
 
 from collections.abc import Callable, Mapping
 
 from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
-from ravine.optimise.min_norm import HullGap, hull_gap, min_norm_weights
+from ravine.optimise.geometry import measure_angle, sample_near, transport_to
+from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
 from ravine.optimise.objective import Asking, FunctionObjective, SphereObjective, run
-from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling, points_near, transported_to
+from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
 __all__ = [
@@ -19,19 +20,21 @@ __all__ = [
     "SphereObjective",
     "SphereResult",
     "check_gradient",
-    "hull_gap",
-    "min_norm_weights",
+    "find_hull_gap",
+    "find_min_norm_weights",
+    "measure_angle",
     "minimise_by_adaptive_sampling",
     "minimise_by_sampling",
     "minimise_on_sphere",
     "minimise_spherical",
     "minimise_unnormalised",
-    "points_near",
     "run",
-    "transported_to",
+    "sample_near",
+    "transport_to",
 ]
 
-# All take (objective, v, *, max_iter, tolerance, memory, resolution) and are generators that return a SphereResult.
+# All have the parameters (objective, v, *, max_iter, tolerance, memory, resolution) and are generators that return a
+# SphereResult.
 OPTIMISERS: Mapping[str, Callable[..., Asking[SphereResult]]] = {
     "lbfgs": minimise_on_sphere,
     "bfgs": minimise_unnormalised,

@@ -1,8 +1,8 @@
-"""BFGS in a flat space that is wrapped round the sphere: on the unnormalised vector, or in spherical coordinates.
+"""BFGS in flat coordinates of the sphere: the unnormalised vector, or spherical coordinates.
 
-Both follow Lewis & Overton (2013): a dense inverse Hessian, started afresh for every problem, and the weak Wolfe
-conditions. The paper uses spherical coordinates; every trial then needs projections of its own, since a straight line
-of angles is no great circle.
+Both follow Lewis & Overton (2013): a dense inverse Hessian, reset for every problem, and the weak Wolfe conditions. The
+paper uses spherical coordinates. Every trial then needs new projections, since a straight line of angles is not a great
+circle.
 """
 
 from __future__ import annotations
@@ -13,44 +13,45 @@ from typing import Protocol
 import numpy as np
 
 from ravine._typing import Array
-from ravine.optimise.line_search import Line, weak_wolfe
+from ravine.optimise.geometry import make_unit_tangent, move_on_circle, normalise, project_to_tangent
+from ravine.optimise.line_search import LineFunction, search_weak_wolfe
 from ravine.optimise.objective import Asking, SphereObjective
 from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
 
-__all__ = ["minimise_spherical", "minimise_unnormalised", "spherical_angles", "spherical_gradient", "spherical_vector"]
+__all__ = ["compute_angle_gradient", "compute_angles", "compute_vector", "minimise_spherical", "minimise_unnormalised"]
 
 
-class Chart(Line, Protocol):
-    """Flat coordinates for the sphere."""
+class Chart(LineFunction, Protocol):
+    """Flat coordinates of the sphere."""
 
     v: Array
     tangent: Array  # gradient on the sphere at v
     n_samples: int
 
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
-        """Go to v: value, and gradient by the coordinates."""
+        """Move to v; return the value and the gradient with respect to the coordinates."""
 
-    def line(self, direction: Array) -> Asking[None]:
-        """Face along a direction of the coordinates."""
+    def set_direction(self, direction: Array) -> Asking[None]:
+        """Choose the line through v in a direction of the coordinates."""
 
     def accept(self, t: float) -> Asking[Array]:
-        """Go to the last trial: gradient by the coordinates."""
+        """Move to the point evaluated last; return the gradient with respect to the coordinates."""
 
     def finish(self) -> Asking[None]:
-        """Leave the objective at v."""
+        """Move the objective back to v."""
 
 
 # ----------------------------------------------------------------------------------------------- coordinates
 
 
-def spherical_vector(angles: Array) -> Array:
-    """The unit vector with these angles (eq. (21))."""
+def compute_vector(angles: Array) -> Array:
+    """Compute the unit vector with these spherical coordinates (eq. (21))."""
     sines = np.concatenate([[1.0], np.cumprod(np.sin(angles))])
     return np.asarray(sines * np.append(np.cos(angles), 1.0))
 
 
-def spherical_angles(v: Array) -> Array:
-    """Angles of a unit vector: in [0, π], the last in (-π, π]."""
+def compute_angles(v: Array) -> Array:
+    """Compute the spherical coordinates of a unit vector: angles in [0, π], the last one in (-π, π]."""
     if len(v) == 1:
         return np.empty(0)
     rest = np.sqrt(np.cumsum(v[::-1] ** 2)[::-1])
@@ -59,8 +60,8 @@ def spherical_angles(v: Array) -> Array:
     return angles
 
 
-def spherical_gradient(angles: Array, gradient: Array) -> Array:
-    """Derivative by the angles, for a gradient by the vector: D_θ v of eq. (26), transposed, times the gradient."""
+def compute_angle_gradient(angles: Array, gradient: Array) -> Array:
+    """Compute the gradient with respect to the angles: the transpose of D_θ v in eq. (26) times the gradient."""
     cosines, sines = np.cos(angles), np.sin(angles)
     before = np.concatenate([[1.0], np.cumprod(sines)])[:-1]
     tail, out = float(gradient[-1]), np.empty(len(angles))
@@ -70,8 +71,8 @@ def spherical_gradient(angles: Array, gradient: Array) -> Array:
     return out
 
 
-class _Unnormalised:
-    """f(w / |w|): a straight line of w is part of a great circle, which costs one projection."""
+class _UnnormalisedChart:
+    """Coordinates w of f(w / |w|): a straight line of w is part of a great circle, which costs one projection."""
 
     n_samples = 0
 
@@ -81,35 +82,33 @@ class _Unnormalised:
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
         value, gradient = yield from self.objective.begin(v)
         self.v, self._length = v, 1.0
-        self.tangent = gradient - (gradient @ v) * v
+        self.tangent = project_to_tangent(gradient, v)
         return value, self.tangent
 
-    def line(self, direction: Array) -> Asking[None]:
-        self._inward = float(direction @ self.v)
-        across = direction - self._inward * self.v
-        self._across = float(np.linalg.norm(across))
-        self._u = across / self._across
-        self._u -= (self._u @ self.v) * self.v
-        self._u /= np.linalg.norm(self._u)
-        yield from self.objective.line(self._u)
+    def set_direction(self, direction: Array) -> Asking[None]:
+        self._radial = float(direction @ self.v)
+        tangent = direction - self._radial * self.v
+        self._across = float(np.linalg.norm(tangent))
+        self._u = make_unit_tangent(tangent, self.v)
+        yield from self.objective.set_tangent(self._u)
 
-    def _angle(self, t: float) -> float:
-        return math.atan2(t * self._across, self._length + t * self._inward)
+    def _to_angle(self, t: float) -> float:
+        return math.atan2(t * self._across, self._length + t * self._radial)
 
-    def trial(self, t: float) -> Asking[float]:
-        return (yield from self.objective.trial(self._angle(t)))
+    def evaluate(self, t: float) -> Asking[float]:
+        return (yield from self.objective.evaluate(self._to_angle(t)))
 
-    def slope(self, t: float) -> Asking[float]:
-        squared = (t * self._across) ** 2 + (self._length + t * self._inward) ** 2
-        return (yield from self.objective.slope(self._angle(t))) * self._across * self._length / squared
+    def differentiate(self, t: float) -> Asking[float]:
+        squared = (t * self._across) ** 2 + (self._length + t * self._radial) ** 2
+        slope = yield from self.objective.differentiate(self._to_angle(t))
+        return slope * self._across * self._length / squared
 
     def accept(self, t: float) -> Asking[Array]:
-        angle = self._angle(t)
-        moved = math.cos(angle) * self.v + math.sin(angle) * self._u
-        moved /= np.linalg.norm(moved)
-        self._length = math.hypot(t * self._across, self._length + t * self._inward)
-        gradient = yield from self.objective.accept(angle, moved)
-        self.v, self.tangent = moved, gradient - (gradient @ moved) * moved
+        angle = self._to_angle(t)
+        v = move_on_circle(self.v, self._u, angle)
+        self._length = math.hypot(t * self._across, self._length + t * self._radial)
+        gradient = yield from self.objective.accept(angle, v)
+        self.v, self.tangent = v, project_to_tangent(gradient, v)
         return np.asarray(self.tangent / self._length)
 
     def finish(self) -> Asking[None]:
@@ -117,8 +116,8 @@ class _Unnormalised:
         yield
 
 
-class _Spherical:
-    """f(v(θ)), eq. (21): every trial is a direction of its own."""
+class _SphericalChart:
+    """Coordinates θ of f(v(θ)), eq. (21): every trial needs a new projection."""
 
     def __init__(self, objective: SphereObjective) -> None:
         self.objective = objective
@@ -126,36 +125,35 @@ class _Spherical:
 
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
         value, gradient = yield from self.objective.begin(v)
-        self.v, self._angles, self._seen = v, spherical_angles(v), (v, gradient)
-        self.tangent = gradient - (gradient @ v) * v
-        return value, spherical_gradient(self._angles, gradient)
+        self.v, self._angles, self._last = v, compute_angles(v), (v, gradient)
+        self.tangent = project_to_tangent(gradient, v)
+        return value, compute_angle_gradient(self._angles, gradient)
 
-    def line(self, direction: Array) -> Asking[None]:
+    def set_direction(self, direction: Array) -> Asking[None]:
         self._direction = direction
         return
         yield
 
-    def trial(self, t: float) -> Asking[float]:
-        v = spherical_vector(self._angles + t * self._direction)
-        v /= np.linalg.norm(v)
+    def evaluate(self, t: float) -> Asking[float]:
+        v = normalise(compute_vector(self._angles + t * self._direction))
         value, gradient = yield from self.objective.begin(v)
-        self._seen = v, gradient
+        self._last = v, gradient
         return value
 
-    def slope(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Asking[float]:
         angles = self._angles + t * self._direction
-        return float(spherical_gradient(angles, self._seen[1]) @ self._direction)
+        return float(compute_angle_gradient(angles, self._last[1]) @ self._direction)
         yield
 
     def accept(self, t: float) -> Asking[Array]:
         self._angles = self._angles + t * self._direction
-        self.v, gradient = self._seen
-        self.tangent = gradient - (gradient @ self.v) * self.v
-        return spherical_gradient(self._angles, gradient)
+        self.v, gradient = self._last
+        self.tangent = project_to_tangent(gradient, self.v)
+        return compute_angle_gradient(self._angles, gradient)
         yield
 
     def finish(self) -> Asking[None]:
-        if self._seen[0] is not self.v:
+        if self._last[0] is not self.v:
             self.n_samples += 1
             yield from self.objective.begin(self.v)
 
@@ -172,7 +170,7 @@ def minimise_unnormalised(
     memory: Memory | None = None,
     resolution: float = 1e-14,
 ) -> Asking[SphereResult]:
-    """BFGS on a vector w of any length, for f(w / |w|).
+    """Minimise f(w / |w|) by BFGS over vectors w of any length.
 
     Parameters
     ----------
@@ -180,7 +178,7 @@ def minimise_unnormalised(
         As for `minimise_on_sphere`.
     memory : ignored
     """
-    return (yield from _bfgs(_Unnormalised(objective), v, max_iter, tolerance, resolution))
+    return (yield from _run_bfgs(_UnnormalisedChart(objective), v, max_iter, tolerance, resolution))
 
 
 def minimise_spherical(
@@ -192,7 +190,7 @@ def minimise_spherical(
     memory: Memory | None = None,
     resolution: float = 1e-14,
 ) -> Asking[SphereResult]:
-    """BFGS in spherical coordinates (eq. (21)), as in the paper.
+    """Minimise by BFGS in spherical coordinates (eq. (21)), as in the paper.
 
     Parameters
     ----------
@@ -200,12 +198,12 @@ def minimise_spherical(
         As for `minimise_on_sphere`.
     memory : ignored
     """
-    return (yield from _bfgs(_Spherical(objective), v, max_iter, tolerance, resolution))
+    return (yield from _run_bfgs(_SphericalChart(objective), v, max_iter, tolerance, resolution))
 
 
-def _bfgs(chart: Chart, v: Array, max_iter: int, tolerance: float, resolution: float) -> Asking[SphereResult]:
+def _run_bfgs(chart: Chart, v: Array, max_iter: int, tolerance: float, resolution: float) -> Asking[SphereResult]:
     value, gradient = yield from chart.begin(v)
-    inverse: Array | None = None  # of the Hessian; None while nothing is known
+    inverse: Array | None = None  # inverse Hessian; None before the first update
     n_iter = n_trials = 0
     converged = stalled = False
     while True:
@@ -218,33 +216,33 @@ def _bfgs(chart: Chart, v: Array, max_iter: int, tolerance: float, resolution: f
             break
         step = None
         if slope < -1e-6 * steepest * float(np.linalg.norm(direction)):
-            yield from chart.line(direction)
-            step = yield from weak_wolfe(chart, value, slope, first, resolution, math.inf)
+            yield from chart.set_direction(direction)
+            step = yield from search_weak_wolfe(chart, value, slope, first, resolution, math.inf)
             n_trials += step.n_trials
         if step is None or step.angle == 0.0:
-            # No descent, or no decrease: once more along the gradient before giving up.
+            # No descent or no decrease: try once more along the gradient before giving up.
             stalled = inverse is None
             if stalled:
                 break
             inverse = None
             continue
-        fresh = yield from chart.accept(step.angle)
-        inverse = _updated(inverse, step.angle * direction, fresh - gradient)
-        value, gradient, n_iter = step.value, fresh, n_iter + 1
+        new_gradient = yield from chart.accept(step.angle)
+        inverse = _update_inverse(inverse, step.angle * direction, new_gradient - gradient)
+        value, gradient, n_iter = step.value, new_gradient, n_iter + 1
     yield from chart.finish()
     return SphereResult(chart.v, value, chart.tangent, n_iter, n_trials, converged, stalled, chart.n_samples)
 
 
-def _updated(inverse: Array | None, step: Array, change: Array) -> Array | None:
-    """The BFGS update of the inverse Hessian; none without positive curvature."""
+def _update_inverse(inverse: Array | None, step: Array, change: Array) -> Array | None:
+    """Return the BFGS update of the inverse Hessian; without positive curvature it is not updated."""
     curvature = float(step @ change)
     if not curvature > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
         return inverse
     if inverse is None:
         inverse = np.eye(len(step)) * (curvature / float(change @ change))
-    bent = inverse @ change
+    product = inverse @ change
     return np.asarray(
         inverse
-        + np.outer(step, step) * ((curvature + float(change @ bent)) / curvature**2)
-        - (np.outer(bent, step) + np.outer(step, bent)) / curvature
+        + np.outer(step, step) * ((curvature + float(change @ product)) / curvature**2)
+        - (np.outer(product, step) + np.outer(step, product)) / curvature
     )

@@ -1,4 +1,4 @@
-"""Whether a gradient belongs to its function."""
+"""Comparison of a gradient with finite differences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine._typing import Array
+from ravine.optimise.geometry import normalise, project_to_tangent
 
 __all__ = ["GradientCheck", "check_gradient"]
 
@@ -22,8 +23,8 @@ class GradientCheck:
     error : float
         Largest relative error over the directions, each at its best step size.
     steps, errors : ndarray
-        Step sizes and, for each, the largest relative error: a right gradient shows a slope of 2 on log-log axes until
-        rounding takes over.
+        Step sizes and, for each, the largest relative error. For a correct gradient the error is proportional to the
+        squared step size until rounding dominates.
     """
 
     error: float
@@ -47,12 +48,13 @@ def check_gradient(
     Parameters
     ----------
     function, gradient : callable
-        Of a unit vector; the gradient need not be tangent.
+        Functions of a unit vector; the gradient need not be tangent.
     v : array-like of shape (d,)
-        Where to check; scaled to unit length. The function must be smooth there.
+        Point at which to check; scaled to unit length. The function must be smooth there.
     n_directions : int, default=5
-        Random tangent directions tried.
+        Number of random tangent directions.
     random_state : int, default=0
+        Seed of the directions.
 
     Returns
     -------
@@ -69,20 +71,17 @@ def check_gradient(
     >>> bool(check_gradient(lambda v: v @ A @ v, lambda v: A @ v, [1.0, 1.0, 1.0]))
     False
     """
-    at = np.array(v, dtype=np.float64)
-    at /= np.linalg.norm(at)
+    at = normalise(np.array(v, dtype=np.float64))
     rng = np.random.default_rng(random_state)
     g = np.asarray(gradient(at), dtype=np.float64)
     steps = 10.0 ** np.arange(-1.0, -8.0, -0.5)
-    if len(at) == 1:  # a sphere of two points has no direction to move in
+    if len(at) == 1:  # a sphere of two points has no tangents
         return GradientCheck(0.0, steps, np.zeros_like(steps))
-    # At a stationary point the error is relative to what rounding leaves of a difference of values.
-    scale = max(float(np.linalg.norm(g - (g @ at) * at)), 1e-6 * abs(float(function(at)))) or 1.0
+    # At a stationary point the error is relative to the rounding error of a difference of values.
+    scale = max(float(np.linalg.norm(project_to_tangent(g, at))), 1e-6 * abs(float(function(at)))) or 1.0
     errors = np.empty((n_directions, len(steps)))
     for k in range(n_directions):
-        u = rng.standard_normal(len(at))
-        u -= (u @ at) * at
-        u /= np.linalg.norm(u)
+        u = normalise(project_to_tangent(rng.standard_normal(len(at)), at))
         for i, t in enumerate(steps):
             ahead, behind = (function(np.cos(t) * at + s * np.sin(t) * u) for s in (1.0, -1.0))
             errors[k, i] = abs((ahead - behind) / (2.0 * t) - g @ u) / scale

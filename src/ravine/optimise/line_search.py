@@ -1,6 +1,7 @@
 """Weak Wolfe line search along a great circle (Lewis & Overton 2013).
 
-Only the weak conditions are asked for: at a kink the derivative jumps, and no point may satisfy the strong ones.
+Only the weak conditions are required: at a kink the derivative jumps, and there may be no point that satisfies the
+strong ones.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Protocol
 
 from ravine.optimise.objective import Asking
 
-__all__ = ["Line", "Step", "weak_wolfe"]
+__all__ = ["LineFunction", "Step", "search_weak_wolfe"]
 
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
@@ -21,57 +22,57 @@ LARGEST_ANGLE = 0.5 * math.pi
 
 @dataclass(frozen=True)
 class Step:
-    """Where a line search ended: the angle (0 if no decrease was found), the value there, trials made."""
+    """Result of a line search: the angle (0 if no decrease was found), the value there and the number of trials."""
 
     angle: float
     value: float
     n_trials: int
 
 
-class Line(Protocol):
-    """A function along a line or circle: all that a line search sees."""
+class LineFunction(Protocol):
+    """Function along a line or circle: everything that a line search needs."""
 
-    def trial(self, t: float) -> Asking[float]:
-        """Value at t."""
+    def evaluate(self, t: float) -> Asking[float]:
+        """Return the value at t."""
 
-    def slope(self, t: float) -> Asking[float]:
-        """Derivative at t, the last trial."""
+    def differentiate(self, t: float) -> Asking[float]:
+        """Return the derivative at t, the point evaluated last."""
 
 
-def weak_wolfe(
-    objective: Line,
+def search_weak_wolfe(
+    objective: LineFunction,
     value: float,
     slope: float,
     first: float,
     resolution: float,
     largest: float = LARGEST_ANGLE,
 ) -> Asking[Step]:
-    """Find an angle with sufficient decrease and a slope that has risen enough.
+    """Find an angle with sufficient decrease and a sufficiently increased slope.
 
     Parameters
     ----------
-    objective : Line
-        A `SphereObjective` that already faces along the circle, or anything else with values along a line.
+    objective : LineFunction
+        A `SphereObjective` whose tangent is set, or any other function along a line.
     value, slope : float
-        At angle 0; the slope is negative.
+        Value and (negative) slope at angle 0.
     first : float
         First angle to try.
     resolution : float
-        Smallest difference of values that means anything.
+        Smallest significant difference of values.
     largest : float
-        No angle beyond this is tried.
+        Largest angle to try.
     """
     low, low_value, high = 0.0, value, math.inf
     t, last = min(first, largest), 0.0
     n_trials = 0
     while n_trials < MAX_TRIALS:
-        at = yield from objective.trial(t)
+        at = yield from objective.evaluate(t)
         n_trials, last = n_trials + 1, t
         if at > value + SUFFICIENT_DECREASE * slope * t:
             high = t
-            t = _interpolated(low, low_value, slope if low == 0.0 else math.nan, high, at)
+            t = _interpolate(low, low_value, slope if low == 0.0 else math.nan, high, at)
         else:
-            slope_here = yield from objective.slope(t)
+            slope_here = yield from objective.differentiate(t)
             if slope_here >= CURVATURE * slope or t >= largest:
                 return Step(t, at, n_trials)
             low, low_value = t, at
@@ -81,14 +82,17 @@ def weak_wolfe(
     if low == 0.0:
         return Step(0.0, value, n_trials)
     if last != low:
-        low_value = yield from objective.trial(low)
-        yield from objective.slope(low)
+        low_value = yield from objective.evaluate(low)
+        yield from objective.differentiate(low)
         n_trials += 1
     return Step(low, low_value, n_trials)
 
 
-def _interpolated(low: float, low_value: float, slope: float, high: float, high_value: float) -> float:
-    """Minimum of the parabola through the low point with its slope and the high point, well inside the bracket."""
+def _interpolate(low: float, low_value: float, slope: float, high: float, high_value: float) -> float:
+    """Minimise the parabola given by value and slope at the low point and the value at the high point.
+
+    The result stays well inside the bracket.
+    """
     width = high - low
     rise = high_value - low_value - slope * width
     if not (math.isfinite(rise) and rise > 0.0):

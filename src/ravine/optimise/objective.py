@@ -1,8 +1,8 @@
-"""What the optimiser needs of a function on the sphere, as generators.
+"""Functions on the sphere as the optimisers see them.
 
-Every method is a generator: it yields whatever questions its answers depend on, and its return value is the answer. An
-objective that can answer by itself yields nothing. So the optimiser, too, is a generator; a driver advances many of
-them in lock-step and answers their questions together, and `run` is enough where there is nothing to answer.
+Every method is a generator: it yields the questions that it needs answered, and returns its result. An objective that
+can compute everything itself yields nothing. Hence the optimisers are generators, too: a driver advances many of them
+in lock-step and answers their questions together. `run` is sufficient if there are no questions.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ Asking = Generator[Any, Any, T]
 
 
 class SphereObjective(Protocol):
-    """A function on the unit sphere with its restriction to great circles."""
+    """Function on the unit sphere with its restriction to great circles."""
 
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
-        """Go to v: value and gradient (any gradient in the ambient space)."""
+        """Move to v; return the value and the gradient in the ambient space there."""
 
-    def line(self, u: Array) -> Asking[None]:
-        """Face along the great circle cos t·v + sin t·u, u a unit tangent."""
+    def set_tangent(self, u: Array) -> Asking[None]:
+        """Choose the great circle cos t·v + sin t·u, for a unit tangent u."""
 
-    def trial(self, t: float) -> Asking[float]:
-        """Value at the angle t of the circle."""
+    def evaluate(self, t: float) -> Asking[float]:
+        """Return the value at the angle t of the circle."""
 
-    def slope(self, t: float) -> Asking[float]:
-        """Derivative by the angle at t, the last trial."""
+    def differentiate(self, t: float) -> Asking[float]:
+        """Return the derivative with respect to the angle at t, the angle evaluated last."""
 
     def accept(self, t: float, v: Array) -> Asking[Array]:
-        """Go to ``v = cos t·v + sin t·u``, t the last trial: gradient there."""
+        """Move to ``v = cos t·v + sin t·u``, t the angle evaluated last; return the gradient there."""
 
 
 class FunctionObjective:
-    """A plain function and its gradient as an objective.
+    """Objective made from a Python function and its gradient.
 
     Parameters
     ----------
     function, gradient : callable
-        Of a unit vector. The gradient need not be tangent.
+        Functions of a unit vector. The gradient need not be tangent.
     """
 
     def __init__(self, function: Callable[[Array], float], gradient: Callable[[Array], Array]) -> None:
@@ -54,41 +54,41 @@ class FunctionObjective:
         self.n_trials = 0
 
     def begin(self, v: Array) -> Asking[tuple[float, Array]]:
-        """Value and gradient at v."""
+        """Move to v; return the value and the gradient."""
         self.v = v
         return float(self.function(v)), self.gradient(v)
         yield
 
-    def line(self, u: Array) -> Asking[None]:
-        """Face along u."""
+    def set_tangent(self, u: Array) -> Asking[None]:
+        """Choose the great circle through v with the tangent u."""
         self.u = u
         return
         yield
 
-    def trial(self, t: float) -> Asking[float]:
-        """Value at the angle t."""
+    def evaluate(self, t: float) -> Asking[float]:
+        """Return the value at the angle t."""
         self.n_trials += 1
         return float(self.function(np.cos(t) * self.v + np.sin(t) * self.u))
         yield
 
-    def slope(self, t: float) -> Asking[float]:
-        """Derivative by the angle at t."""
+    def differentiate(self, t: float) -> Asking[float]:
+        """Return the derivative with respect to the angle at t."""
         gradient = self.gradient(np.cos(t) * self.v + np.sin(t) * self.u)
         return float(gradient @ (np.cos(t) * self.u - np.sin(t) * self.v))
         yield
 
     def accept(self, t: float, v: Array) -> Asking[Array]:
-        """Gradient at the new point."""
+        """Move to v; return the gradient."""
         self.v = v
         return self.gradient(v)
         yield
 
 
 def run(asking: Asking[T]) -> T:
-    """The result of a generator that asks nothing."""
+    """Return the result of a generator that yields no questions."""
     try:
         question = next(asking)
     except StopIteration as stop:
         result: T = stop.value
         return result
-    raise RuntimeError(f"nobody is here to answer {question!r}")
+    raise RuntimeError(f"run cannot answer questions, got {question!r}: use a driver.")

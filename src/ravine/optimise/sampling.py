@@ -1,7 +1,7 @@
 """Gradient sampling on the sphere, for functions with kinks.
 
-Gradients at random points within a radius approximate the Clarke gradient of that radius; the shortest vector of their
-convex hull is a direction of descent or, if it is short, shows that there is none. Tangent vectors are compared after
+Gradients at random points within a radius approximate the Clarke gradient of that radius. The shortest vector of their
+convex hull is a descent direction or, if it is short, shows that there is none. Tangent vectors are compared after
 parallel transport to the same point.
 """
 
@@ -12,78 +12,95 @@ import math
 import numpy as np
 
 from ravine._typing import Array
-from ravine.optimise.line_search import weak_wolfe
-from ravine.optimise.min_norm import min_norm_weights
+from ravine.optimise.geometry import (
+    make_unit_tangent,
+    move_on_circle,
+    project_to_tangent,
+    sample_near,
+    transport,
+    transport_to,
+)
+from ravine.optimise.line_search import search_weak_wolfe
+from ravine.optimise.min_norm import find_min_norm_weights
 from ravine.optimise.objective import Asking, SphereObjective
-from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult, transported
+from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
 
-__all__ = ["minimise_by_adaptive_sampling", "minimise_by_sampling", "points_near", "transported_to"]
+__all__ = ["minimise_by_adaptive_sampling", "minimise_by_sampling"]
 
-# The radius, and the length below which a hull is called stationary for it, shrink by this.
+# Factor by which the radius, and the length below which the shortest vector counts as zero, decrease.
 SHRINK = 0.1
 SMALLEST_RADIUS = 1e-10
 
 
-def points_near(v: Array, radius: float, n: int, rng: np.random.Generator) -> Array:
-    """Unit vectors (rows) drawn uniformly from a ball of the tangent space at v and laid on the sphere."""
-    along = rng.standard_normal((n, len(v)))
-    along -= np.multiply.outer(along @ v, v)
-    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), np.finfo(float).tiny)
-    angles = radius * rng.random((n, 1)) ** (1.0 / max(len(v) - 1, 1))
-    points = np.cos(angles) * v + np.sin(angles) * along
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
+class _Search:
+    """State of a gradient sampling search, and the number of evaluations so far."""
 
-
-def transported_to(v: Array, point: Array, gradient: Array) -> Array:
-    """A gradient at another point, made tangent there and carried to v along the great circle between them."""
-    tangent = gradient - (gradient @ point) * point
-    towards = v - (v @ point) * point
-    length = float(np.linalg.norm(towards))
-    if length == 0.0:
-        return np.asarray(tangent)
-    return transported(tangent, point, towards / length, math.atan2(length, float(v @ point)))
-
-
-class _State:
-    """Where the search is, and what it has spent."""
-
-    def __init__(self, objective: SphereObjective, v: Array) -> None:
-        self.objective, self.v = objective, v
+    def __init__(
+        self, objective: SphereObjective, v: Array, radius: float, tolerance: float, resolution: float, seed: int
+    ) -> None:
+        self.objective, self.v, self.radius = objective, v, radius
+        self.tolerance, self.resolution = tolerance, resolution
         self.n_trials = self.n_samples = 0
         self.last_angle = FIRST_ANGLE
-        self.away = False  # whether the objective was left at a sample
+        self._rng = np.random.default_rng(seed)
+        self._is_away = False  # whether the objective is at a sample instead of at v
 
     def begin(self) -> Asking[None]:
         self.value, gradient = yield from self.objective.begin(self.v)
-        self.gradient = gradient - (gradient @ self.v) * self.v
+        self.gradient = project_to_tangent(gradient, self.v)
+        self._short = SHRINK * float(np.linalg.norm(self.gradient))
 
-    def sample(self, point: Array) -> Asking[Array]:
-        """The gradient at a point, transported."""
-        _, gradient = yield from self.objective.begin(point)
-        self.n_samples, self.away = self.n_samples + 1, True
-        return transported_to(self.v, point, gradient)
+    @property
+    def is_stationary(self) -> bool:
+        """Whether the gradient at v is zero."""
+        return len(self.v) == 1 or not self.gradient.any()
 
-    def back(self) -> Asking[None]:
-        if self.away:
-            yield from self.objective.begin(self.v)
-            self.n_samples, self.away = self.n_samples + 1, False
+    def sample(self, count: int) -> Asking[tuple[Array, Array]]:
+        """Return random points within the radius, and the gradients there transported to v."""
+        points = sample_near(self.v, self.radius, count, self._rng)
+        gradients = np.empty_like(points)
+        for k, point in enumerate(points):
+            _, gradient = yield from self.objective.begin(point)
+            self.n_samples, self._is_away = self.n_samples + 1, True
+            gradients[k] = transport_to(self.v, point, gradient)
+        return points, gradients
 
-    def search(self, u: Array, slope: float, first: float, resolution: float) -> Asking[float]:
-        """The angle of a line search along u; 0, and nothing has moved, if it found no decrease."""
-        yield from self.back()
-        yield from self.objective.line(u)
-        step = yield from weak_wolfe(self.objective, self.value, slope, first, resolution)
+    def is_short(self, vector: Array, hull: Array) -> bool:
+        """Whether the shortest vector of a hull counts as zero for the current radius."""
+        length = float(np.linalg.norm(vector))
+        return length <= self._short or length <= 1e-12 * float(np.linalg.norm(hull, axis=1).max())
+
+    def tighten(self) -> bool:
+        """Decrease the radius and the length that counts as zero; return False if both are at their final values."""
+        if self.radius * self._short <= self.tolerance or self.radius < SMALLEST_RADIUS:
+            return False
+        self.radius, self._short = SHRINK * self.radius, SHRINK * self._short
+        return True
+
+    def shrink_radius(self) -> bool:
+        """Decrease the radius; return False if it is too small to continue."""
+        self.radius *= SHRINK
+        return self.radius >= SMALLEST_RADIUS
+
+    def search_along(self, u: Array, slope: float, first: float) -> Asking[float]:
+        """Search along the tangent u and move; return the angle, 0 if there was no decrease."""
+        yield from self._return_to_v()
+        yield from self.objective.set_tangent(u)
+        step = yield from search_weak_wolfe(self.objective, self.value, slope, first, self.resolution)
         self.n_trials += step.n_trials
         if step.angle > 0.0:
-            moved = math.cos(step.angle) * self.v + math.sin(step.angle) * u
-            moved /= np.linalg.norm(moved)
-            gradient = yield from self.objective.accept(step.angle, moved)
-            self.v, self.value, self.last_angle = moved, step.value, step.angle
-            self.gradient = gradient - (gradient @ moved) * moved
+            self.v, self.value, self.last_angle = move_on_circle(self.v, u, step.angle), step.value, step.angle
+            self.gradient = project_to_tangent((yield from self.objective.accept(step.angle, self.v)), self.v)
         return step.angle
 
-    def result(self, n_iter: int, converged: bool, stalled: bool) -> Asking[SphereResult]:
-        yield from self.back()
+    def _return_to_v(self) -> Asking[None]:
+        if self._is_away:
+            yield from self.objective.begin(self.v)
+            self.n_samples, self._is_away = self.n_samples + 1, False
+
+    def finish(self, n_iter: int, converged: bool = False, stalled: bool = False) -> Asking[SphereResult]:
+        """Move the objective back to v and return the result."""
+        yield from self._return_to_v()
         return SphereResult(
             self.v, self.value, self.gradient, n_iter, self.n_trials, converged, stalled, self.n_samples
         )
@@ -101,48 +118,40 @@ def minimise_by_sampling(
     n_samples: int | None = None,
     seed: int = 0,
 ) -> Asking[SphereResult]:
-    """Gradient sampling (Burke, Lewis & Overton 2005) with a weak Wolfe line search.
+    """Minimise by gradient sampling (Burke, Lewis & Overton 2005) with a weak Wolfe line search.
 
     Parameters
     ----------
     objective, v, max_iter, resolution
         As for `minimise_on_sphere`.
     tolerance : float
-        Stop when the radius times the length that counts as short, the decrease still in sight, is no larger.
+        Stop when the radius times the length that counts as zero, a bound of the possible decrease, is at most this.
     memory : ignored
     radius : float
-        Of the first samples, as an angle.
+        Radius of the first samples, as an angle.
     n_samples : int, optional
-        Gradients per iteration; twice the dimension of the sphere by default.
+        Gradients per iteration; by default twice the dimension of the sphere.
     seed : int
-        Of the samples, so that a result can be repeated.
+        Seed of the samples.
     """
-    rng, state = np.random.default_rng(seed), _State(objective, v)
+    search = _Search(objective, v, radius, tolerance, resolution, seed)
     count = max(2 * (len(v) - 1), 1) if n_samples is None else n_samples
-    yield from state.begin()
-    enough = SHRINK * float(np.linalg.norm(state.gradient))
-    for n_iter in range(max_iter + 1):
-        if len(v) == 1 or not state.gradient.any():
-            return (yield from state.result(n_iter, True, False))
-        if n_iter == max_iter:
-            break
-        hull = np.empty((count + 1, len(v)))
-        hull[0] = state.gradient
-        for k, point in enumerate(points_near(state.v, radius, count, rng)):
-            hull[k + 1] = yield from state.sample(point)
-        shortest = min_norm_weights(hull) @ hull
-        length = float(np.linalg.norm(shortest))
-        if length <= enough or length <= 1e-12 * float(np.linalg.norm(hull, axis=1).max()):
-            if radius * enough <= tolerance or radius < SMALLEST_RADIUS:
-                return (yield from state.result(n_iter, True, False))
-            radius, enough = SHRINK * radius, SHRINK * enough
+    yield from search.begin()
+    for n_iter in range(max_iter):
+        if search.is_stationary:
+            return (yield from search.finish(n_iter, converged=True))
+        _, gradients = yield from search.sample(count)
+        hull = np.vstack([search.gradient, gradients])
+        shortest = find_min_norm_weights(hull) @ hull
+        if search.is_short(shortest, hull):
+            if not search.tighten():
+                return (yield from search.finish(n_iter, converged=True))
             continue
-        u = _unit_tangent(-shortest, state.v)
-        if (yield from state.search(u, -length, 2.0 * state.last_angle, resolution)) == 0.0:
-            radius *= SHRINK
-            if radius < SMALLEST_RADIUS:
-                return (yield from state.result(n_iter, False, True))
-    return (yield from state.result(max_iter, False, False))
+        u, slope = make_unit_tangent(-shortest, search.v), -float(np.linalg.norm(shortest))
+        angle = yield from search.search_along(u, slope, 2.0 * search.last_angle)
+        if angle == 0.0 and not search.shrink_radius():
+            return (yield from search.finish(n_iter, stalled=True))
+    return (yield from search.finish(max_iter, converged=search.is_stationary))
 
 
 def minimise_by_adaptive_sampling(
@@ -157,75 +166,60 @@ def minimise_by_adaptive_sampling(
     n_samples: int | None = None,
     seed: int = 0,
 ) -> Asking[SphereResult]:
-    """Adaptive gradient sampling (Curtis & Que 2013): few new samples in each iteration, earlier ones used again.
+    """Minimise by adaptive gradient sampling (Curtis & Que 2013): few new samples per iteration, earlier ones reused.
 
-    Samples that are still within the radius stay in the hull, whose shortest vector is sought in the metric of an
-    L-BFGS approximation of the Hessian.
+    Samples that are still within the radius stay in the hull. Its shortest vector is found in the metric of an L-BFGS
+    approximation of the Hessian.
 
     Parameters
     ----------
     objective, v, max_iter, tolerance, resolution, radius, seed
         As for `minimise_by_sampling`.
     memory : Memory, optional
-        Curvature known from an earlier, similar problem at the same v; updated in place.
+        Curvature from an earlier, similar problem at the same v; updated in place.
     n_samples : int, optional
-        New gradients per iteration; a tenth of the dimension, at least one, by default.
+        New gradients per iteration; by default a tenth of the dimension, at least one.
     """
-    rng, state = np.random.default_rng(seed), _State(objective, v)
+    search = _Search(objective, v, radius, tolerance, resolution, seed)
     memory = Memory() if memory is None else memory
     few, full = max(1, len(v) // 10) if n_samples is None else n_samples, max(2 * (len(v) - 1), 1)
-    yield from state.begin()
-    enough = SHRINK * float(np.linalg.norm(state.gradient))
+    yield from search.begin()
     points, hull = np.empty((0, len(v))), np.empty((0, len(v)))
-    for n_iter in range(max_iter + 1):
-        if len(v) == 1 or not state.gradient.any():
-            return (yield from state.result(n_iter, True, False))
-        if n_iter == max_iter:
-            break
-        near = points @ state.v >= math.cos(radius)
-        points, hull = points[near][-full:], hull[near][-full:]
-        for point in points_near(state.v, radius, few, rng):
-            hull = np.vstack([hull, (yield from state.sample(point))])
-            points = np.vstack([points, point])
-        gradients = np.vstack([state.gradient, hull])
-        shortest = _shortest_in_metric(gradients, memory) @ gradients
-        length = float(np.linalg.norm(shortest))
-        if length <= enough or length <= 1e-12 * float(np.linalg.norm(gradients, axis=1).max()):
-            if radius * enough <= tolerance or radius < SMALLEST_RADIUS:
-                return (yield from state.result(n_iter, True, False))
-            radius, enough = SHRINK * radius, SHRINK * enough
+    for n_iter in range(max_iter):
+        if search.is_stationary:
+            return (yield from search.finish(n_iter, converged=True))
+        near = points @ search.v >= math.cos(search.radius)
+        new_points, new_gradients = yield from search.sample(few)
+        points = np.vstack([points[near][-full:], new_points])
+        hull = np.vstack([hull[near][-full:], new_gradients])
+        gradients = np.vstack([search.gradient, hull])
+        shortest = _find_weights_in_metric(gradients, memory) @ gradients
+        if search.is_short(shortest, gradients):
+            if not search.tighten():
+                return (yield from search.finish(n_iter, converged=True))
             continue
+        v, gradient = search.v, search.gradient
         direction = memory.descend(shortest)
-        reach = float(np.linalg.norm(direction))
-        u = _unit_tangent(direction, state.v)
-        before, gradient = state.v, state.gradient
-        first = reach if memory else 2.0 * state.last_angle
-        angle = yield from state.search(u, float(shortest @ direction) / reach, first, resolution)
+        length = float(np.linalg.norm(direction))
+        u, slope = make_unit_tangent(direction, v), float(shortest @ direction) / length
+        angle = yield from search.search_along(u, slope, length if memory else 2.0 * search.last_angle)
         if angle > 0.0:
-            memory.transport(before, u, angle)
-            step = angle * (math.cos(angle) * u - math.sin(angle) * before)
-            memory.push(step, state.gradient - transported(gradient, before, u, angle))
-            hull = transported(hull, before, u, angle)
+            memory.transport(v, u, angle)
+            step = angle * (math.cos(angle) * u - math.sin(angle) * v)
+            memory.push(step, search.gradient - transport(gradient, v, u, angle))
+            hull = transport(hull, v, u, angle)
         elif len(hull) >= full:
-            # The hull is as rich as it gets: the kink is narrower than the radius.
-            radius *= SHRINK
+            # More samples would not help: the kink is narrower than the radius.
             memory.clear()
-            if radius < SMALLEST_RADIUS:
-                return (yield from state.result(n_iter, False, True))
-    return (yield from state.result(max_iter, False, False))
+            if not search.shrink_radius():
+                return (yield from search.finish(n_iter, stalled=True))
+    return (yield from search.finish(max_iter, converged=search.is_stationary))
 
 
-def _shortest_in_metric(gradients: Array, memory: Memory) -> Array:
-    """Weights on the gradients that minimise g'Hg, H the approximate inverse Hessian."""
+def _find_weights_in_metric(gradients: Array, memory: Memory) -> Array:
+    """Find the weights on the gradients that minimise g'Hg, H the approximate inverse Hessian."""
     if not memory:
-        return min_norm_weights(gradients)
-    bent = np.array([-memory.descend(g) for g in gradients])
-    products = bent @ gradients.T
+        return find_min_norm_weights(gradients)
+    products = np.array([-memory.descend(g) for g in gradients]) @ gradients.T
     values, vectors = np.linalg.eigh(0.5 * (products + products.T))
-    return min_norm_weights(vectors * np.sqrt(np.maximum(values, 0.0)))
-
-
-def _unit_tangent(direction: Array, v: Array) -> Array:
-    u = direction / np.linalg.norm(direction)
-    u = u - (u @ v) * v
-    return np.asarray(u / np.linalg.norm(u))
+    return find_min_norm_weights(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,4 +1,4 @@
-"""Riemannian L-BFGS on the unit sphere. Knows nothing of densities."""
+"""Riemannian L-BFGS on the unit sphere."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine._typing import Array
-from ravine.optimise.line_search import weak_wolfe
+from ravine.optimise.geometry import make_unit_tangent, move_on_circle, project_to_tangent, transport
+from ravine.optimise.line_search import Step, search_weak_wolfe
 from ravine.optimise.objective import Asking, SphereObjective
 
 __all__ = ["Memory", "SphereResult", "minimise_on_sphere"]
 
-# The first step, with nothing known of the curvature: small, so that a start stays in its own basin.
+# First step without curvature information: small, so that a start stays in its own basin.
 FIRST_ANGLE = 0.1
 
 
 class Memory:
-    """The last few steps and changes of gradient, carried along by parallel transport.
+    """Last steps and changes of the gradient of L-BFGS, kept up to date by parallel transport.
 
-    Transport is an isometry, so the inner products that the compact form needs are computed once, when a pair comes in.
+    Transport is an isometry, so the inner products of the compact form are computed once, when a pair is added.
     """
 
     def __init__(self, size: int = 20) -> None:
@@ -35,16 +36,16 @@ class Memory:
 
     @property
     def steps(self) -> Array:
-        """Steps, oldest first, as rows."""
+        """Steps as rows, oldest first."""
         return np.empty((0, 0)) if self._pairs is None else self._pairs[0, : self._count]
 
     @property
     def changes(self) -> Array:
-        """Changes of the gradient that belong to the steps."""
+        """Changes of the gradient along the steps, as rows."""
         return np.empty((0, 0)) if self._pairs is None else self._pairs[1, : self._count]
 
     def copy(self) -> Memory:
-        """Return a memory of the same pairs that does not change with this one."""
+        """Return an independent copy."""
         other = Memory(self.size)
         other._count = self._count
         if self._pairs is not None:
@@ -54,18 +55,18 @@ class Memory:
         return other
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all pairs."""
         self._count = 0
 
     def rescale(self, factor: float) -> None:
-        """Multiply all changes of the gradient, for a function whose curvature has grown by a factor."""
+        """Multiply all changes of the gradient by a factor, as for a function whose curvature grew by it."""
         if self._pairs is not None:
             self._pairs[1] *= factor
             self._upper *= factor
             self._changes *= factor * factor
 
     def push(self, step: Array, change: Array) -> None:
-        """Remember a pair unless it has no positive curvature."""
+        """Add a pair if its curvature is positive."""
         curvature = float(step @ change)
         if not curvature > 1e-10 * math.sqrt(float(step @ step) * float(change @ change)):
             return
@@ -83,7 +84,7 @@ class Memory:
         self._changes[: k + 1, k] = self._changes[k, : k + 1] = self._pairs[1, : k + 1] @ change
 
     def descend(self, gradient: Array) -> Array:
-        """Minus the approximate inverse Hessian times the gradient (compact form: Byrd, Nocedal & Schnabel 1994)."""
+        """Return minus the approximate inverse Hessian times the gradient (Byrd, Nocedal & Schnabel 1994)."""
         m = self._count
         if m == 0 or self._pairs is None:
             return -gradient
@@ -96,41 +97,40 @@ class Memory:
         return np.asarray(scale * (a @ changes - gradient) - b @ steps)
 
     def transport(self, v: Array, u: Array, t: float) -> None:
-        """Move all pairs along the circle by the angle t."""
+        """Transport all pairs along the great circle cos t·v + sin t·u."""
         if self._count and self._pairs is not None:
             pairs = self._pairs[:, : self._count]
-            pairs += np.multiply.outer(pairs @ u, (math.cos(t) - 1.0) * u - math.sin(t) * v)
+            pairs[:] = transport(pairs, v, u, t)
 
 
 def _solve_upper(matrix: Array, right: Array, trans: int = 0) -> Array:
-    from scipy.linalg.lapack import dtrtrs  # here, so that the domain objects load without SciPy
+    """Solve an upper triangular system, or its transpose; return zeros if it is singular."""
+    from scipy.linalg.lapack import dtrtrs  # imported late: domain objects load without SciPy
 
     solution, info = dtrtrs(matrix, right, trans=trans)
     return np.asarray(solution) if info == 0 else np.zeros_like(right)
 
 
-def transported(x: Array, v: Array, u: Array, t: float) -> Array:
-    """Tangent vectors at v (rows of x) carried along cos t·v + sin t·u: an isometry, so inner products stay."""
-    return x + np.multiply.outer(x @ u, (math.cos(t) - 1.0) * u - math.sin(t) * v)
-
-
 @dataclass(frozen=True)
 class SphereResult:
-    """Where the optimiser stopped.
+    """Result of an optimisation on the sphere.
 
     Attributes
     ----------
     v : ndarray of shape (d,)
+        Final unit vector.
     value : float
+        Value of the function at v.
     gradient : ndarray of shape (d,)
-        Tangent at v.
+        Gradient at v, tangent to the sphere.
     n_iter, n_trials : int
+        Numbers of iterations and of line search trials.
     converged : bool
-        The decrease still to be expected is at most the tolerance.
+        Whether the expected further decrease is at most the tolerance.
     stalled : bool
-        The line search found no decrease: a kink, or the resolution of the values.
+        Whether the line search found no decrease, because of a kink or the resolution of the values.
     n_samples : int
-        Points at which a gradient was asked for beside the line searches.
+        Number of points, apart from the line searches, at which a gradient was computed.
     """
 
     v: Array
@@ -144,7 +144,7 @@ class SphereResult:
 
     @property
     def n_evaluations(self) -> int:
-        """Evaluations of the function: the start, the trials of line searches and the samples."""
+        """Number of evaluations of the function: the start, the trials of line searches and the samples."""
         return 1 + self.n_trials + self.n_samples
 
 
@@ -158,61 +158,59 @@ def minimise_on_sphere(
     resolution: float = 1e-14,
     first_angle: float | None = None,
 ) -> Asking[SphereResult]:
-    """Minimise a function on the sphere; a generator that yields the objective's questions.
+    """Minimise a function on the sphere by L-BFGS; a generator that yields the questions of the objective.
 
     Parameters
     ----------
     objective : SphereObjective
+        Function to minimise.
     v : ndarray of shape (d,)
         Unit vector to start from.
     max_iter : int
+        Largest number of iterations.
     tolerance : float
-        Stop when the quadratic model expects no larger decrease than this.
+        Stop when the quadratic model predicts a decrease of at most this.
     memory : Memory, optional
-        Curvature known from an earlier, similar problem at the same v; updated in place.
+        Curvature from an earlier, similar problem at the same v; updated in place.
     resolution : float
-        Smallest difference of values that means anything.
+        Smallest significant difference of values.
     first_angle : float, optional
-        First trial where nothing is known of the curvature. If given, the last angle takes its place as soon as there
-        is one: for functions so steep that the usual first trial is far too long.
+        First trial without curvature information. If given, the angle of the last step replaces it after the first
+        iteration: for functions so steep that the usual first trial is far too long.
     """
-    carried = first_angle
+    usual_angle = first_angle
     memory = Memory() if memory is None else memory
     value, gradient = yield from objective.begin(v)
-    gradient = gradient - (gradient @ v) * v
+    gradient = project_to_tangent(gradient, v)
     n_trials = 0
     for n_iter in range(max_iter + 1):
-        step = None
+        step: Step | None = None
         while step is None:
             direction = memory.descend(gradient)
             length = math.sqrt(float(direction @ direction))
             slope = float(gradient @ direction) / length if length > 0.0 else 0.0
-            first = length if memory else FIRST_ANGLE if carried is None else carried
+            first = length if memory else FIRST_ANGLE if usual_angle is None else usual_angle
             if -0.5 * slope * first <= tolerance and slope <= 0.0:
                 return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
             if n_iter == max_iter:
                 return SphereResult(v, value, gradient, n_iter, n_trials, False, False)
             if slope < -1e-6 * math.sqrt(float(gradient @ gradient)):
-                u = direction / length
-                u = u - (u @ v) * v
-                u /= math.sqrt(float(u @ u))
-                yield from objective.line(u)
-                step = yield from weak_wolfe(objective, value, slope, first, resolution)
+                u = make_unit_tangent(direction, v)
+                yield from objective.set_tangent(u)
+                step = yield from search_weak_wolfe(objective, value, slope, first, resolution)
                 n_trials += step.n_trials
                 if step.angle > 0.0:
                     break
-            # No descent, or no decrease: once more along the gradient before giving up.
+            # No descent or no decrease: try once more along the gradient before giving up.
             step = None
             if not memory:
                 return SphereResult(v, value, gradient, n_iter, n_trials, False, True)
             memory.clear()
         t = step.angle
-        carried = None if first_angle is None else t
-        moved = math.cos(t) * v + math.sin(t) * u
-        moved /= math.sqrt(float(moved @ moved))
-        fresh = yield from objective.accept(t, moved)
-        fresh = fresh - (fresh @ moved) * moved
+        usual_angle = None if first_angle is None else t
+        new_v = move_on_circle(v, u, t)
+        new_gradient = project_to_tangent((yield from objective.accept(t, new_v)), new_v)
         memory.transport(v, u, t)
-        memory.push(t * (math.cos(t) * u - math.sin(t) * v), fresh - transported(gradient, v, u, t))
-        v, value, gradient = moved, step.value, fresh
+        memory.push(t * (math.cos(t) * u - math.sin(t) * v), new_gradient - transport(gradient, v, u, t))
+        v, value, gradient = new_v, step.value, new_gradient
     raise AssertionError("unreachable: the last pass of the loop returns")

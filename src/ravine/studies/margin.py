@@ -16,6 +16,7 @@ from ravine._files import write_text
 from ravine._typing import Array
 from ravine.estimators import BandwidthPath, MaximumMarginHyperplane, bandwidth_path
 from ravine.hyperplane import Hyperplane
+from ravine.optimise import measure_angle
 from ravine.studies.errors import StudyError
 from ravine.studies.figures import HIGHLIGHT, INK, MEAN, new_figure, save
 from ravine.studies.study import Study
@@ -150,8 +151,7 @@ def _words(road: Road) -> str:
 
 def _degrees(a: Array, c: Array) -> float:
     """Between two lines, exact also where it is tiny."""
-    c = c if float(a @ c) >= 0.0 else -c
-    return math.degrees(2.0 * math.atan2(float(np.linalg.norm(a - c)), float(np.linalg.norm(a + c))))
+    return math.degrees(measure_angle(a, c if float(a @ c) >= 0.0 else -c))
 
 
 # ----------------------------------------------------------------------------------------------- picture

@@ -8,7 +8,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex
-from ravine.optimise import Asking, min_norm_weights, points_near, transported_to
+from ravine.optimise import Asking, find_min_norm_weights, sample_near, transport_to
 
 __all__ = ["ClarkeSample", "sample_clarke"]
 
@@ -33,7 +33,7 @@ class ClarkeSample:
 
     def shortest(self) -> float:
         """Norm of the shortest vector of the convex hull."""
-        return float(np.linalg.norm(min_norm_weights(self.hull) @ self.hull))
+        return float(np.linalg.norm(find_min_norm_weights(self.hull) @ self.hull))
 
 
 def sample_clarke(
@@ -41,10 +41,10 @@ def sample_clarke(
 ) -> Asking[ClarkeSample]:
     """Gradients at v and at random directions within the radius: for each, one for every tied minimiser over b."""
     found = []
-    for point in [v, *(points_near(v, radius, n_samples, rng) if len(v) > 1 else [])]:
+    for point in [v, *(sample_near(v, radius, n_samples, rng) if len(v) > 1 else [])]:
         yield from index.begin(point)
         gradients = yield from index.gradients()
-        found.append(np.array([transported_to(v, point, g) for g in gradients]))
+        found.append(np.array([transport_to(v, point, g) for g in gradients]))
         if point is v:
             minimisers = index.minima.ties
     return ClarkeSample(np.concatenate(found), len(found[0]), minimisers)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.optimise.min_norm import hull_gap
+from ravine.optimise.min_norm import find_hull_gap
 
 __all__ = ["Margin", "bounded_margin", "free_margin"]
 
@@ -47,7 +47,7 @@ class Margin:
 
 def free_margin(points: Array, positive: NDArray[np.bool_]) -> Margin | None:
     """The hyperplane of largest margin between two sets of points; None if no hyperplane separates them."""
-    gap = hull_gap(points[positive], points[~positive])
+    gap = find_hull_gap(points[positive], points[~positive])
     if not gap.distance > 1e-13 * float(np.abs(points - points.mean(axis=0)).max()):
         return None
     v = gap.vector / gap.distance
