@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.rows import is_source, is_sparse, project
+from ravine.rows import as_rows
 
 __all__ = ["Hyperplane", "html_number", "html_table", "html_wrapped"]
 
 # Of the drawing in notebooks: weights that are drawn, width and height.
 MOST_BARS, WIDTH, HEIGHT = 24, 240.0, 56.0
-
-DOUBLE_OR_SINGLE = (np.float32, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,23 +96,22 @@ class Hyperplane:
         """Whether it is a finite hyperplane at all."""
         return bool(np.isfinite(self.offset))
 
-    def distance(self, X: ArrayLike, rows: NDArray[np.intp] | None = None) -> Array:
+    def distance(self, X: Any, rows: NDArray[np.intp] | None = None) -> Array:
         """Signed Euclidean distances of the rows of X (or of some), positive on the side the normal points to."""
-        values: Any = X if is_source(X) else X.tocsr() if is_sparse(X) else np.asarray(X)  # type: ignore[union-attr]
-        if isinstance(values, np.ndarray) and (values.dtype not in DOUBLE_OR_SINGLE or not values.dtype.isnative):
-            values = values.astype(np.float64)
+        values = as_rows(X)
         if len(values.shape) != 2 or values.shape[1] != len(self.normal):
             raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {values.shape}.")
         if not self.splits:
             return np.full(values.shape[0] if rows is None else len(rows), -self.offset)
         assert self.point is not None
-        return project(values, self.point, self.normal, rows)
+        return values.project(self.point, self.normal, rows)
 
     def beyond(self, X: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
         """Whether the rows of X (or some) lie on the side the normal points to."""
-        if self.splits and hasattr(X, "sides"):  # on a cluster: only the answer travels
-            return np.asarray(X.sides(self.point, self.normal, rows))
-        return self.distance(X, rows) > 0.0
+        if not self.splits:
+            return self.distance(X, rows) > 0.0
+        assert self.point is not None
+        return as_rows(X).sides(self.point, self.normal, rows)
 
     def side(self, X: ArrayLike) -> NDArray[np.intp]:
         """1 for the rows of X on the side the normal points to, else 0."""

@@ -282,7 +282,7 @@ def test_rows_gathered_in_blocks_give_the_hyperplane_of_a_copy(monkeypatch):
     assert_allclose(gathered.moments().covariance, copied.moments().covariance, rtol=1e-12)
 
     def grow(share):
-        monkeypatch.setattr(splitter, "SMALL_PART", share)
+        monkeypatch.setattr("ravine.rows.base.SMALL_SHARE", share)
         return fit(4, np.asfortranarray(X, dtype=np.float32), test=True)
 
     gathered, copied = grow(0.0), grow(1.0)

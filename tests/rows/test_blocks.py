@@ -98,8 +98,8 @@ def test_rows_are_taken_in_any_order(tmp_path, rows, small_pieces, rng):
             chosen = rng.choice(3000, size, replace=False)
             np.testing.assert_array_equal(source.take(chosen), rows[chosen])
         some = np.sort(chosen)
-        np.testing.assert_array_equal(source.cells(some, 2), rows[some, 2])
-        np.testing.assert_array_equal(source.restrict(some).take(np.arange(5)), rows[some[:5]])
+        np.testing.assert_array_equal(source.column(2, some), rows[some, 2])
+        np.testing.assert_array_equal(source.subset(some).take(np.arange(5)), rows[some[:5]])
 
 
 # ------------------------------------------------------------------------------------------------- sources
@@ -201,7 +201,7 @@ def test_fewer_rows_than_columns():
 
 @pytest.mark.parametrize("n_clusters", [4, "auto"])
 def test_tree(n_clusters, rows, monkeypatch):
-    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 8 * 5 * 600)
+    monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 600)
     one, other = (MinimumDensityTree(n_clusters, n_init=2, random_state=0).fit(data) for data in (rows, cut(rows)))
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(cut(rows)), one.labels_)

@@ -58,7 +58,7 @@ def test_every_pass_walks_by_itself(rows):
 
 
 def test_nodes_of_a_tree_read_a_function_at_the_same_time(rows, monkeypatch):
-    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 8 * 5 * 100)
+    monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 100)
     source = RowBlocks(lambda: reusing(rows))
     one = MinimumDensityTree(5, n_init=2, random_state=0).fit(rows)
     other = MinimumDensityTree(5, n_init=2, random_state=0, n_jobs=3).fit(source)

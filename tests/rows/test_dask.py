@@ -43,7 +43,7 @@ def without_garbage_of_earlier_tests():
 def remote(monkeypatch):
     """Nothing is small enough to be fetched."""
     monkeypatch.setattr(cluster, "TAKE_BYTES", 0)
-    monkeypatch.setattr("ravine.tree.splitter.SMALL_BYTES", 0)
+    monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 0)
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
         source.close()
     assert counts[2] <= max(counts[:2])
     for part, plane in zip((one, other), planes, strict=True):
-        alone = find_hyperplane(rows, rows=part, **{**options, "rng": np.random.default_rng(0)}).hyperplane
+        alone = find_hyperplane(rows[part], **{**options, "rng": np.random.default_rng(0)}).hyperplane
         np.testing.assert_allclose(plane.normal, alone.normal, atol=1e-6)
 
 
@@ -185,7 +185,7 @@ class _Fit:
         from ravine.search.hyperplane import find_hyperplane
 
         rng = np.random.default_rng(0)
-        self.plane = find_hyperplane(self.source, rows=self.part, **{**self.options, "rng": rng}).hyperplane
+        self.plane = find_hyperplane(self.source.subset(self.part), **{**self.options, "rng": rng}).hyperplane
         self.source.rounds.joined(-1)
 
 

@@ -18,7 +18,7 @@ from ravine.rows import (
     SetTangent,
     ValuesIn,
     array,
-    project,
+    as_rows,
 )
 from ravine.rows.moments import ROWS_WORTH_A_THREAD
 from support import reference as ref
@@ -142,7 +142,9 @@ def test_rows_with_gaps_both_ways_are_copied_once(rng):
     sample = DenseSample(X)
     assert sample.X.flags.c_contiguous
     np.testing.assert_array_equal(sample.X, X)
-    np.testing.assert_allclose(project(X, np.zeros(3), np.arange(3.0)), X @ np.arange(3.0), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(
+        as_rows(X).project(np.zeros(3), np.arange(3.0)), X @ np.arange(3.0), rtol=1e-13, atol=1e-13
+    )
 
 
 # ------------------------------------------------------------------------------------------------- answers

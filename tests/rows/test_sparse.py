@@ -11,7 +11,7 @@ from ravine.rows import (
     SparseSample,
     sparse,
 )
-from ravine.rows.inputs import check_input
+from ravine.rows.inputs import validate_rows
 from support.simulate import mixture, two_clusters, with_zeros
 
 FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array]
@@ -154,7 +154,7 @@ def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, offset, un
     given = in_parts(X, form, dtype)
     before = [part.copy() for part in (given.data, given.indices, given.indptr)]
     model = MinimumDensityHyperplane(init="pca")
-    trace = SparseSample(check_input(model, given, reset=True)).moments().trace
+    trace = validate_rows(model, given, reset=True).sample().moments().trace
     assert trace == pytest.approx(SparseSample(sp.csr_array(X)).moments().trace, rel=1e-12)
     one, other = model.fit(X).__dict__.copy(), model.fit(given)
     np.testing.assert_array_equal(one["labels_"], other.labels_)

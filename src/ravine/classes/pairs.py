@@ -17,7 +17,7 @@ from ravine._typing import Array
 from ravine.classes.calibration import coupled_log_probabilities, probability_slope, vote_scores
 from ravine.classes.labels import UNLABELLED
 from ravine.hyperplane import Hyperplane
-from ravine.rows import on_rows, restrict_rows
+from ravine.rows import Rows
 from ravine.search.label_starts import svm_classes
 from ravine.search.separator import Separator, SeparatorOptions, separate
 from ravine.search.space import PathStep
@@ -84,7 +84,7 @@ class PairModel:
 
 
 def fit_pairs(
-    X: Any,
+    X: Rows,
     codes: NDArray[np.intp],
     weights: Array | None,
     n_classes: int,
@@ -120,7 +120,7 @@ def fit_pairs(
             if len(rows) == X.shape[0]:
                 part, their_signs, their_weights = X, signs, weights
             else:
-                part, their_signs = restrict_rows(X, rows), signs[rows]
+                part, their_signs = X.subset(rows), signs[rows]
                 their_weights = None if weights is None else weights[rows]
             found = separate(
                 part, their_signs, their_weights, options, generator,
@@ -145,7 +145,7 @@ def fit_pairs(
             planes = tuple(separator.hyperplane for separator in separators)
             model = PairModel(n_classes, pairs, planes, np.array(slopes), voting)
             if gated:
-                current = np.where(unlabelled, np.asarray(on_rows(X, model.codes)), codes)
+                current = np.where(unlabelled, np.asarray(X.apply(model.codes)), codes)
     return model, separators
 
 

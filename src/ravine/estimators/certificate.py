@@ -18,7 +18,7 @@ from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, SemiSupervisedIndex
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 from ravine.search import drive
 from ravine.search.settings import check_penalty
 from ravine.search.space import WorkingSpace
@@ -125,7 +125,7 @@ def stationarity(
     if not plane.splits or plane.point is None:
         raise ValueError("fitted found no split: its hyperplane lies at infinity and has nothing to certify.")
     radius = check_number("radius", radius, low=0.0, high=0.5 * math.pi, open_low=True)
-    rows = check_rows(MinimumDensityHyperplane(), X, reset=True)
+    rows = validate_array(MinimumDensityHyperplane(), X, reset=True)
     if rows.shape[1] != len(plane.normal):
         raise ValueError(f"X has {rows.shape[1]} columns, but the hyperplane has {len(plane.normal)}.")
     count = max(20, 4 * rows.shape[1]) if n_samples is None else check_integer("n_samples", n_samples, low=1)

@@ -19,8 +19,7 @@ from ravine.classes.pairs import PairModel, fit_pairs
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.shortcuts import HyperplanePlot
-from ravine.rows import on_rows, restrict_rows
-from ravine.rows.inputs import check_input, closed_after, with_sparse
+from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.search.separator import Separator
 from ravine.search.space import PathStep
@@ -265,7 +264,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         self
         """
         with restore_on_failure(self):
-            rows = check_input(self, X, reset=True)
+            rows = validate_rows(self, X, reset=True)
             options = pair_options(self, rows.shape[1])
             weights = check_weights(sample_weight, rows.shape[0])
             classes, codes = encode_labels(y, rows.shape[0], type(self).__name__)
@@ -274,13 +273,13 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
                 classes, codes = without_weightless(classes, codes, weights > 0.0)
                 kept = weights > 0.0
                 counted, their_codes, their_weights = (
-                    restrict_rows(rows, np.flatnonzero(kept)),
+                    rows.subset(np.flatnonzero(kept)),
                     codes[kept],
                     weights[kept],
                 )
-            with closed_after(rows):
+            with rows.session():
                 model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
-                found = np.asarray(on_rows(rows, model.codes))
+                found = np.asarray(rows.apply(model.codes))
             self.transduction_ = classes[np.where(codes == UNLABELLED, found, codes)]
             self._store(model, separators, classes)
         return self
@@ -329,7 +328,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
             the logarithms of the probabilities or, with ``voting="hard"``, votes and a part that breaks ties.
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self._model.decision)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._model.decision)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class of each row: that of the largest decision function and of the largest probability.
@@ -343,13 +342,13 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self._classes)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._classes)  # type: ignore[no-any-return]
 
     def _classes(self, rows: Any) -> NDArray[Any]:
         return np.asarray(self.classes_[self._model.codes(rows)])
 
     def __sklearn_tags__(self) -> Any:
-        return with_sparse(super().__sklearn_tags__())
+        return allow_sparse(super().__sklearn_tags__())
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Probability of each class, from a logistic curve of the distance fitted to the labelled rows.
@@ -364,7 +363,7 @@ class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
             With ``voting="hard"`` and more than two classes the shares of the votes instead.
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self._model.probabilities)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._model.probabilities)  # type: ignore[no-any-return]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.

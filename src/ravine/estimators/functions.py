@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ravine.checks import check_integer
 from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 from ravine.validity.valley_test import ValleyTest, split_test
 
 __all__ = ["minimum_density_hyperplane", "valley_test"]
@@ -96,6 +96,6 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
     finder = MinimumDensityHyperplane(**parameters)
     n_splits = check_integer("n_splits", n_splits, low=1)
     options = finder._options()
-    rows = check_rows(finder, X, reset=True)
+    rows = validate_array(finder, X, reset=True)
     options["init"] = finder._directions(rows.shape[1])
     return split_test(rows, np.arange(len(rows)), n_splits, options)

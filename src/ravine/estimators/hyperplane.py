@@ -27,8 +27,8 @@ from ravine.checks import (
 )
 from ravine.estimators.shortcuts import HyperplanePlot
 from ravine.optimise import OPTIMISERS
-from ravine.rows import on_rows, project
-from ravine.rows.inputs import check_input, closed_after, with_sparse
+from ravine.rows import as_rows
+from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, PursuitSettings
 from ravine.search.hyperplane import Fit, find_hyperplane
 from ravine.search.settings import MOST_ALPHAS, check_bandwidth, check_directions, check_penalty, check_subsample
@@ -237,20 +237,20 @@ class MinimumDensityHyperplane(
         with restore_on_failure(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             options = self._options()
-            rows = check_input(self, X, reset=True)
+            rows = validate_rows(self, X, reset=True)
             weights = check_weights(sample_weight, rows.shape[0])
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
             options["init"] = self._directions(rows.shape[1])
-            with closed_after(rows):
+            with rows.session():
                 fit = find_hyperplane(rows, weights, **options)
                 for name in ("valley_test_", "pvalue_"):
                     self.__dict__.pop(name, None)
                 if test:
                     self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
                     self.pvalue_ = self.valley_test_.pvalue
-            if getattr(rows, "lazy", False):
-                fit = replace(fit, labels=on_rows(rows, fit.hyperplane.side))
+            if rows.is_lazy:
+                fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
             self._store(fit)
         return self
 
@@ -322,7 +322,7 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self.hyperplane_.distance)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self.hyperplane_.distance)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Side of the hyperplane: 0 or 1.
@@ -336,7 +336,7 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self.hyperplane_.side)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self.hyperplane_.side)  # type: ignore[no-any-return]
 
     def transform(self, X: ArrayLike) -> Array:
         """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
@@ -350,10 +350,10 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples, 1)
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self._projections)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._projections)  # type: ignore[no-any-return]
 
     def _projections(self, rows: Any) -> Array:
-        return project(rows, np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+        return as_rows(rows).project(np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
 
     def __sklearn_tags__(self) -> Any:
-        return with_sparse(super().__sklearn_tags__())
+        return allow_sparse(super().__sklearn_tags__())

@@ -20,7 +20,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
 from ravine.optimise import measure_angle
 from ravine.rows import Sample
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 from ravine.search import PrincipalAxes, PursuitSettings, Stage, choose_starts, drive, pursue, resolve_bandwidth
 from ravine.search.label_starts import label_starts
 from ravine.search.space import WorkingSpace
@@ -177,7 +177,7 @@ def bandwidth_path(
     2
     """
     finder = MinimumDensityHyperplane(**parameters)
-    rows = check_rows(finder, X, reset=True)
+    rows = validate_array(finder, X, reset=True)
     weights = check_weights(sample_weight, len(rows))
     count = check_integer("n_bandwidths", n_bandwidths, low=2, high=10_000)
     found = narrowing(finder, rows, weights, bandwidths, count, y)

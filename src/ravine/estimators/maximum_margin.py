@@ -16,7 +16,7 @@ from ravine.checks import check_integer, check_number, check_weights, restore_on
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.margin_path import narrowing
 from ravine.hyperplane import Hyperplane
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 from ravine.search import BandwidthRule, PrincipalAxes, choose_starts
 from ravine.search.hyperplane import points_to_larger
 from ravine.search.space import WorkingSpace
@@ -160,7 +160,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
                 random_state=self.random_state,
             )
             options = finder._options()
-            rows = check_rows(self, X, reset=True)
+            rows = validate_array(self, X, reset=True)
             weights = check_weights(sample_weight, len(rows))
             counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0.0
             space = WorkingSpace.of(rows[counted], None if weights is None else weights[counted], None)
@@ -228,7 +228,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.hyperplane_.distance(check_rows(self, X, reset=False))
+        return self.hyperplane_.distance(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Side of the hyperplane: 0 or 1.

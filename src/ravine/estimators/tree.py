@@ -24,8 +24,7 @@ from ravine.checks import (
 )
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators.shortcuts import TreePlot
-from ravine.rows import on_rows
-from ravine.rows.inputs import check_input, closed_after, node_threads, with_sparse
+from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Splitter, Tree, grow
 from ravine.tree.editing import places_after
@@ -194,9 +193,9 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         self
         """
         with restore_on_failure(self):
-            rows = check_input(self, X, reset=True)
+            rows = validate_rows(self, X, reset=True)
             n_clusters = self._wanted(rows.shape[0])
-            with closed_after(rows):
+            with rows.session():
                 tree, leaves = grow(
                     rows,
                     self._make_splitter(rows.shape[1], n_clusters),
@@ -204,7 +203,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
                     priority=self._priority(),
                     min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
                     seed=int(make_generator(self.random_state).integers(2**31)),
-                    n_threads=node_threads(rows, count_threads(self.n_jobs)),
+                    n_threads=rows.node_threads(count_threads(self.n_jobs)),
                     notify=check_callback(self.callback),
                 )
             self._store(tree, leaves)
@@ -261,7 +260,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return tags if self.n_clusters == "auto" else with_sparse(tags)  # the valley test is not for sparse columns
+        return tags if self.n_clusters == "auto" else allow_sparse(tags)  # the valley test is not for sparse columns
 
     # ------------------------------------------------------------------------------------------- use
 
@@ -277,7 +276,7 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return on_rows(check_input(self, X, reset=False), self.tree_.predict)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self.tree_.predict)  # type: ignore[no-any-return]
 
     def decision_path(self, X: ArrayLike) -> Any:
         """Which nodes each row passes.
@@ -291,7 +290,9 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         scipy.sparse.csr_array of shape (n_samples, n_nodes)
         """
         check_is_fitted(self)
-        return self.tree_.decision_path(check_input(self, X, reset=False))
+        rows = validate_rows(self, X, reset=False)
+        with rows.session():
+            return self.tree_.decision_path(rows)
 
     def cut(self, n_clusters: int | None = None, significance: float | None = None) -> NDArray[np.intp]:
         """Labels of the training rows for fewer clusters, without fitting again.
@@ -365,8 +366,8 @@ class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
         MinimumDensityTree
         """
         check_is_fitted(self)
-        rows = check_input(self, X, reset=False)
-        if rows.shape[0] != len(self.leaves_) or not np.array_equal(on_rows(rows, self.tree_.apply), self.leaves_):
+        rows = validate_rows(self, X, reset=False)
+        if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
             raise ValueError("X must be the rows that the tree was fitted to.")
         if not self.tree_.is_leaf(leaf):
             raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")

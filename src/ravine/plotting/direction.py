@@ -15,8 +15,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
 from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
-from ravine.rows import DenseSample, SparseSample, is_sparse
-from ravine.rows.inputs import closed_after
+from ravine.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +165,7 @@ class DirectionDisplay:
         most = check_integer("max_features", max_features, low=1)
         contributions = np.array(plane.normal)
         if rows is not None:
-            with closed_after(rows):
+            with rows.session():
                 contributions *= _standard_deviations(rows)
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
@@ -233,15 +232,10 @@ class DirectionDisplay:
         return self
 
 
-def _standard_deviations(rows: Any) -> Array:
-    """Of the columns, dividing by n."""
-    if is_sparse(rows):
-        few = SparseSample(rows)
-        return np.asarray(np.sqrt(few.column_variances) * few.unit)
-    if not isinstance(rows, np.ndarray) and rows.shape[0] < rows.shape[1]:
-        rows = rows.take(np.arange(rows.shape[0]))
-    if rows.shape[0] < rows.shape[1]:
-        centred = rows.astype(np.float64) - rows[0].astype(np.float64)
-        return np.asarray(centred.std(axis=0))
-    sample = DenseSample(rows) if isinstance(rows, np.ndarray) else rows.sample(None, None, None)
-    return np.asarray(np.sqrt(np.maximum(np.diagonal(sample.moments().matrix), 0.0)) * sample.unit)
+def _standard_deviations(rows: Rows) -> Array:
+    """Return the standard deviations of the features, dividing by n."""
+    if rows.needs_row_space:  # then a covariance would be larger than the rows
+        few = rows.to_array().astype(np.float64)
+        return np.asarray((few - few[0]).std(axis=0))
+    sample = rows.sample()
+    return np.asarray(np.sqrt(sample.column_variances) * sample.unit)

@@ -18,7 +18,6 @@ from ravine.plotting.projection import unit_vector
 from ravine.plotting.rows import plain_rows
 from ravine.plotting.subject import subject_of
 from ravine.plotting.view import View, look
-from ravine.rows.inputs import closed_after
 from ravine.search import BandwidthRule
 from ravine.search.settings import check_bandwidth, check_penalty
 
@@ -208,7 +207,7 @@ class HyperplaneDisplay:
             "silverman" if math.isnan(plane.bandwidth) else plane.bandwidth,
             subject.penalty,
         )
-        with closed_after(subject.given):
+        with subject.given.session():
             seen = look(subject.X, subject.labels, view, weights, max_rows, subject.rows)
         return cls(**seen).plot(**plot_options)
 
@@ -308,7 +307,7 @@ class HyperplaneDisplay:
             check_bandwidth(bandwidth),
             check_penalty(eta, epsilon),
         )
-        with closed_after(rows):
+        with rows.session():
             seen = look(rows, labels, view, check_weights(sample_weight, rows.shape[0]), max_rows)
         return cls(**seen).plot(**plot_options)
 

@@ -16,8 +16,7 @@ from ravine.estimators import MinimumDensityTree, PathStep
 from ravine.plotting import style
 from ravine.plotting.projection import density_curve
 from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
-from ravine.rows import project
-from ravine.rows.inputs import closed_after
+from ravine.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +143,7 @@ class PathDisplay:
         kept = stages.index(kept_step) if plane.splits and kept_step in stages else None
         chosen = _evenly(len(stages), most, kept)
         last = stages[-1].hyperplane.normal if kept is None else plane.normal
-        with closed_after(rows):
+        with rows.session():
             seen = [_density_of(rows, stages[k], last) for k in chosen]
         return cls(
             points=[points for points, *_ in seen],
@@ -238,12 +237,12 @@ def _evenly(n: int, most: int, kept: int | None) -> list[int]:
     return sorted(chosen)
 
 
-def _density_of(rows: Any, step: PathStep, towards: Array) -> tuple[Array, Array, float, float]:
+def _density_of(rows: Rows, step: PathStep, towards: Array) -> tuple[Array, Array, float, float]:
     """Points, density, offset and half-width of F(v), about the mean and with v on the side of ``towards``."""
     plane = step.hyperplane
     sign = -1.0 if float(plane.normal @ towards) < 0.0 else 1.0
     assert plane.point is not None
-    distance = sign * project(rows, plane.point, plane.normal)
+    distance = sign * rows.project(plane.point, plane.normal)
     mean = float(distance.mean())
     density = ProjectedDensity(distance - mean, plane.bandwidth)
     curve = density_curve(density, float(distance.min()) - mean, float(distance.max()) - mean, extra=[-mean])

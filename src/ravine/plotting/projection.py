@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +12,7 @@ from scipy.linalg import eigh
 
 from ravine._typing import Array
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.rows import Moments, project
+from ravine.rows import Moments, Rows
 from ravine.search.lanczos import leading_eigenvectors
 from ravine.search.space import WorkingSpace
 
@@ -68,7 +67,7 @@ class Line:
     origin: Array
 
     @classmethod
-    def of(cls, X: Any, normal: Array, weights: Array | None = None) -> Line:
+    def of(cls, X: Rows, normal: Array, weights: Array | None = None) -> Line:
         """Project all rows; one pass for the covariance, one for the projections."""
         space = WorkingSpace.of(X, weights, None)
         moments, basis, inner = space.sample.moments(), space.basis, normal
@@ -89,15 +88,15 @@ class Line:
             across /= np.linalg.norm(across)
             across *= np.sign(across[np.argmax(np.abs(across))])
         mean = float(normal @ space.origin)
-        along = project(X, space.origin, normal) + mean
+        along = X.project(space.origin, normal) + mean
         std, pc1_std = math.sqrt(variance) * space.unit, math.sqrt(largest) * space.unit
         return cls(along, mean, std, across, pc1_std, space.origin)
 
-    def across(self, X: Any, rows: NDArray[np.intp]) -> Array | None:
+    def across(self, X: Rows, rows: NDArray[np.intp]) -> Array | None:
         """Projections of some rows on the direction of largest variance across; None if there is none."""
         if self.across_direction is None:
             return None
-        return project(X, self.origin, self.across_direction, rows) + float(self.across_direction @ self.origin)
+        return X.project(self.origin, self.across_direction, rows) + float(self.across_direction @ self.origin)
 
 
 def _first_axes(moments: Moments, v: Array) -> tuple[float, float, Array]:

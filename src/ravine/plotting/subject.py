@@ -14,8 +14,7 @@ from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane
 from ravine.explain import encode_any_labels
 from ravine.hyperplane import Hyperplane
 from ravine.plotting.rows import rows_for
-from ravine.rows import on_rows, restrict_rows
-from ravine.rows.inputs import closed_after
+from ravine.rows import Rows
 from ravine.search.settings import check_penalty
 from ravine.tree import Tree
 
@@ -30,7 +29,7 @@ class Subject:
 
     Attributes
     ----------
-    X : array, sparse rows or source of rows, of shape (m, d)
+    X : Rows of shape (m, d)
         The rows that belong to the hyperplane.
     rows : ndarray of shape (m,), int, or None
         Their numbers in the X of the user; None for all.
@@ -38,16 +37,16 @@ class Subject:
         Their labels: codes, -1 for unlabelled rows, and the names that the others stand for.
     hyperplane : Hyperplane
     penalty : BalancePenalty
-    given : array, sparse rows or source of rows
+    given : Rows
         All rows of the X of the user.
     """
 
-    X: Any
+    X: Rows
     rows: NDArray[np.intp] | None
     labels: tuple[NDArray[np.intp], list[Any]]
     hyperplane: Hyperplane
     penalty: BalancePenalty
-    given: Any
+    given: Rows
 
 
 def check_estimator_kind(estimator: Any) -> None:
@@ -60,7 +59,7 @@ def check_estimator_kind(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-def checked_rows(estimator: Any, X: Any) -> Any:
+def checked_rows(estimator: Any, X: Any) -> Rows:
     """The rows to be drawn; estimators do not keep those of the fit."""
     if X is None:
         raise TypeError(
@@ -122,14 +121,14 @@ def subject_of(
     check_estimator_kind(estimator)
     plane = hyperplane_of(estimator, node, pair)
     given = checked_rows(estimator, X)
-    with closed_after(given):
+    with given.session():
         codes, names = _labels(estimator, given, y, plane, node)
         rows = _belonging(estimator, given, node, pair)
     mine = given
     if rows is not None:
         if not len(rows):
             raise ValueError("no row of X belongs to this split: there is nothing to draw.")
-        mine, codes = restrict_rows(given, rows), codes[rows]
+        mine, codes = given.subset(rows), codes[rows]
     return Subject(mine, rows, (codes, names), plane, check_penalty(estimator.eta, estimator.epsilon), given)
 
 
@@ -155,7 +154,7 @@ def _belonging(estimator: Any, X: Any, node: int | None, pair: tuple[Any, Any] |
         k, _ = node_plane(estimator.tree_, node)
         if not k:
             return None
-        reached = np.asarray(on_rows(X, estimator.tree_.apply))
+        reached = np.asarray(X.apply(estimator.tree_.apply))
         return np.flatnonzero(np.isin(reached, estimator.tree_.leaves(k)))
     if pair is not None and len(estimator.classes_) > 2:
         return np.flatnonzero(np.isin(np.asarray(estimator.predict(X)), pair))

@@ -15,7 +15,6 @@ from ravine.estimators import MinimumDensityTree
 from ravine.plotting.boxes import draw_tree
 from ravine.plotting.projection import density_curve
 from ravine.plotting.rows import plain_rows, rows_for
-from ravine.rows.inputs import closed_after
 from ravine.tree import Tree
 
 if TYPE_CHECKING:
@@ -110,7 +109,7 @@ class TreeDisplay:
         if not isinstance(estimator, MinimumDensityTree):
             raise TypeError(f"estimator must be a fitted MinimumDensityTree, got {type(estimator).__name__}.")
         check_is_fitted(estimator)
-        rows = None if X is None else rows_for(estimator, X)
+        rows: Any = None if X is None else rows_for(estimator, X)
         return cls.from_tree(estimator.tree_, rows, **options)
 
     @classmethod
@@ -144,7 +143,7 @@ class TreeDisplay:
         sizes = tree.size
         if X is not None:
             rows = plain_rows(X)
-            with closed_after(rows):
+            with rows.session():
                 points, densities, sizes = _densities(tree, rows)
         return cls(
             tree=tree, points=points, densities=densities, sizes=sizes, place=_places(tree), names=names

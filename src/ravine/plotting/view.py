@@ -13,7 +13,7 @@ from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import BalancePenalty, ProjectedDensity
 from ravine.plotting.projection import Line, density_curve, sample_rows
-from ravine.rows import restrict_rows
+from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
 
 __all__ = ["View", "look"]
@@ -43,7 +43,7 @@ class View:
 
 
 def look(
-    X: Any,
+    X: Rows,
     labels: tuple[NDArray[np.intp], list[Any]] | None,
     view: View,
     weights: Array | None,
@@ -56,7 +56,7 @@ def look(
     if weights is not None and not weights.all():
         counted = weights > 0.0
         labels = None if labels is None else (labels[0][counted], labels[1])
-        X, weights, numbers = restrict_rows(X, np.flatnonzero(counted)), weights[counted], numbers[counted]
+        X, weights, numbers = X.subset(np.flatnonzero(counted)), weights[counted], numbers[counted]
     line = Line.of(X, view.normal, weights)
     if not line.pc1_std > 0.0:
         raise ValueError("all rows of X are equal: there is nothing to draw.")

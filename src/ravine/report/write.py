@@ -20,7 +20,7 @@ from ravine.report.pack import Budget, Naming, pack
 from ravine.report.page import render
 from ravine.report.text import shortened
 from ravine.report.words import headline, parameters, story, versions, warnings_of
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["write_report"]
 
@@ -105,7 +105,7 @@ def write_report(
         )
     check_is_fitted(estimator)
     most = check_integer("max_rows", max_rows, low=1)
-    rows = check_rows(estimator, X, reset=False)
+    rows = validate_array(estimator, X, reset=False)
     n, d = rows.shape
     budget = Budget(min(most, n, MOST_ROWS))
     naming = Naming(

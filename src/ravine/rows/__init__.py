@@ -1,9 +1,10 @@
 """The data, however it is stored: the only layer that touches X."""
 
-from ravine.rows.array import DenseSample
-from ravine.rows.base import RowSource, cells_of, is_source, is_sparse, on_rows, project, restrict_rows, take_rows
+from ravine.rows.array import ArrayRows, DenseSample
+from ravine.rows.base import Indices, Rows
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.cluster import ClusterRows
+from ravine.rows.conversion import as_rows
 from ravine.rows.questions import (
     AngleDerivative,
     CovarianceProduct,
@@ -21,11 +22,12 @@ from ravine.rows.questions import (
     Variances,
 )
 from ravine.rows.row_space import RowSpace
-from ravine.rows.sparse import SparseSample
+from ravine.rows.sparse import SparseRows, SparseSample
 from ravine.rows.workers.rounds import ClusterError
 
 __all__ = [
     "AngleDerivative",
+    "ArrayRows",
     "BlockSample",
     "ClusterError",
     "ClusterRows",
@@ -34,24 +36,20 @@ __all__ = [
     "Gradient",
     "GradientNoise",
     "Histogram",
+    "Indices",
     "LogSum",
     "Moments",
     "Request",
     "Rotate",
     "RowBlocks",
-    "RowSource",
     "RowSpace",
+    "Rows",
     "Sample",
     "SetDirection",
     "SetTangent",
+    "SparseRows",
     "SparseSample",
     "ValuesIn",
     "Variances",
-    "cells_of",
-    "is_source",
-    "is_sparse",
-    "on_rows",
-    "project",
-    "restrict_rows",
-    "take_rows",
+    "as_rows",
 ]

@@ -1,4 +1,4 @@
-"""Rows of one array in memory."""
+"""Rows of an array in memory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,67 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
+from ravine.rows.base import Indices, Rows
 from ravine.rows.moments import provisional_units, total_of
 from ravine.rows.projections import BLOCK_ROWS, TrackedSample
 from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
 
-__all__ = ["DenseSample", "project_array"]
+__all__ = ["ArrayRows", "DenseSample", "project_array"]
 
 # Rows centred and converted at a time for the covariance: a copy of this size, not of X.
 MOMENT_BYTES = 1 << 22
 
 T = TypeVar("T")
+
+
+class ArrayRows(Rows):
+    """Rows of an array in memory.
+
+    Parameters
+    ----------
+    array : ndarray of shape (n, d), float32 or float64
+        Neither copied nor changed.
+    """
+
+    in_memory = True
+
+    def __init__(self, array: NDArray[np.floating[Any]]) -> None:
+        self.array = array
+        self.shape = array.shape
+
+    @property
+    def data(self) -> NDArray[np.floating[Any]]:
+        """The array."""
+        return self.array
+
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some rows into an array."""
+        return self.array[indices]
+
+    def to_array(self) -> NDArray[np.floating[Any]]:
+        """Return the array."""
+        return self.array
+
+    def _copy(self, indices: Indices) -> ArrayRows:
+        return ArrayRows(self.array[indices])
+
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of the rows."""
+        return self.array[slice(None) if indices is None else indices, j]
+
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction`` in double precision, without a copy of the rows."""
+        return project_array(self.array, center, direction, indices)
+
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> NDArray[Any]:
+        """Apply a function to all rows at once."""
+        return function(self.array if indices is None else self.array[indices])
+
+    def sample(
+        self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
+    ) -> DenseSample:
+        """Return the sample that answers the questions of a fit."""
+        return DenseSample(self.array, weights, pool=pool, rows=indices)
 
 
 class DenseSample(TrackedSample):

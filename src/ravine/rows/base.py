@@ -1,121 +1,204 @@
-"""A few things to do with rows, whatever holds them: an array, a sparse matrix, or a source of rows."""
+"""Interface of the data: `Rows` of any kind, and some of them by their indices."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows.array import project_array
 from ravine.rows.questions import Sample
 
-__all__ = [
-    "RowSource",
-    "SomeRows",
-    "cells_of",
-    "is_source",
-    "is_sparse",
-    "on_rows",
-    "project",
-    "restrict_rows",
-    "take_rows",
-]
+__all__ = ["Indices", "Rows", "Subset"]
+
+Indices = NDArray[np.intp]
+
+# A smaller share of rows in memory than this is copied for a fit; a larger one is gathered block by block.
+SMALL_SHARE = 0.25
+# Of rows outside the memory of this process, at most this many bytes are copied into it.
+SMALL_BYTES = 1 << 23
 
 
-class RowSource(Protocol):
-    """Rows that are not all in this memory."""
+class Rows(ABC):
+    """Rows of data, wherever they are stored; `as_rows` makes them from arrays, sparse matrices and other sources.
+
+    Methods take ``indices``, which say which rows are meant; None stands for all rows. Indices are sorted unless they
+    are those of `take`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and features.
+    in_memory : bool
+        Whether the rows are in the memory of this process.
+    is_lazy : bool
+        Whether `apply` returns a lazy collection, because results stay where the rows are.
+    is_sparse : bool
+        Whether most values are zeros that are not stored.
+    """
 
     shape: tuple[int, int]
-    lazy: bool  # whether what is said of every row stays where the rows are
+    in_memory: bool = False
+    is_lazy: bool = False
+    is_sparse: bool = False
 
-    def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: ThreadPoolExecutor | None) -> Sample:
-        """The sample of all or some rows."""
+    # ------------------------------------------------------------------------------------------- values
 
-    def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        """Some rows, as an array."""
+    @abstractmethod
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some rows, in the order of the indices, into an array."""
 
-    def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
-        """One column of some rows."""
+    def to_array(self) -> NDArray[np.floating[Any]]:
+        """Return all rows as an array, without a copy where they are one."""
+        return self.take(np.arange(self.shape[0]))
 
-    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
-        """``(X - center) @ direction`` of all or some rows."""
+    @abstractmethod
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of the rows."""
 
-    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None) -> Any:
-        """What a function says of all or some rows, block by block; it keeps their number."""
+    @abstractmethod
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction`` in double precision, without a copy of the rows."""
+
+    def sides(self, center: Array, direction: Array, indices: Indices | None = None) -> NDArray[np.bool_]:
+        """Return whether ``(x - center) @ direction`` is positive."""
+        return self.project(center, direction, indices) > 0.0
+
+    @abstractmethod
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> Any:
+        """Apply a function to blocks of rows; it must return one result per row."""
+
+    # ------------------------------------------------------------------------------------------- subsets
+
+    def subset(self, indices: Indices, copy: bool | None = None) -> Rows:
+        """Return some rows.
+
+        Parameters
+        ----------
+        indices : ndarray of int
+        copy : bool, optional
+            Whether they are copied into the memory of this process. By default they are if all rows are there, since
+            passes over a copy take half the time of passes that gather the rows.
+        """
+        return self._copy(indices) if (self.in_memory if copy is None else copy) else Subset(self, indices)
+
+    @abstractmethod
+    def _copy(self, indices: Indices) -> Rows:
+        """Copy some rows into the memory of this process."""
+
+    @property
+    def copy_limit(self) -> float:
+        """Number of rows up to which a copy is worth its memory."""
+        return SMALL_SHARE * self.shape[0] if self.in_memory else SMALL_BYTES / (8.0 * self.shape[1])
+
+    @property
+    def data(self) -> Any:
+        """The array, matrix or source as the user gave it."""
+        return self
+
+    # ------------------------------------------------------------------------------------------- fits
+
+    @abstractmethod
+    def sample(
+        self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
+    ) -> Sample:
+        """Return the sample that answers the questions of a fit.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,), optional
+            Non-negative, not all zero; one for each of the indices if these are given.
+        pool : ThreadPoolExecutor, optional
+            Threads that share the work; the answers do not depend on them.
+        indices : ndarray of int, optional
+        """
+
+    @property
+    def needs_row_space(self) -> bool:
+        """Whether a fit runs in the space that the rows span: dense rows that are fewer than the features."""
+        return self.shape[0] < self.shape[1]
+
+    def session(self) -> AbstractContextManager[None]:
+        """Release at its end what a fit has opened elsewhere, also after an error."""
+        return nullcontext()
+
+    def share_rounds(self) -> AbstractContextManager[None]:
+        """Let threads that fit at the same time share their round trips to the workers of a cluster."""
+        return nullcontext()
+
+    def node_threads(self, n_threads: int) -> int:
+        """Return the number of nodes of a tree to fit at the same time, if there are ``n_threads`` threads."""
+        return n_threads
 
 
-class SomeRows:
-    """Some rows of a source, as a source."""
+class Subset(Rows):
+    """Some rows of others, without a copy.
 
-    def __init__(self, source: RowSource, rows: NDArray[np.intp]) -> None:
-        self.source, self.rows = source, rows
-        self.lazy = source.lazy
-        self.shape = (len(rows), source.shape[1])
+    Parameters
+    ----------
+    rows : Rows
+    indices : ndarray of int
+    """
 
-    def _in_source(self, rows: NDArray[np.intp] | None) -> NDArray[np.intp]:
-        return self.rows if rows is None else self.rows[rows]
+    def __init__(self, rows: Rows, indices: Indices) -> None:
+        self.rows, self.indices = rows, indices
+        self.shape = (len(indices), rows.shape[1])
+        self.in_memory, self.is_lazy, self.is_sparse = rows.in_memory, rows.is_lazy, rows.is_sparse
 
-    def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: ThreadPoolExecutor | None) -> Sample:
-        """The sample of all or some of them."""
-        return self.source.sample(weights, self._in_source(rows), pool)
+    def _in_whole(self, indices: Indices | None) -> Indices:
+        return self.indices if indices is None else self.indices[indices]
 
-    def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        """Some of them, as an array."""
-        return self.source.take(self._in_source(rows))
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some of them into an array."""
+        return self.rows.take(self._in_whole(indices))
 
-    def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
-        """One column of some of them."""
-        return self.source.cells(self._in_source(rows), column)
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of them."""
+        return self.rows.column(j, self._in_whole(indices))
 
-    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
-        """``(X - center) @ direction`` of all or some of them."""
-        return self.source.project(center, direction, self._in_source(rows))
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction``."""
+        return self.rows.project(center, direction, self._in_whole(indices))
 
-    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None) -> Any:
-        """What a function says of all or some of them."""
-        return self.source.map_rows(function, self._in_source(rows))
+    def sides(self, center: Array, direction: Array, indices: Indices | None = None) -> NDArray[np.bool_]:
+        """Return whether ``(x - center) @ direction`` is positive."""
+        return self.rows.sides(center, direction, self._in_whole(indices))
 
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> Any:
+        """Apply a function to blocks of them."""
+        return self.rows.apply(function, self._in_whole(indices))
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse matrix or array of SciPy; does not import SciPy for what is not."""
-    return hasattr(X, "tocsr") and type(X).__module__.startswith("scipy.sparse")
+    def subset(self, indices: Indices, copy: bool | None = None) -> Rows:
+        """Return some of them."""
+        return self.rows.subset(self._in_whole(indices), copy)
 
+    def _copy(self, indices: Indices) -> Rows:
+        return self.rows._copy(self._in_whole(indices))
 
-def is_source(X: Any) -> bool:
-    """Whether X is a source of rows."""
-    return hasattr(X, "map_rows")
+    @property
+    def copy_limit(self) -> float:
+        """Number of rows up to which a copy is worth its memory."""
+        return self.rows.copy_limit
 
+    def sample(
+        self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
+    ) -> Sample:
+        """Return the sample that answers the questions of a fit."""
+        return self.rows.sample(weights, pool, self._in_whole(indices))
 
-def project(X: Any, center: Array, direction: Array, rows: NDArray[np.intp] | None = None) -> Array:
-    """``(X - center) @ direction`` in double precision, of all or some rows, without a copy of X."""
-    if isinstance(X, np.ndarray):
-        return project_array(X, center, direction, rows)
-    if is_sparse(X):
-        from ravine.rows.sparse import project_sparse
+    def session(self) -> AbstractContextManager[None]:
+        """Release at its end what a fit has opened elsewhere."""
+        return self.rows.session()
 
-        return project_sparse(X, center, direction, rows)
-    return np.asarray(X.project(center, direction, rows))
+    def share_rounds(self) -> AbstractContextManager[None]:
+        """Let threads that fit at the same time share their round trips to the workers of a cluster."""
+        return self.rows.share_rounds()
 
-
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows: an array, or a sparse matrix if X is one."""
-    return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else X.take(rows)
-
-
-def restrict_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Some rows: a copy in memory, a source without a copy elsewhere."""
-    return X[rows] if isinstance(X, np.ndarray) or is_sparse(X) else SomeRows(X, rows)
-
-
-def cells_of(X: Any, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
-    """One column of some rows."""
-    return X[rows, column] if isinstance(X, np.ndarray) else X.cells(rows, column)  # type: ignore[no-any-return]
-
-
-def on_rows(X: Any, function: Callable[[Any], NDArray[Any]]) -> Any:
-    """What a function of rows says of X: of all rows at once in memory, block by block elsewhere."""
-    return function(X) if isinstance(X, np.ndarray) or is_sparse(X) else X.map_rows(function)
+    def node_threads(self, n_threads: int) -> int:
+        """Return the number of nodes of a tree to fit at the same time."""
+        return self.rows.node_threads(n_threads)

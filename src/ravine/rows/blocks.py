@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
-from ravine.rows.array import DenseSample, project_array
-from ravine.rows.base import SomeRows
+from ravine.rows.array import ArrayRows, DenseSample, project_array
+from ravine.rows.base import Indices, Rows
 from ravine.rows.moments import provisional_units, round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, PassSample, Track
 from ravine.rows.questions import (
@@ -42,7 +42,7 @@ FIRST_ROWS = 1024
 T = TypeVar("T")
 
 
-class RowBlocks:
+class RowBlocks(Rows):
     """Rows in blocks that can be read again and again, for data larger than memory.
 
     While one thread computes with a piece, another reads the next. What is kept in memory for each row are the
@@ -83,8 +83,6 @@ class RowBlocks:
     >>> bool((mdh.labels_ == MinimumDensityHyperplane().fit(X).labels_).all())
     True
     """
-
-    lazy = False
 
     def __init__(self, source: Any, *, state: str = "float64", spill: Any = None) -> None:
         if state not in ("float64", "float32"):
@@ -187,39 +185,38 @@ class RowBlocks:
 
     # ------------------------------------------------------------------------------------------- rows
 
-    def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: ThreadPoolExecutor | None) -> Sample:
-        """The sample of all or some rows."""
-        return BlockSample(self, weights, rows=rows, pool=pool)
+    def sample(
+        self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
+    ) -> Sample:
+        """Return the sample that answers the questions of a fit."""
+        return BlockSample(self, weights, rows=indices, pool=pool)
 
-    def restrict(self, rows: NDArray[np.intp]) -> SomeRows:
-        """Some rows as a source, without a copy."""
-        return SomeRows(self, rows)
+    def _copy(self, indices: Indices) -> ArrayRows:
+        return ArrayRows(self.take(indices))
 
-    def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        """Some rows, in this order, as an array."""
-        order = np.argsort(rows, kind="stable")
-        out = np.empty((len(rows), self.shape[1]), self._dtype)
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some rows, in the order of the indices, into an array."""
+        order = np.argsort(indices, kind="stable")
+        out = np.empty((len(indices), self.shape[1]), self._dtype)
 
         def put(block: NDArray[Any], place: int) -> None:
             out[order[place : place + len(block)]] = block
 
-        for _ in self.each(put, np.asarray(rows)[order]):
+        for _ in self.each(put, np.asarray(indices)[order]):
             pass
         return out
 
-    def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
-        """One column of some (sorted) rows."""
-        return np.concatenate(list(self.each(lambda block, _: block[:, column].copy(), rows)))
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of all or some (sorted) rows."""
+        return np.concatenate(list(self.each(lambda block, _: block[:, j].copy(), indices)))
 
-    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
-        """``(X - center) @ direction`` of all or some (sorted) rows."""
-        return np.concatenate(list(self.each(lambda block, _: project_array(block, center, direction), rows)))
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction`` of all or some (sorted) rows."""
+        return np.concatenate(list(self.each(lambda block, _: project_array(block, center, direction), indices)))
 
-    def map_rows(
-        self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None
-    ) -> NDArray[Any]:
-        """What a function says of the rows, block by block."""
-        return np.concatenate(list(self.each(lambda block, _: function(block), rows)))
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> NDArray[Any]:
+        """Apply a function to blocks of all or some (sorted) rows; it must return one result per row."""
+        return np.concatenate(list(self.each(lambda block, _: function(block), indices)))
 
     def new_state(self, n: int) -> NDArray[Any]:
         """Room for one projection of n rows."""

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows.array import DenseSample
+from ravine.rows.array import ArrayRows, DenseSample
+from ravine.rows.base import Indices, Rows
 from ravine.rows.moments import MeasuredSample, provisional_units, total_of
 from ravine.rows.questions import (
     AngleDerivative,
@@ -34,9 +35,11 @@ __all__ = ["ClusterRows", "ClusterSample"]
 
 # Up to this much is fetched from the workers for a subsample; more of it stays there.
 TAKE_BYTES = 1 << 23
+# Nodes of a tree that are fitted at the same time, so that they share rounds: threads only wait for the workers.
+NODE_THREADS = 16
 
 
-class ClusterRows:
+class ClusterRows(Rows):
     """The rows of a Dask array; they stay on the workers.
 
     Parameters
@@ -64,7 +67,7 @@ class ClusterRows:
     66
     """
 
-    lazy = True
+    is_lazy = True
 
     def __init__(self, X: Any, client: Any = None) -> None:
         if not hasattr(X, "numblocks") or len(X.shape) != 2:
@@ -110,8 +113,20 @@ class ClusterRows:
             rounds.close()
 
     @contextmanager
-    def taking_part(self) -> Iterator[None]:
-        """Within it, rounds of this thread wait for those of the other threads that take part."""
+    def session(self) -> Iterator[None]:
+        """Leave nothing on the cluster after a fit, also after an error."""
+        try:
+            yield
+        finally:
+            self.close()
+
+    def node_threads(self, n_threads: int) -> int:
+        """Return the number of nodes of a tree to fit at the same time."""
+        return max(n_threads, NODE_THREADS)
+
+    @contextmanager
+    def share_rounds(self) -> Iterator[None]:
+        """Let rounds of this thread wait for those of the other threads that take part."""
         rounds = self.rounds
         rounds.joined(1)
         try:
@@ -143,51 +158,53 @@ class ClusterRows:
 
     # ------------------------------------------------------------------------------------------- rows
 
-    def sample(self, weights: Array | None, rows: NDArray[np.intp] | None, pool: Any) -> Sample:
-        """The sample of all or some (sorted) rows; a small one is fetched, since it is not worth hundreds of rounds."""
-        n = self.shape[0] if rows is None else len(rows)
+    def sample(self, weights: Array | None = None, pool: Any = None, indices: Indices | None = None) -> Sample:
+        """Return the sample of all or some (sorted) rows; a small one is fetched, which saves hundreds of rounds."""
+        n = self.shape[0] if indices is None else len(indices)
         if 8 * n * self.shape[1] <= TAKE_BYTES:
-            return DenseSample(self.take(np.arange(n) if rows is None else rows), weights, pool=pool)
-        return ClusterSample(self, weights, rows)
+            return DenseSample(self.take(np.arange(n) if indices is None else indices), weights, pool=pool)
+        return ClusterSample(self, weights, indices)
 
-    def _gathered(self, name: str, arguments: tuple[Any, ...], rows: NDArray[np.intp] | None) -> list[Any]:
-        return self.ask(name, lambda: [(*arguments, local) for local in self.rounds.local(rows)])
+    def _gathered(self, name: str, arguments: tuple[Any, ...], indices: Indices | None) -> list[Any]:
+        return self.ask(name, lambda: [(*arguments, local) for local in self.rounds.local(indices)])
 
-    def take(self, rows: NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        """Some rows, in this order, as an array here."""
-        order = np.argsort(rows, kind="stable")
-        chosen = np.asarray(rows)[order]
+    def _copy(self, indices: Indices) -> ArrayRows:
+        return ArrayRows(self.take(indices))
+
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some rows, in the order of the indices, into an array in this process."""
+        order = np.argsort(indices, kind="stable")
+        chosen = np.asarray(indices)[order]
         parts = self._gathered("take", (), chosen)
-        out = np.empty((len(rows), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)]))
+        out = np.empty((len(indices), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)]))
         for part, places in zip(parts, self.rounds.places(chosen), strict=True):
             out[order[places]] = part
         return out
 
-    def cells(self, rows: NDArray[np.intp], column: int) -> NDArray[np.floating[Any]]:
-        """One column of some (sorted) rows."""
-        direction = np.eye(1, self.shape[1], column)[0]
-        return self.project(np.zeros(self.shape[1]), direction, rows)
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of all or some (sorted) rows."""
+        return self.project(np.zeros(self.shape[1]), np.eye(1, self.shape[1], j)[0], indices)
 
-    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
-        """``(X - center) @ direction`` of all or some (sorted) rows, here."""
-        parts = self._gathered("project", (center, direction), rows)
-        return self._in_order(parts, rows, np.empty(self.shape[0] if rows is None else len(rows)))
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction`` of all or some (sorted) rows, as an array in this process."""
+        parts = self._gathered("project", (center, direction), indices)
+        return self._in_order(parts, indices, np.empty(self.shape[0] if indices is None else len(indices)))
 
-    def sides(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> NDArray[np.bool_]:
-        """Whether ``(X - center) @ direction`` is positive; one bit for each row travels."""
-        parts = self._gathered("sides", (center, direction), rows)
-        places = self.rounds.places(rows)
+    def sides(self, center: Array, direction: Array, indices: Indices | None = None) -> NDArray[np.bool_]:
+        """Return whether ``(x - center) @ direction`` is positive; one bit for each row travels."""
+        parts = self._gathered("sides", (center, direction), indices)
+        places = self.rounds.places(indices)
         bits = [np.unpackbits(part, count=len(at)) for part, at in zip(parts, places, strict=True)]
-        return self._in_order(bits, rows, np.empty(self.shape[0] if rows is None else len(rows), dtype=bool))
+        return self._in_order(bits, indices, np.empty(self.shape[0] if indices is None else len(indices), dtype=bool))
 
-    def _in_order(self, parts: list[Any], rows: NDArray[np.intp] | None, out: NDArray[Any]) -> NDArray[Any]:
-        for part, places in zip(parts, self.rounds.places(rows), strict=True):
+    def _in_order(self, parts: list[Any], indices: Indices | None, out: NDArray[Any]) -> NDArray[Any]:
+        for part, places in zip(parts, self.rounds.places(indices), strict=True):
             out[places] = part
         return out
 
-    def map_rows(self, function: Callable[[NDArray[Any]], NDArray[Any]], rows: NDArray[np.intp] | None = None) -> Any:
-        """What a function says of the rows, as a lazy Dask array."""
-        X = self.X if rows is None else self.X[rows]
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> Any:
+        """Apply a function to blocks of rows, as a lazy Dask array; it must return one result per row."""
+        X = self.X if indices is None else self.X[indices]
         like = function(np.zeros((1, int(self.shape[1]))))
         if like.ndim == 1:
             return X.map_blocks(_Checked(function), dtype=like.dtype, drop_axis=1, meta=like[:0])
@@ -249,6 +266,8 @@ class ClusterSample(MeasuredSample):
         Working units to use instead of the sample's own.
     """
 
+    is_remote = True
+
     def __init__(
         self, source: ClusterRows, weights: Array | None, rows: NDArray[np.intp] | None, units: Any = None
     ) -> None:
@@ -309,11 +328,9 @@ class ClusterSample(MeasuredSample):
         """Weighted sums of the cubes of the projections."""
         return total_of(self._sums("third_sums", directions))
 
-    def balance(self, center: Array, direction: Array, scale: float) -> tuple[float, float]:
-        """Weight beyond a hyperplane minus that before it, and the sum of cubed distances."""
-        parts = self.source.ask("balance", self.source.same(self.number, center, direction, scale))
-        difference, cubes = total_of(parts)
-        return float(difference), float(cubes)
+    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
+        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
+        return total_of(self._sums("side_sums", center, direction, scale))
 
     # ------------------------------------------------------------------------------------------- protocol
 

@@ -5,28 +5,36 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
-from ravine.rows import RowBlocks, is_sparse
+from ravine.rows.array import ArrayRows
+from ravine.rows.base import Rows
+from ravine.rows.blocks import RowBlocks
 from ravine.rows.cluster import ClusterRows
 from ravine.rows.reading.frames import is_frame
 from ravine.rows.reading.reader import LARGEST
+from ravine.rows.sparse import SparseRows, is_sparse_matrix
+from ravine.rows.workers.rounds import ClusterError, current_client
 
-__all__ = ["check_input", "check_rows", "closed_after", "node_threads", "refuse_value", "with_sparse"]
-
-# Nodes whose rounds on a cluster are made together.
-CLUSTER_THREADS = 16
+__all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows"]
 
 
-def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """X as an array, as compressed sparse rows of float64, or as a source of rows; an error names what is wrong."""
-    if is_sparse(X):
-        return _check_sparse(estimator, X, reset)
+def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """Validate X of any kind for an estimator; the values of arrays and sparse matrices are checked, too.
+
+    Parameters
+    ----------
+    estimator : object
+        Its ``n_features_in_`` and ``feature_names_in_`` are set or, unless ``reset``, compared with.
+    X : array-like, sparse matrix, blocks of rows, Dask collection or Rows
+    reset : bool
+    """
+    if is_sparse_matrix(X):
+        return SparseRows(_check_sparse(estimator, X, reset))
     if isinstance(X, ClusterRows):
         _check_feature_names(estimator, X, reset=reset)
         return _check_cluster_rows(estimator, X, reset)
@@ -38,8 +46,31 @@ def check_input(estimator: Any, X: Any, *, reset: bool) -> Any:
         _check_feature_names(estimator, blocks.sketch, reset=reset)
         _check_n_features(estimator, blocks, reset=reset)
         return blocks
+    if isinstance(X, Rows):
+        _check_n_features(estimator, X, reset=reset)
+        return X
     _refuse_unwrapped(X)
-    return check_rows(estimator, X, reset=reset)
+    return ArrayRows(validate_array(estimator, X, reset=reset))
+
+
+def validate_readable_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """Validate X for an estimator that needs the values now, also those of a lazy Dask collection.
+
+    Lengths of blocks that are unknown are computed; without a Dask client the collection is loaded as an array.
+    """
+    rows = validate_rows(estimator, X, reset=reset)
+    if not isinstance(rows, ClusterRows):
+        return rows
+    if rows.client is None:
+        try:
+            current_client()
+        except (ClusterError, ImportError):
+            return ArrayRows(validate_array(estimator, np.asarray(rows.X), reset=False))
+    if np.isnan(rows.shape[0]):
+        known = rows.X.copy()  # lengths are stored in the collection, which belongs to the user
+        known.compute_chunk_sizes()
+        rows = ClusterRows(known, rows.client)
+    return rows
 
 
 def _is_in_blocks(X: Any) -> bool:
@@ -54,7 +85,7 @@ def _is_in_blocks(X: Any) -> bool:
 def _refuse_unwrapped(X: Any) -> None:
     """What is no array, but could be rows in blocks if it were said to be."""
     first = X[0] if isinstance(X, list | tuple) and X else None
-    if is_sparse(first):
+    if is_sparse_matrix(first):
         raise TypeError(
             "X is a list of sparse matrices, and blocks must be dense: join them with scipy.sparse.vstack and fit the "
             "sparse matrix."
@@ -85,7 +116,7 @@ def _is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask")
 
 
-def _check_dask(estimator: Any, X: Any, reset: bool) -> Any:
+def _check_dask(estimator: Any, X: Any, reset: bool) -> ClusterRows:
     """Nothing is computed here but the lengths of the parts of a data frame."""
     _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
     if hasattr(X, "to_dask_array"):
@@ -110,23 +141,8 @@ def _check_cluster_rows(estimator: Any, rows: ClusterRows, reset: bool) -> Clust
     return rows
 
 
-@contextmanager
-def closed_after(rows: Any) -> Iterator[None]:
-    """Whatever happens to a fit, it leaves nothing on a cluster."""
-    try:
-        yield
-    finally:
-        if hasattr(rows, "close"):
-            rows.close()
-
-
-def node_threads(rows: Any, n_threads: int) -> int:
-    """Nodes of a tree that are fitted together; on a cluster, where threads only wait, so that they share rounds."""
-    return max(n_threads, CLUSTER_THREADS) if getattr(rows, "lazy", False) else n_threads
-
-
-def with_sparse(tags: Any) -> Any:
-    """Tags of an estimator that takes sparse matrices."""
+def allow_sparse(tags: Any) -> Any:
+    """Return the tags of an estimator that accepts sparse matrices."""
     tags.input_tags.sparse = True
     return tags
 
@@ -143,11 +159,11 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
     if not (data.min(initial=0.0) > -LARGEST and data.max(initial=0.0) < LARGEST):
         k = int(np.argmin(np.abs(data) < LARGEST))
         row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
-        refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
+        _refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
     return rows
 
 
-def check_rows(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
+def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
     """X as a float32 or float64 array, copied only if it has another type; an error names the column."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
@@ -201,10 +217,10 @@ def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
         for start in range(0, len(rows), 1 << 16):
             bad = np.argwhere(~(np.abs(rows[start : start + (1 << 16)]) < LARGEST))
             if len(bad):
-                refuse_value(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
+                _refuse_value(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
 
 
-def refuse_value(estimator: Any, row: int, column: int, value: float, where: str = "") -> None:
+def _refuse_value(estimator: Any, row: int, column: int, value: float, where: str = "") -> None:
     """Refuse a value that is not finite, or too large; ``where`` says more about the row."""
     names = getattr(estimator, "feature_names_in_", None)
     place = f"row {row}{where}"

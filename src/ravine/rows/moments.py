@@ -27,6 +27,7 @@ class MeasuredSample(ABC):
     n_features: int
     origin: Array
     unit: float
+    is_remote = False
 
     def _set_up(
         self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int
@@ -46,6 +47,11 @@ class MeasuredSample(ABC):
             covariance, shift = self._second_moments(self.origin, self.unit)
             self._moments = Moments(self.total, covariance - np.outer(shift, shift))
         return self._moments
+
+    @property
+    def column_variances(self) -> Array:
+        """Variances of the features, in working units."""
+        return np.maximum(np.diagonal(self.moments().matrix), 0.0)
 
     def _measure(self, center: Array, unit: float) -> None:
         """Mean, unit and covariance in one pass about a provisional centre, or two where that would lose digits."""
@@ -83,6 +89,10 @@ class MeasuredSample(ABC):
     @abstractmethod
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
+
+    @abstractmethod
+    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
+        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
 
     @abstractmethod
     def third_sums(self, directions: Array) -> Array:

@@ -74,6 +74,10 @@ class TrackedSample(MeasuredSample):
         sums = total_of(self._each_centred(_second_sums, center, unit), (d + 1, d))
         return sums[:d], sums[d]
 
+    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
+        """Sum over the rows, by weight, the signs (-1 for 0) and the cubes of ``(x - center) @ direction / scale``."""
+        return total_of(self._each_centred(lambda z, w: _side_sums(z @ direction, w), center, scale), 2)
+
     def third_sums(self, directions: Array) -> Array:
         """Weighted sums of the cubes of the projections on the directions."""
         return total_of(self._each_projected(_third_sums, directions), len(directions))
@@ -209,6 +213,11 @@ def _second_sums(z: Array, w: Array | None) -> Array:
     """The sum of z zᵀ and, as one more row, that of z."""
     weighted = z if w is None else z * w[:, None]
     return np.concatenate([z.T @ weighted, weighted.sum(axis=0)[None]])
+
+
+def _side_sums(distance: Array, w: Array | None) -> Array:
+    terms = np.stack([np.where(distance > 0.0, 1.0, -1.0), distance**3])
+    return np.asarray(terms.sum(axis=1) if w is None else terms @ w)
 
 
 def _third_sums(y: Array, w: Array | None) -> Array:

@@ -196,9 +196,17 @@ class Sample(Protocol):
     lightest: float  # smallest positive weight
     origin: Array
     unit: float
+    is_remote: bool  # whether only sums are cheap, and not one number for each row
+
+    @property
+    def column_variances(self) -> Array:
+        """Variances of the features, in working units."""
 
     def moments(self) -> Moments:
         """Total weight and covariance, in working units."""
+
+    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
+        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
 
     def fourth_moments(self, whitening: Array) -> Array:
         """Mean of |y|² y yᵀ over the rows y = whitening @ z."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import DenseSample
+from ravine.rows.base import Indices, Rows
 from ravine.rows.centred import CentredCells, column_sums, far_columns, stored_in_columns
 from ravine.rows.moments import round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, PassSample
@@ -26,7 +27,7 @@ from ravine.rows.questions import (
     SetDirection,
 )
 
-__all__ = ["SparseSample", "project_sparse"]
+__all__ = ["SparseRows", "SparseSample", "is_sparse_matrix"]
 
 # Up to this many columns the covariance is stored; with more, only its products with vectors are ever formed.
 STORED_COLUMNS = 1000
@@ -44,6 +45,68 @@ BLOCK_NUMBERS = 1 << 20
 T = TypeVar("T")
 
 
+def is_sparse_matrix(X: Any) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy; SciPy is not imported for anything else."""
+    return hasattr(X, "tocsr") and type(X).__module__.startswith("scipy.sparse")
+
+
+class SparseRows(Rows):
+    """Rows of a sparse matrix, which is never densified as a whole.
+
+    Parameters
+    ----------
+    matrix : scipy.sparse.csr_array or csr_matrix of shape (n, d)
+        Not changed.
+    """
+
+    in_memory = True
+    is_sparse = True
+    needs_row_space = False
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+        self.shape = matrix.shape
+
+    @property
+    def data(self) -> Any:
+        """The matrix."""
+        return self.matrix
+
+    def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
+        """Copy some rows into an array that stores the zeros, too."""
+        return np.asarray(self.matrix[indices].toarray())
+
+    def subset(self, indices: Indices, copy: bool | None = None) -> SparseRows:
+        """Return some rows, always as a copy."""
+        return self._copy(indices)
+
+    def _copy(self, indices: Indices) -> SparseRows:
+        return SparseRows(self.matrix[indices])
+
+    def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
+        """Return one feature of the rows."""
+        some = self.matrix if indices is None else self.matrix[indices]
+        return np.asarray(some[:, [j]].toarray()[:, 0])
+
+    def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
+        """Compute ``(x - center) @ direction``."""
+        some = self.matrix if indices is None else self.matrix[indices]
+        if not some.has_canonical_format:
+            some = some.copy()
+            some.sum_duplicates()  # otherwise a cell that is stored in two parts would be shifted twice
+        return CentredCells.about(some, center, far_columns(some, center)).times(direction)
+
+    def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> NDArray[Any]:
+        """Apply a function to all rows at once, as a sparse matrix."""
+        return function(self.matrix if indices is None else self.matrix[indices])
+
+    def sample(
+        self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
+    ) -> SparseSample:
+        """Return the sample that answers the questions of a fit."""
+        return SparseSample(self.matrix if indices is None else self.matrix[indices], weights, pool=pool)
+
+
 class SparseSample(PassSample):
     """A matrix in compressed sparse rows and optional weights; it is neither changed nor densified.
 
@@ -58,11 +121,6 @@ class SparseSample(PassSample):
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
-
-    Attributes
-    ----------
-    column_variances : ndarray of shape (d,)
-        In working units; of all rows, also in a sample of some.
     """
 
     def __init__(
@@ -96,12 +154,17 @@ class SparseSample(PassSample):
             self._cells = CentredCells.about(X, self.origin, off_centre)
             variances = np.where(off_centre, self._mean_squares(scale), variances)
         self.unit = max(scale * round_to_power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
-        self.column_variances = variances * (scale / self.unit) ** 2
+        self._column_variances = variances * (scale / self.unit) ** 2
 
     def _mean_squares(self, scale: float) -> Array:
         """Of the cells, shifted or missing, by column."""
         parts = (self._cells.shifted, self._cells.missing)
         return sum(column_sums(part, self.weights, scale)[1] for part in parts if part is not None) / self.total  # type: ignore[return-value]
+
+    @property
+    def column_variances(self) -> Array:
+        """Variances of the features, in working units; those of all rows also for a sample of some."""
+        return self._column_variances
 
     def moments(self) -> Moments:
         """Total weight and the covariance or, with many columns, its products, in working units."""
@@ -109,7 +172,7 @@ class SparseSample(PassSample):
             if self.n_features <= STORED_COLUMNS:
                 self._moments = Moments(self.total, self._covariance())
             else:
-                self._moments = Moments(self.total, None, self._product, float(self.column_variances.sum()))
+                self._moments = Moments(self.total, None, self._product, float(self._column_variances.sum()))
         return self._moments
 
     def _covariance(self) -> Array:
@@ -152,7 +215,7 @@ class SparseSample(PassSample):
         part = SparseSample.__new__(SparseSample)
         part._squared_lengths = None
         part._cells = self._cells.part(rows)
-        part.origin, part.unit, part.column_variances = self.origin, self.unit, self.column_variances
+        part.origin, part.unit, part._column_variances = self.origin, self.unit, self._column_variances
         weights = None if self.weights is None else self.weights[rows]
         part._set_up(part._cells.shifted.shape, weights, self._given_pool, BLOCK_ROWS)
         return part
@@ -216,12 +279,3 @@ class SparseSample(PassSample):
         near, shares = self._shares(r)
         across = np.maximum(self._squared_lengths[near] - r.track.p[near] ** 2, 0.0)
         return float(shares**2 @ across)
-
-
-def project_sparse(X: Any, center: Array, direction: Array, rows: NDArray[np.intp] | None = None) -> Array:
-    """``(X - center) @ direction`` of all or some rows of a sparse matrix."""
-    some = X if rows is None else X[rows]
-    if not some.has_canonical_format:
-        some = some.copy()
-        some.sum_duplicates()  # or a cell in two parts would be shifted twice
-    return CentredCells.about(some, center, far_columns(some, center)).times(direction)

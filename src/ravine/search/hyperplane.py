@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex
-from ravine.rows import Sample, is_sparse
-from ravine.rows.cluster import ClusterSample
+from ravine.rows import Sample, as_rows
 from ravine.search import (
     BandwidthRule,
     PrincipalAxes,
@@ -53,7 +52,6 @@ def find_hyperplane(
     X: Any,
     weights: Array | None = None,
     *,
-    rows: NDArray[np.intp] | None = None,
     bandwidth: BandwidthRule,
     init: str | Array,
     n_init: int,
@@ -63,21 +61,17 @@ def find_hyperplane(
     rng: np.random.Generator,
     callback: Callable[[PathStep], object] | None,
 ) -> Fit:
-    """Find the minimum density hyperplane of all or some rows of X; the arguments have been validated.
-
-    X is an array, a sparse matrix or a source of rows; weights are for all rows of X, and rows then None.
-    """
-    n_rows = X.shape[0] if rows is None else len(rows)
-    counted, their_weights, their_rows = X, weights, rows
+    """Find the minimum density hyperplane of X, which is anything that `as_rows` takes; all arguments are validated."""
+    rows = counted = as_rows(X)
+    their_weights = weights
+    n_rows, n_features = rows.shape
     if weights is not None and not weights.all():
-        their_weights, their_rows = weights[weights > 0], np.flatnonzero(weights > 0)
-        if isinstance(X, np.ndarray) or is_sparse(X):
-            counted, their_rows = X[their_rows], None
+        counted, their_weights = rows.subset(np.flatnonzero(weights > 0)), weights[weights > 0]
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-        space = WorkingSpace.of(counted, their_weights, pool, their_rows)
+        space = WorkingSpace.of(counted, their_weights, pool)
         if space.all_rows_equal():
             why = "all rows are equal" if n_rows > 1 else "there is only one row"
-            return _no_split(X.shape[1], n_rows, why, (), math.nan)
+            return _no_split(n_features, n_rows, why, (), math.nan)
         whole, given = space, init if isinstance(init, np.ndarray) else None
         axes = PrincipalAxes.of(space.sample.moments(), space.sample.n_features, n_init + MORE_AXES)
         if space.sample.moments().covariance is None:
@@ -113,16 +107,16 @@ def find_hyperplane(
     if best_stage is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
-        return _no_split(X.shape[1], n_rows, why, steps, full_bandwidth)
+        return _no_split(n_features, n_rows, why, steps, full_bandwidth)
     best = space.step(best_stage)
-    if getattr(X, "lazy", False) and isinstance(space.sample, ClusterSample):
+    if space.sample.is_remote:
         plane = best.hyperplane
         assert plane.point is not None
-        balance, cubes = space.sample.balance(plane.point, plane.normal, plane.bandwidth)
+        balance, cubes = space.sample.side_sums(plane.point, plane.normal, plane.bandwidth)
         if balance > 0 or (balance == 0 and cubes < 0):
             best = replace(best, hyperplane=plane.reversed())
         return Fit(best.hyperplane, None, tuple(steps), best, None)
-    return _oriented(best.hyperplane.distance(X, rows), weights, best, steps)
+    return _oriented(best.hyperplane.distance(rows), weights, best, steps)
 
 
 def _no_split(n_features: int, n_rows: int, why: str, steps: Sequence[PathStep], bandwidth: float) -> Fit:

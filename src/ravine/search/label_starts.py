@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 from ravine._typing import Array
 from ravine.index import LabelledRows
-from ravine.rows import Moments, is_sparse, on_rows, take_rows
+from ravine.rows import Moments, as_rows
 from ravine.search import PrincipalAxes
 
 __all__ = ["NAMED_STARTS", "label_starts", "principal_number", "svm_classes"]
@@ -102,8 +102,7 @@ def svm_classes(
 ) -> NDArray[np.intp]:
     """Class of each row by linear SVMs, one against the rest, on the labelled rows alone."""
     which = np.flatnonzero(codes >= 0)
-    labelled = take_rows(X, which)
-    rows = (labelled.toarray() if is_sparse(labelled) else labelled).astype(np.float64)
+    rows = as_rows(X).take(which).astype(np.float64)
     w = np.ones(len(which)) if weights is None else weights[which]
     center = np.average(rows, axis=0, weights=w)
     rows -= center
@@ -114,7 +113,7 @@ def svm_classes(
     def classes(rows: Any) -> NDArray[np.intp]:
         return np.asarray(svm.classes_[np.argmax(rows @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
 
-    return np.asarray(on_rows(X, classes))
+    return np.asarray(as_rows(X).apply(classes))
 
 
 def _svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import Separation
-from ravine.rows import DenseSample, RowSpace, Sample, SparseSample, is_sparse
+from ravine.rows import RowSpace, Sample, SparseSample, as_rows
 from ravine.search import Stage
 
 __all__ = ["PathStep", "WorkingSpace"]
@@ -101,25 +100,14 @@ class WorkingSpace:
         X: Any,
         weights: Array | None,
         pool: ThreadPoolExecutor | None,
-        rows: NDArray[np.intp] | None = None,
     ) -> WorkingSpace:
-        """All or some rows, or their coordinates in the row space if they are fewer than the columns.
-
-        X is an array, a sparse matrix or a source of rows (see `RowSource`).
-        """
-        if is_sparse(X):
-            few = SparseSample(X if rows is None else X[rows], weights, pool=pool)
-            return cls(few, few.origin, few.unit, None)
-        if not isinstance(X, np.ndarray):
-            if (X.shape[0] if rows is None else len(rows)) >= X.shape[1]:
-                sample = X.sample(weights, rows, pool)
-                return cls(sample, sample.origin, sample.unit, None)
-            X, rows = X.take(np.arange(X.shape[0]) if rows is None else rows), None
-        if (len(X) if rows is None else len(rows)) >= X.shape[1]:
-            sample = DenseSample(X, weights, pool=pool, rows=rows)
-            return cls(sample, sample.origin, sample.unit, None)
-        space = RowSpace(X if rows is None else X[rows], weights, pool=pool)
-        return cls(space.sample, space.origin, space.unit, space.basis)
+        """The rows, or their coordinates in the row space if they are fewer than the columns."""
+        rows = as_rows(X)
+        if rows.needs_row_space:
+            space = RowSpace(rows.to_array(), weights, pool=pool)
+            return cls(space.sample, space.origin, space.unit, space.basis)
+        sample = rows.sample(weights, pool)
+        return cls(sample, sample.origin, sample.unit, None)
 
     def in_subspace(self, directions: Array) -> WorkingSpace:
         """The coordinates of the rows of a sparse matrix on some orthonormal directions (rows)."""

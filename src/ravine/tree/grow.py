@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine.hyperplane import Hyperplane
+from ravine.rows import as_rows
 from ravine.tree.nodes import NONE, Tree
 
 __all__ = ["Candidate", "Priority", "Split", "Splitter", "grow", "split_rows"]
@@ -158,7 +159,7 @@ def grow(
 
 def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
     """What a splitter says about some rows, if it makes sense."""
-    found = splitter.split(X, rows, rng)
+    found = splitter.split(as_rows(X).data, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
     if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
         raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import is_sparse
+from ravine.rows import as_rows
 from ravine.tree import editing, html, text
 from ravine.tree.pictures import displays
 
@@ -183,8 +183,8 @@ class Tree:
 
     def apply(self, X: Any) -> NDArray[np.intp]:
         """The leaf that each row reaches."""
-        X = X if is_sparse(X) else np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != self.normal.shape[1]:
+        X = as_rows(X)
+        if len(X.shape) != 2 or X.shape[1] != self.normal.shape[1]:
             raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
         reached = np.zeros(X.shape[0], dtype=np.intp)
         waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]

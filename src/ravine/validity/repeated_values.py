@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import cells_of, take_rows
+from ravine.rows import as_rows
 
 __all__ = ["Grid", "Grids"]
 
@@ -69,7 +69,7 @@ class Grids:
     def of(cls, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Grids:
         """Look at (at most 1000 random) rows: on a grid is a column where at least half share their value."""
         more = rng.choice(rows, min(len(rows), READ_OFF), replace=False)
-        seen = take_rows(X, more)
+        seen = as_rows(X).take(more)
         few = seen[:LOOKED_AT]
         columns, values = [], []
         for j in range(X.shape[1]):
@@ -114,7 +114,7 @@ class Grids:
             values = grid.values
             middles = 0.5 * (values[1:] + values[:-1])
             edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
-            x = cells_of(X, rows, int(grid.columns[0])).astype(np.float64)
+            x = as_rows(X).column(int(grid.columns[0]), rows).astype(np.float64)
             cell = np.clip(np.searchsorted(middles, x), 0, len(values) - 1)
             moved = edges[cell] + u * (edges[cell + 1] - edges[cell]) - x
             out += float(direction[grid.columns] @ grid.factors) * moved

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ravine.density import Judgement, Valley, find_valley, judge
 from ravine.hyperplane import Hyperplane
-from ravine.rows import is_sparse
+from ravine.rows import as_rows
 from ravine.search.hyperplane import find_hyperplane
 from ravine.validity.repeated_values import Grids
 
@@ -124,7 +124,8 @@ def cross_fitted_test(
 
 def split_test(X: Any, rows: NDArray[np.intp], n_splits: int, options: dict[str, Any]) -> ValleyTest:
     """The valley test of some rows, with hyperplanes found as `find_hyperplane` would with these options."""
-    if is_sparse(X):
+    data = as_rows(X)
+    if data.is_sparse:
         raise ValueError(
             "the valley test (test=True, n_clusters='auto', split_next='significance') looks at the values of every "
             "column and is not for sparse matrices: give n_clusters a number, or convert X with X.toarray()."
@@ -132,12 +133,9 @@ def split_test(X: Any, rows: NDArray[np.intp], n_splits: int, options: dict[str,
     quiet = {**options, "callback": None}
 
     def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
-        # A copy of half of the rows is worth its memory: gathered block by block they would take twice the time.
-        if isinstance(X, np.ndarray):
-            return find_hyperplane(X[half], **{**quiet, "rng": rng}).hyperplane
-        return find_hyperplane(X, rows=half, **{**quiet, "rng": rng}).hyperplane
+        return find_hyperplane(data.subset(half), **{**quiet, "rng": rng}).hyperplane
 
-    return cross_fitted_test(X, rows, find, n_splits, options["rng"])
+    return cross_fitted_test(data, rows, find, n_splits, options["rng"])
 
 
 def _half(

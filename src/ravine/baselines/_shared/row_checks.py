@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["check_moderate_rows"]
 
@@ -16,8 +16,8 @@ LARGEST, SMALLEST = 1e153, 1e-153
 
 
 def check_moderate_rows(estimator: Any, X: Any) -> NDArray[np.floating[Any]]:
-    """As `check_rows` for a fit, without values whose squares are no numbers."""
-    rows = check_rows(estimator, X, reset=True)
+    """As `validate_array` for a fit, without values whose squares are no numbers."""
+    rows = validate_array(estimator, X, reset=True)
     low, high = float(rows.min()), float(rows.max())
     if max(-low, high) > LARGEST:
         raise ValueError(f"X has values beyond ±{LARGEST:g}: divide the columns by their standard deviations first.")

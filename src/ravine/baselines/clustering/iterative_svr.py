@@ -18,7 +18,7 @@ from ravine.baselines.clustering.svr_bisection import Separation, SvrOptions, se
 from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, Model, NystroemModel
 from ravine.checks import check_choice, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["IterativeSVR"]
 
@@ -260,7 +260,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._model().decide(check_rows(self, X, reset=False))
+        return self._model().decide(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Cluster of each row.
@@ -274,7 +274,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._assign(check_rows(self, X, reset=False))
+        return self._assign(validate_array(self, X, reset=False))
 
 
 def _bisect(

@@ -19,8 +19,8 @@ from ravine.baselines._shared.row_checks import check_moderate_rows
 from ravine.baselines.clustering.discriminants import Discriminants, two_means
 from ravine.checks import check_choice, check_flag, check_integer, check_number, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
-from ravine.rows import project
-from ravine.rows.inputs import check_rows
+from ravine.rows import as_rows
+from ravine.rows.inputs import validate_array
 from ravine.search.space import WorkingSpace
 
 __all__ = ["LDAKMeans"]
@@ -245,7 +245,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         return len(self.components_)
 
     def _project(self, rows: NDArray[np.floating[Any]]) -> Array:
-        columns = [project(rows, self.mean_, direction) for direction in self.components_]
+        columns = [as_rows(rows).project(self.mean_, direction) for direction in self.components_]
         return np.stack(columns, axis=1) if columns else np.zeros((len(rows), 0))
 
     def _nearest(self, projections: Array) -> NDArray[np.intp]:
@@ -264,7 +264,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         ndarray of shape (n_samples, n_clusters_ - 1)
         """
         check_is_fitted(self)
-        return self._project(check_rows(self, X, reset=False))
+        return self._project(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Cluster with the nearest mean in the subspace.
@@ -278,7 +278,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._nearest(self._project(check_rows(self, X, reset=False)))
+        return self._nearest(self._project(validate_array(self, X, reset=False)))
 
 
 def _seeded_kmeans(projections: Array, k: int, rng: np.random.Generator) -> NDArray[np.intp]:

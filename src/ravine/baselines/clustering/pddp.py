@@ -20,8 +20,8 @@ from ravine.checks import check_choice, check_integer, check_number, restore_on_
 from ravine.density import ProjectedDensity
 from ravine.estimators import NoSplitWarning
 from ravine.hyperplane import Hyperplane
-from ravine.rows import project
-from ravine.rows.inputs import check_rows
+from ravine.rows import as_rows
+from ravine.rows.inputs import validate_array
 from ravine.tree import Split, Splitter, grow
 from ravine.tree.grow import Candidate
 
@@ -70,7 +70,7 @@ class ValleySplitter:
         axis = PrincipalAxis.of(X, rows)
         if axis is None:
             return Split(None)
-        p = project(X, axis.mean, axis.direction, rows)
+        p = as_rows(X).project(axis.mean, axis.direction, rows)
         lo, hi = np.quantile(p, [self.percentile, 1.0 - self.percentile]).tolist()
         if not lo < hi:
             return Split(None)
@@ -140,7 +140,7 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self.tree_.predict(check_rows(self, X, reset=False))
+        return self.tree_.predict(validate_array(self, X, reset=False))
 
     @available_if(_has_at_most_two_clusters)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Array:
@@ -155,7 +155,7 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        rows = check_rows(self, X, reset=False)
+        rows = validate_array(self, X, reset=False)
         plane = self.tree_.hyperplane(0)
         return np.full(len(rows), -np.inf) if plane is None else plane.distance(rows)
 

@@ -17,7 +17,7 @@ from ravine.baselines.clustering.mode_tree import ModeTree, cores, mode_tree
 from ravine.baselines.clustering.valley_graph import Edges, delaunay_edges, order_edges, pair_edges
 from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["PdfCluster"]
 
@@ -148,7 +148,7 @@ class PdfCluster(ClusterMixin, BaseEstimator):
             factor = self.bandwidth_factor
             if factor is not None:
                 factor = check_number("bandwidth_factor", factor, low=0.0, open_low=True)
-            X = check_rows(self, X, reset=True)
+            X = validate_array(self, X, reset=True)
             n = self._check_size(len(X), n_clusters)
             rows, units = standardised(X)
             d = rows.shape[1]

@@ -16,7 +16,7 @@ from ravine.baselines.clustering.affinity_eigenvectors import leading_eigenvecto
 from ravine.baselines.clustering.local_affinities import affinities, local_scales, working_rows
 from ravine.checks import check_choice, check_integer, make_generator, restore_on_failure
 from ravine.estimators.hyperplane import NoSplitWarning
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["SelfTuningSpectral"]
 
@@ -151,7 +151,7 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
                 if n_landmarks < k:
                     raise ValueError(f"n_landmarks must be at least n_clusters={k}, got {n_landmarks}.")
             rng = make_generator(self.random_state)
-            rows, unit = working_rows(check_rows(self, X, reset=True))
+            rows, unit = working_rows(validate_array(self, X, reset=True))
             n = len(rows)
             if n < max(k, 2):
                 raise ValueError(f"n_clusters={k} needs at least {max(k, 2)} rows, got n_samples={n}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
-from ravine.rows import project
+from ravine.rows import as_rows
 
 __all__ = ["GaussianModel", "LinearModel", "Model", "NystroemModel"]
 
@@ -50,7 +50,7 @@ class LinearModel(Model):
 
     def decide(self, X: NDArray[np.floating[Any]]) -> Array:
         """w·x - cut of each row."""
-        return project(X, self.origin, self.weights) - self.cut
+        return as_rows(X).project(self.origin, self.weights) - self.cut
 
 
 class KernelModel(Model):

@@ -17,7 +17,7 @@ from ravine._typing import Array
 from ravine.baselines.semi_supervised.coordinates import LinearMap, Map
 from ravine.checks import check_choice, check_flag, make_generator, restore_on_failure
 from ravine.classes import UNLABELLED, correct_labels, encode_labels, svm_classes, vote_scores
-from ravine.rows.inputs import check_rows
+from ravine.rows.inputs import validate_array
 
 __all__ = ["Learner", "Rule", "TransductiveClassifier", "check_intercept"]
 
@@ -98,7 +98,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         self._refuse("fit", unknown)
         with restore_on_failure(self):
-            rows = check_rows(self, X, reset=True)
+            rows = validate_array(self, X, reset=True)
             classes, codes = encode_labels(y, len(rows), type(self).__name__)
             learner = self._learner(rows.shape[0], rows.shape[1], len(classes))
             gated = check_choice("multi_class", self.multi_class, ("ovo", "gated")) == "gated"
@@ -160,7 +160,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             pairs and a part below 1/3 that breaks ties.
         """
         check_is_fitted(self)
-        return self._decision(check_rows(self, X, reset=False))
+        return self._decision(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class of each row.
@@ -174,7 +174,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[self._codes(check_rows(self, X, reset=False))])
+        return np.asarray(self.classes_[self._codes(validate_array(self, X, reset=False))])
 
     def score(self, X: ArrayLike, y: ArrayLike, **unknown: Any) -> float:
         """Accuracy on the labelled rows.

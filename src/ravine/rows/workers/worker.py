@@ -102,18 +102,6 @@ class Part:
         """On which side of a hyperplane rows lie, one bit each."""
         return np.packbits(self.project(center, direction, rows) > 0.0)
 
-    def balance(self, number: int, center: Array, direction: Array, scale: float) -> Array:
-        """Weight beyond a hyperplane minus that before it, and the sum of cubed distances."""
-        sample = self.samples[number]
-        rows = getattr(sample, "rows", None)
-        distance = (
-            project_array(sample.X, center, direction)
-            if isinstance(sample, DenseSample)
-            else self.source.project(center, direction, rows)
-        )
-        w = np.ones(len(distance)) if sample.weights is None else sample.weights
-        return np.array([w[distance > 0].sum() - w[distance <= 0].sum(), w @ (distance / scale) ** 3])
-
     def forget(self, tracks: list[int], samples: list[int]) -> None:
         """Drop what is not needed any more."""
         for number in tracks:
