@@ -1,4 +1,4 @@
-"""Learn from a handful of labels: a picture in two dimensions, and scikit-learn's breast cancer data with ten.
+"""Learn from a few labels: four in two dimensions, and ten of scikit-learn's breast cancer data.
 
 python examples/classification.py [folder]
 """
@@ -22,16 +22,16 @@ import matplotlib.pyplot as plt
 COLOURS, MARKERS, INK = ("#0072b2", "#e69f00"), ("o", "^"), "#333333"
 
 
-def two_clusters(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
-    """Two long clusters side by side."""
+def simulate_clusters(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    """Simulate two long clusters side by side."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, n)
     X = rng.standard_normal((n, 2)) * [2.2, 0.45] + np.where(truth, 1.0, -1.0)[:, None] * [0.3, 1.15]
     return X, truth
 
 
-def some_labels(truth: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """-1 for all rows but n, of both classes."""
+def choose_labels(truth: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Return the labels of n random rows, half of each class, and -1 for all other rows."""
     rng = np.random.default_rng(seed)
     y = np.full(len(truth), -1)
     for label in (0, 1):
@@ -47,27 +47,27 @@ def draw_plane(axes: plt.Axes, normal: np.ndarray, offset: float) -> None:
     axes.plot(ends[:, 0], ends[:, 1], color=INK, lw=1.6)
 
 
-def _errors(X: np.ndarray, truth: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Errors (%) on the unlabelled rows of a linear SVM on the labels, and of ravine."""
+def compute_errors(X: np.ndarray, truth: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return the errors (%) on the unlabelled rows of a linear SVM on the labels and of ravine."""
     rest = y < 0
     svm = LinearSVC(dual=False).fit(X[~rest], y[~rest])
     mdc = MinimumDensityClassifier().fit(X, y)
     return tuple(100.0 * float(np.mean(model.predict(X[rest]) != truth[rest])) for model in (svm, mdc))
 
 
-def _middle(values: np.ndarray) -> int:
-    """Which of an odd number of values is the median."""
+def find_median(values: np.ndarray) -> int:
+    """Return the position of the median of an odd number of values."""
     return int(np.argsort(values, kind="stable")[len(values) // 2])
 
 
 def draw_two_dimensions(path: Path) -> None:
-    """Without and with the unlabelled rows."""
-    X, truth = two_clusters()
-    draws = [some_labels(truth, 4, seed) for seed in range(51)]
-    errors = np.array([_errors(X, truth, y) for y in draws])
+    """Draw the hyperplanes found without and with the unlabelled rows."""
+    X, truth = simulate_clusters()
+    draws = [choose_labels(truth, 4, seed) for seed in range(51)]
+    errors = np.array([compute_errors(X, truth, y) for y in draws])
     typical = np.median(errors, axis=0)
     print(f"two clusters, 4 labels, 51 draws, median error: SVM {typical[0]:.1f} %, ravine {typical[1]:.1f} %")
-    y = draws[_middle(errors[:, 0])]  # the draw to show is the one in the middle for the SVM
+    y = draws[find_median(errors[:, 0])]  # show the draw with the median error of the SVM
     labelled = y >= 0
     svm = LinearSVC(dual=False).fit(X[labelled], y[labelled])
     length = float(np.linalg.norm(svm.coef_))
@@ -85,7 +85,7 @@ def draw_two_dimensions(path: Path) -> None:
             axes.scatter(*X[y == label].T, s=90, c=COLOURS[label], marker=MARKERS[label], ec="white", lw=1.2, zorder=4)
         axes.set(xlim=(-7, 7), ylim=(-3.4, 3.4), aspect="equal")
         axes.spines[["top", "right"]].set_visible(False)
-    svm_error, mdc_error = _errors(X, truth, y)
+    svm_error, mdc_error = compute_errors(X, truth, y)
     draw_plane(panels[0], svm.coef_[0] / length, -float(svm.intercept_[0]) / length)
     draw_plane(panels[1], plane.normal, plane.offset)
     panels[0].set_title(f"Four labels alone, linear SVM: {svm_error:.0f} % wrong", loc="left", fontsize=11)
@@ -95,14 +95,14 @@ def draw_two_dimensions(path: Path) -> None:
 
 
 def draw_ten_labels(path: Path) -> None:
-    """The breast cancer data along the normal."""
+    """Draw the density and the probability along the normal for the breast cancer data."""
     data = load_breast_cancer()
     X, truth = StandardScaler().fit_transform(data.data), data.target
-    draws = [some_labels(truth, 10, seed) for seed in range(21)]
-    errors = np.array([_errors(X, truth, y) for y in draws])
+    draws = [choose_labels(truth, 10, seed) for seed in range(21)]
+    errors = np.array([compute_errors(X, truth, y) for y in draws])
     typical = np.median(errors, axis=0)
     print(f"breast cancer, 10 labels, 21 draws, median error: SVM {typical[0]:.1f} %, ravine {typical[1]:.1f} %")
-    y, error = draws[_middle(errors[:, 1])], typical[1]
+    y, error = draws[find_median(errors[:, 1])], typical[1]
     mdc = MinimumDensityClassifier().fit(X, y)
     plane, rest = mdc.hyperplane_, y < 0
 

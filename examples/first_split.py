@@ -85,7 +85,7 @@ def draw_mean(axes: plt.Axes, images: np.ndarray, side: int) -> None:
 
 
 def main() -> None:
-    """Fit, test, draw."""
+    """Fit and test the hyperplane and draw the picture."""
     digits = load_digits()
     X = StandardScaler().fit_transform(digits.data)
     mdh = MinimumDensityHyperplane(test=True, random_state=0).fit(X)
@@ -107,7 +107,7 @@ def main() -> None:
         axes.title.set(ha="left", x=0.0, fontsize=11)
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "out") / "first_split.png"
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
     print(f"picture: {path}")
 
 

@@ -1,4 +1,4 @@
-"""How many kinds of digits? A tree of minimum density hyperplanes of scikit-learn's digits.
+"""Cluster scikit-learn's digits by a tree of minimum density hyperplanes, without giving their number.
 
 python examples/tree.py [folder]
 """
@@ -24,7 +24,7 @@ INK = "#333333"
 
 
 def draw(mdt: MinimumDensityTree, images: np.ndarray, path: Path) -> None:
-    """Draw the tree with P-values at its splits and the mean image of every leaf below it."""
+    """Draw the tree with the P-value of every split and the mean image of every leaf."""
     tree = mdt.tree_
     leaves = tree.leaves()
     figure = plt.figure(figsize=(10.0, 4.8), layout="constrained")
@@ -49,7 +49,7 @@ def draw(mdt: MinimumDensityTree, images: np.ndarray, path: Path) -> None:
         )
     axes.set_axis_off()
     axes.set_title(
-        f"{tree.n_clusters} clusters in {tree.size[0]} handwritten digits, not told how many: every split shown at 5 %",
+        f"{tree.n_clusters} clusters in {tree.size[0]} handwritten digits; their number was chosen by the valley test",
         loc="left",
     )
     for k, leaf in enumerate(drawn["leaves"]):
@@ -65,7 +65,7 @@ def draw(mdt: MinimumDensityTree, images: np.ndarray, path: Path) -> None:
 
 
 def main() -> None:
-    """Fit, print, draw."""
+    """Fit the tree, print it and draw it."""
     digits = load_digits()
     varying = digits.data.std(axis=0) > 0
     X = StandardScaler().fit_transform(digits.data[:, varying])
