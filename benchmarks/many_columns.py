@@ -47,7 +47,7 @@ def signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
 
 def main() -> None:
     threshold = wide.MORE_NOISE_THAN_SIGNAL
-    print("| rows, columns | gradient² / noise | with the condition: fitted, new rows | to convergence: fitted, new rows |")
+    print("| rows, columns | gradient² / noise | noise test: fitted, new rows | to convergence: fitted, new rows |")
     print("|---|---|---|---|")
     for n, d, words, of_topic in (
         (100_000, 50_000, 100, 10),
