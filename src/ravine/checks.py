@@ -124,7 +124,7 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     if total == 0.0:
-        raise ValueError("sample_weight must be positive for at least one row.")
+        raise ValueError("sample_weight must contain at least one non-zero number.")
     if not 1e-250 < total < math.inf:
         raise ValueError(f"sample_weight sums to {total:g}: rescale it, since its sum counts as the number of rows.")
     return weights

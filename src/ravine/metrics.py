@@ -1,4 +1,4 @@
-"""Scores of partitions: those of the paper, in two against any number of true clusters, and the adjusted Rand index."""
+"""Scores of partitions: the adjusted Rand index, and those of the paper for binary partitions."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def contingency_table(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n_clusters, n_true_clusters), int
+        Numbers of common rows.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def contingency_table(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp]:
     array([[1, 0],
            [1, 1]])
     """
-    _, counts, _ = _table(y_true, labels)
+    _, counts, _ = _count_rows(y_true, labels)
     return counts
 
 
@@ -55,6 +56,7 @@ def adjusted_rand_index(counts: ArrayLike) -> float:
     Returns
     -------
     float
+        At most 1.
 
     Examples
     --------
@@ -76,22 +78,22 @@ def adjusted_rand_index(counts: ArrayLike) -> float:
 
 
 def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
-    """Merge true clusters into two: each goes to the side of the partition that holds most of its members.
+    """Merge true clusters into two by assigning each to the side of the partition with most of its members.
 
-    A cluster whose members are shared equally goes to the smaller side, and, between sides of equal size, to that of
-    the smaller label.
+    A cluster that is divided equally is assigned to the smaller side, and between sides of equal size to that of the
+    smaller label.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         True clusters, of any type.
     labels : array-like of shape (n,)
-        The partition: at most two different values, of any type.
+        Partition into at most two sides: at most two distinct values, of any type.
 
     Returns
     -------
     ndarray of shape (n,)
-        For each row the label of the side to which its cluster goes.
+        For each row the label of the side to which its cluster is assigned.
 
     Examples
     --------
@@ -99,23 +101,23 @@ def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
     >>> merge_clusters(["a", "a", "a", "b", "b", "c"], [0, 0, 1, 1, 1, 1])
     array([0, 0, 0, 1, 1, 1])
     """
-    sides, counts, cluster = _two_sided_table(y_true, labels)
-    return np.asarray(sides[_assignment(counts)[cluster]])
+    sides, counts, cluster = _count_on_two_sides(y_true, labels)
+    return np.asarray(sides[_assign_clusters(counts)[cluster]])
 
 
 def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
-    """How well the majority of at least one cluster is told from the rest (eq. (29)).
+    """Compute the success ratio: how well the majority of at least one cluster is separated from the rest (eq. (29)).
 
     With the true clusters merged into two (`merge_clusters`), the error E is the number of rows that are not on the
-    side of their cluster (eq. (27)), the success S the smaller of the two sides' majorities (eq. (28)), and the
-    ratio is S / (S + E). It is 0 if all clusters go to one side.
+    side of their cluster (eq. (27)), the success S is the smaller of the two majorities (eq. (28)), and the ratio is
+    S / (S + E). It is 0 if all clusters are assigned to one side.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         True clusters, of any type.
     labels : array-like of shape (n,)
-        The partition: at most two different values, of any type.
+        Partition into at most two sides: at most two distinct values, of any type.
 
     Returns
     -------
@@ -128,7 +130,7 @@ def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
     >>> success_ratio(["a", "a", "a", "a", "b", "b", "c", "c"], [0, 0, 0, 0, 0, 1, 1, 1])
     0.75
     """
-    overlap = _overlap(y_true, labels)
+    overlap = _count_merged_rows(y_true, labels)
     if overlap is None:
         return 0.0
     error = min(overlap[0, 0] + overlap[1, 1], overlap[0, 1] + overlap[1, 0])  # eq. (27)
@@ -137,16 +139,16 @@ def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
 
 
 def binary_v_measure(y_true: ArrayLike, labels: ArrayLike) -> float:
-    """V-measure of the partition against the true clusters merged into two (`merge_clusters`).
+    """Compute the V-measure of the partition against the true clusters merged into two (`merge_clusters`).
 
-    It is 0 if all clusters go to one side, so also if each side has the clusters in the proportions of the whole.
+    It is 0 if all clusters are assigned to one side, in particular if both sides have the same proportions of clusters.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         True clusters, of any type.
     labels : array-like of shape (n,)
-        The partition: at most two different values, of any type.
+        Partition into at most two sides: at most two distinct values, of any type.
 
     Returns
     -------
@@ -159,28 +161,28 @@ def binary_v_measure(y_true: ArrayLike, labels: ArrayLike) -> float:
     >>> binary_v_measure(["a", "a", "b", "b", "c"], [1, 1, 0, 0, 0])
     1.0
     """
-    overlap = _overlap(y_true, labels)
+    overlap = _count_merged_rows(y_true, labels)
     if overlap is None:
         return 0.0
-    sides, clusters, joint = (_entropy(n) for n in (overlap.sum(axis=1), overlap.sum(axis=0), overlap.ravel()))
+    sides, clusters, joint = (_compute_entropy(n) for n in (overlap.sum(axis=1), overlap.sum(axis=0), overlap.ravel()))
     mutual = max(0.0, sides + clusters - joint)
-    return float(min(1.0, 2.0 * mutual / (sides + clusters)))  # the harmonic mean of the two shares of information
+    return float(min(1.0, 2.0 * mutual / (sides + clusters)))  # harmonic mean of homogeneity and completeness
 
 
 def regret(scores: ArrayLike, axis: int = -1) -> Array:
-    """How much worse each method is than the best one on the same data.
+    """Compute the regret: how much worse each method is than the best one on the same data.
 
     Parameters
     ----------
     scores : array-like
-        Larger is better; NaN where a method has no result.
+        Scores of which larger ones are better; NaN for missing results.
     axis : int, default=-1
-        The axis along which methods are compared.
+        Axis along which methods are compared.
 
     Returns
     -------
     ndarray
-        Of the same shape; 0 for the best.
+        Array of the same shape; 0 for the best method.
 
     Examples
     --------
@@ -195,8 +197,8 @@ def regret(scores: ArrayLike, axis: int = -1) -> Array:
     return np.asarray(np.where(np.isnan(values), np.nan, best - values))
 
 
-def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the different labels, numbers of rows as [label, true cluster], and the true cluster of each row."""
+def _count_rows(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the distinct labels, the number of rows for each [label, cluster], and the true cluster of each row."""
     truth, partition = np.asarray(y_true), np.asarray(labels)
     for name, values in (("y_true", truth), ("labels", partition)):
         if values.ndim != 1:
@@ -206,51 +208,54 @@ def _table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[
     if len(truth) != len(partition):
         raise ValueError(f"y_true and labels must have the same length, got {len(truth)} and {len(partition)}.")
     if not len(truth):
-        raise ValueError("y_true and labels are empty.")
-    found, place = _coded(partition)
-    clusters, cluster = _coded(truth)
-    counts = np.zeros((len(found), len(clusters)), dtype=np.intp)
-    np.add.at(counts, (place, cluster), 1)
-    return found, counts, cluster
+        raise ValueError("y_true and labels must have at least one row, got empty arrays.")
+    distinct, position = _encode(partition)
+    clusters, cluster = _encode(truth)
+    counts = np.zeros((len(distinct), len(clusters)), dtype=np.intp)
+    np.add.at(counts, (position, cluster), 1)
+    return distinct, counts, cluster
 
 
-def _two_sided_table(y_true: ArrayLike, labels: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the same as `_table` for a partition into at most two sides."""
-    sides, counts, cluster = _table(y_true, labels)
+def _count_on_two_sides(
+    y_true: ArrayLike, labels: ArrayLike
+) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the same as `_count_rows` for a partition into at most two sides."""
+    sides, counts, cluster = _count_rows(y_true, labels)
     if len(sides) > 2:
-        raise ValueError(f"labels must have at most two different values, got {len(sides)}.")
+        raise ValueError(f"labels must have at most two distinct values, got {len(sides)}.")
     return sides, counts, cluster
 
 
-def _coded(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The different labels, in order if they have one, else as they come, and the place of each row's label."""
+def _encode(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct labels, sorted if they can be, and the position of each row's label among them."""
     try:
         values, codes = np.unique(labels, return_inverse=True)
         return values, codes.astype(np.intp)
-    except TypeError:  # None, or labels of several types
-        places: dict[Any, int] = {}
-        codes = np.array([places.setdefault(label, len(places)) for label in labels.tolist()], dtype=np.intp)
-        different = np.empty(len(places), dtype=object)
-        different[:] = list(places)
-        return different, codes
+    except TypeError:  # None or labels of several types cannot be sorted
+        positions: dict[Any, int] = {}
+        codes = np.array([positions.setdefault(label, len(positions)) for label in labels.tolist()], dtype=np.intp)
+        distinct = np.empty(len(positions), dtype=object)
+        distinct[:] = list(positions)
+        return distinct, codes
 
 
-def _assignment(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The side of each cluster."""
+def _assign_clusters(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the side of each cluster."""
     smaller = int(np.argmin(counts.sum(axis=1)))
     tied = (counts == counts.max(axis=0)).sum(axis=0) > 1
     return np.where(tied, smaller, counts.argmax(axis=0))
 
 
-def _overlap(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp] | None:
-    """Numbers of rows as [side, merged cluster]; None if all rows, or all clusters, are on one side."""
-    _, counts, _ = _two_sided_table(y_true, labels)
-    assignment = _assignment(counts)
+def _count_merged_rows(y_true: ArrayLike, labels: ArrayLike) -> NDArray[np.intp] | None:
+    """Return the number of rows for each [side, merged cluster]; None if all rows or all clusters are on one side."""
+    _, counts, _ = _count_on_two_sides(y_true, labels)
+    assignment = _assign_clusters(counts)
     if len(counts) < 2 or len(np.unique(assignment)) < 2:
         return None
     return np.stack([counts[:, assignment == side].sum(axis=1) for side in (0, 1)], axis=1)
 
 
-def _entropy(counts: NDArray[np.intp]) -> float:
+def _compute_entropy(counts: NDArray[np.intp]) -> float:
+    """Compute the entropy of a distribution given by counts."""
     share = counts[counts > 0] / counts.sum()
     return float(-(share * np.log(share)).sum())

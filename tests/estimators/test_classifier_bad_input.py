@@ -170,7 +170,7 @@ def test_score_refuses_weights_it_cannot_use(weights, fitted):
     ("weights", "message"),
     [
         (np.r_[np.ones(4), -2.0, np.ones(75)], "must be non-negative, got -2 in row 4"),
-        (np.zeros(80), "must be positive for at least one row"),
+        (np.zeros(80), "must contain at least one non-zero number"),
         (np.r_[np.ones(9), np.nan, np.ones(70)], r"NaN or infinity \(row 9\)"),
         (np.ones(79), r"one weight for each of the 80 rows.*\(79,\)"),
         (["heavy"] * 80, "real numbers"),

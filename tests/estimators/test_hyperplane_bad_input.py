@@ -129,7 +129,7 @@ def test_hyperplane_refuses_rows_of_another_width(fitted):
     ("weights", "message"),
     [
         (np.r_[np.ones(4), -2.0, np.ones(95)], "must be non-negative, got -2 in row 4"),
-        (np.zeros(100), "must be positive for at least one row"),
+        (np.zeros(100), "must contain at least one non-zero number"),
         (np.r_[np.ones(9), np.nan, np.ones(90)], r"NaN or infinity \(row 9\)"),
         (np.r_[np.ones(9), np.inf, np.ones(90)], r"NaN or infinity \(row 9\)"),
         (np.ones(99), r"one weight for each of the 100 rows.*\(99,\)"),

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import MinimumDensityHyperplane, NoSplitWarning
 from ravine.estimators import MaximumMarginHyperplane
-from ravine.theory.margins import bounded_margin, free_margin
+from ravine.theory.margins import maximise_bounded_margin, maximise_free_margin
 from support import reference as ref
 
 
@@ -171,7 +171,7 @@ def test_free_margin_is_that_of_a_linear_svm_with_large_C(rng):
         y = np.arange(80) < 30
         X[y] += 6.0 / np.sqrt(d) if d < 5 else 2.0
         fitted = SVC(kernel="linear", C=1e8, tol=1e-9).fit(X, y)
-        found = free_margin(X, y)
+        found = maximise_free_margin(X, y)
         if (fitted.predict(X) != y).any():
             assert found is None
             continue
@@ -183,7 +183,7 @@ def test_free_margin_is_that_of_a_linear_svm_with_large_C(rng):
 
 def test_sides_that_overlap_have_no_margin(rng):
     X = rng.standard_normal((40, 2))
-    assert free_margin(X, np.arange(40) % 2 == 0) is None
+    assert maximise_free_margin(X, np.arange(40) % 2 == 0) is None
 
 
 def test_bounded_margin_looks_at_all_rows(rng):
@@ -192,10 +192,10 @@ def test_bounded_margin_looks_at_all_rows(rng):
     X[:200, 0] += 9.0
     X -= X.mean(axis=0)
     side = np.arange(2000) < 200
-    free = free_margin(X, side)
+    free = maximise_free_margin(X, side)
     sigma = np.sqrt(free.normal @ np.cov(X.T, bias=True) @ free.normal)
     alpha = 0.9 * abs(free.offset) / sigma
-    found = bounded_margin(X, side, np.cov(X.T, bias=True), alpha, [], free)
+    found = maximise_bounded_margin(X, side, np.cov(X.T, bias=True), alpha, [], free)
     assert found.bound
     assert 0.0 < found.margin < free.margin
     signed = np.where(side, 1, -1) * (X @ found.normal - found.offset)
@@ -248,7 +248,7 @@ def test_units_and_offsets_do_not_matter(scale, shift, rng):
 def test_fewer_rows_than_columns_and_float32(rng):
     X = rng.standard_normal((10, 25)).astype(np.float32)
     mmh = MaximumMarginHyperplane().fit(X)
-    found = free_margin(X.astype(float), mmh.labels_ == 1)
+    found = maximise_free_margin(X.astype(float), mmh.labels_ == 1)
     assert mmh.margin_ <= found.margin * (1 + 1e-6)
     assert mmh.bound_ or mmh.margin_ == pytest.approx(found.margin, rel=1e-6)
 

@@ -20,7 +20,7 @@ from ravine.rows.inputs import validate_array
 from ravine.search import BandwidthRule, PrincipalAxes, choose_starts
 from ravine.search.hyperplane import points_to_larger
 from ravine.search.space import WorkingSpace
-from ravine.theory.margins import Margin, bounded_margin, free_margin
+from ravine.theory.margins import HardMargin, maximise_bounded_margin, maximise_free_margin
 
 __all__ = ["MaximumMarginHyperplane"]
 
@@ -188,7 +188,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
     def _store(
         self,
         space: WorkingSpace,
-        best: Margin,
+        best: HardMargin,
         rows: NDArray[np.floating[Any]],
         weights: Array | None,
         counted: NDArray[np.bool_],
@@ -249,13 +249,13 @@ class _Search:
 
     def __init__(self, points: Array, covariance: Array, alpha: float) -> None:
         self.points, self.covariance, self.alpha = points, covariance, alpha
-        self.free: dict[bytes, Margin | None] = {}
+        self.free: dict[bytes, HardMargin | None] = {}
 
-    def run(self, hyperplanes: list[tuple[Array, float]]) -> Margin | None:
+    def run(self, hyperplanes: list[tuple[Array, float]]) -> HardMargin | None:
         """The best margin of all partitions that these hyperplanes induce, improved by its neighbours."""
         hyperplanes = [*hyperplanes, *(gap for v, _ in hyperplanes for gap in self._gaps(v))]
         margins = np.array([np.abs(self.points @ v - b).min() for v, b in hyperplanes])
-        chosen: dict[bytes, tuple[NDArray[np.bool_], Array, float, Margin]] = {}
+        chosen: dict[bytes, tuple[NDArray[np.bool_], Array, float, HardMargin]] = {}
         for k in np.argsort(-margins, kind="stable").tolist():
             v, b = hyperplanes[k]
             side = self.points @ v > b
@@ -264,10 +264,10 @@ class _Search:
                 chosen[key] = side, v, b, free
             if len(chosen) == MOST_PARTITIONS:
                 break
-        best: list[Margin] = []  # each may lie in a basin of its own
+        best: list[HardMargin] = []  # each may lie in a basin of its own
         for side, v, b, free in sorted(chosen.values(), key=lambda c: -c[3].margin):
             if len(best) < BASINS or free.margin > best[-1].margin:
-                found = bounded_margin(self.points, side, self.covariance, self.alpha, [(v, b)], free)
+                found = maximise_bounded_margin(self.points, side, self.covariance, self.alpha, [(v, b)], free)
                 best = sorted([*best, *([found] if found else [])], key=lambda m: -m.margin)[:BASINS]
         return max((self._improved(m) for m in best), key=lambda m: m.margin, default=None)
 
@@ -282,7 +282,7 @@ class _Search:
         margins = np.minimum(b - p[:-1], p[1:] - b)
         return [(v, float(b[k])) for k in np.argsort(-margins, kind="stable")[:GAPS] if margins[k] > 0.0]
 
-    def _improved(self, best: Margin) -> Margin:
+    def _improved(self, best: HardMargin) -> HardMargin:
         """Move single rows, of those nearest, to the other side while that widens the margin."""
         for _ in range(MOST_ROUNDS):
             signed = self.points @ best.normal - best.offset
@@ -294,7 +294,7 @@ class _Search:
                 if free is None or free.margin <= wider.margin * (1.0 + 1e-12):
                     continue
                 start = [(best.normal, best.offset)]
-                moved = bounded_margin(self.points, side, self.covariance, self.alpha, start, free)
+                moved = maximise_bounded_margin(self.points, side, self.covariance, self.alpha, start, free)
                 if moved is not None and moved.margin > wider.margin * (1.0 + 1e-12):
                     wider = moved
             if wider is best:
@@ -305,14 +305,14 @@ class _Search:
     def _key(self, side: NDArray[np.bool_]) -> bytes:
         return np.packbits(side if side[0] else ~side).tobytes()
 
-    def _free(self, side: NDArray[np.bool_]) -> Margin | None:
+    def _free(self, side: NDArray[np.bool_]) -> HardMargin | None:
         """The hard-margin problem of a partition without the interval, solved once: a bound for the one with it."""
         if side.all() or not side.any():
             return None
         key = self._key(side)
         if key not in self.free:
-            self.free[key] = free_margin(self.points, side)
+            self.free[key] = maximise_free_margin(self.points, side)
         found = self.free[key]
         if found is not None and float(self.points[int(np.argmax(side))] @ found.normal) <= found.offset:
-            return Margin(-found.normal, -found.offset, found.margin)  # found with the sides exchanged
+            return HardMargin(-found.normal, -found.offset, found.margin)  # found with the sides exchanged
         return found

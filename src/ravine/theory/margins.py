@@ -1,8 +1,8 @@
-"""Hard margins: the hyperplane farthest from two sets of points, with its offset kept in an interval.
+"""Hard margins: the hyperplane farthest from two sets of points, with its offset bounded to an interval.
 
-The interval is that of the paper, |b - μ·v| <= α σ(v) with σ(v)² = v'Σv: reverse-convex in (v, b). Without it, or where
-it does not bind, the problem is the shortest vector between two convex hulls, which is found exactly. Where it binds
-there is no such dual, and local solutions are found by sequential quadratic programming.
+The interval is F(v) of eq. (7), |b - μ·v| <= α σ(v) with σ(v)² = v'Σv, which is reverse-convex in (v, b). Without it,
+or if it is not active, the problem is the shortest vector between two convex hulls, which is found exactly. If it is
+active there is no such dual, and local solutions are found by sequential quadratic programming.
 """
 
 from __future__ import annotations
@@ -15,28 +15,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.optimise.min_norm import find_hull_gap
+from ravine.optimise import find_hull_gap
 
-__all__ = ["Margin", "bounded_margin", "free_margin"]
+__all__ = ["HardMargin", "maximise_bounded_margin", "maximise_free_margin"]
 
-# Rows that the first bounded problem looks at; those it violates are added.
-FIRST_ROWS = 50
-MOST_ROUNDS = 30
+# Size of the first bounded problem; points that violate its solution are added, at most MAX_ROUNDS times.
+FIRST_POINTS = 50
+MAX_ROUNDS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Margin:
-    """A hyperplane {x : normal·x = offset} between two sets of points.
+class HardMargin:
+    """Hyperplane {x : normal·x = offset} between two sets of points, with its margin.
 
     Attributes
     ----------
     normal : ndarray of shape (d,)
         Unit vector that points to the positive side.
     offset : float
+        Value of ``normal·x`` on the hyperplane.
     margin : float
-        Signed distance of the nearest point; negative if one lies on the wrong side.
+        Signed distance of the nearest point; negative if it lies on the wrong side.
     bound : bool
-        Whether the interval of offsets holds it.
+        Whether the bound on the offset is active.
     """
 
     normal: Array
@@ -45,56 +46,65 @@ class Margin:
     bound: bool = False
 
 
-def free_margin(points: Array, positive: NDArray[np.bool_]) -> Margin | None:
-    """The hyperplane of largest margin between two sets of points; None if no hyperplane separates them."""
+def maximise_free_margin(points: Array, positive: NDArray[np.bool_]) -> HardMargin | None:
+    """Find the hyperplane of largest margin between two sets of points; return None if they are not separable."""
     gap = find_hull_gap(points[positive], points[~positive])
     if not gap.distance > 1e-13 * float(np.abs(points - points.mean(axis=0)).max()):
         return None
     v = gap.vector / gap.distance
-    ours, theirs = float((points[positive] @ v).min()), float((points[~positive] @ v).max())
-    return Margin(v, 0.5 * (ours + theirs), 0.5 * (ours - theirs)) if ours > theirs else None
+    low, high = float((points[~positive] @ v).max()), float((points[positive] @ v).min())
+    return HardMargin(v, 0.5 * (high + low), 0.5 * (high - low)) if high > low else None
 
 
-def bounded_margin(
+def maximise_bounded_margin(
     points: Array,
     positive: NDArray[np.bool_],
     covariance: Array,
     alpha: float,
     starts: Sequence[tuple[Array, float]],
-    free: Margin,
-) -> Margin | None:
-    """The largest margin with |b| <= α σ(v), among local solutions from several starts; None if there is none.
+    free: HardMargin,
+) -> HardMargin | None:
+    """Maximise the margin with |b| <= α σ(v) over local solutions from several starts.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
-        Their mean is the origin.
+        Points with mean 0.
     positive : ndarray of shape (n,), bool
+        Which points belong on the positive side.
     covariance : ndarray of shape (d, d)
+        Covariance Σ of the data.
     alpha : float
+        Half-width of the interval in standard deviations.
     starts : sequence of (ndarray of shape (d,), float)
         Normals and offsets.
-    free : Margin
-        What `free_margin` found: the answer if it lies in the interval, else an upper bound.
+    free : HardMargin
+        Result of `maximise_free_margin`: the solution if it lies in the interval, else an upper bound.
+
+    Returns
+    -------
+    HardMargin or None
+        None if no local solution was found.
     """
-    if abs(free.offset) <= alpha * _sigma(covariance, free.normal):
+    if abs(free.offset) <= alpha * _compute_sigma(covariance, free.normal):
         return free
-    # Nothing inside the interval can have the margin of a free solution outside, so an end of the interval binds.
+    # The free solution lies outside the interval, so an end of the interval is active.
     signs = np.where(positive, 1.0, -1.0)
-    found = [_from(points, signs, covariance, alpha, v, b) for v, b in [(free.normal, free.offset), *starts]]
+    found = [_solve_from(points, signs, covariance, alpha, v, b) for v, b in [(free.normal, free.offset), *starts]]
     return max((m for m in found if m is not None), key=lambda m: m.margin, default=None)
 
 
-def _sigma(covariance: Array, v: Array) -> float:
+def _compute_sigma(covariance: Array, v: Array) -> float:
+    """Compute the standard deviation of projections on v."""
     return math.sqrt(max(float(v @ covariance @ v), np.finfo(float).tiny))
 
 
-def _from(points: Array, signs: Array, covariance: Array, alpha: float, v: Array, b: float) -> Margin | None:
-    """A local solution: on the rows that matter, found by adding those that a solution violates."""
-    half = alpha * _sigma(covariance, v)
+def _solve_from(points: Array, signs: Array, covariance: Array, alpha: float, v: Array, b: float) -> HardMargin | None:
+    """Find a local solution on a subset of the points, to which points are added until none violates the solution."""
+    half = alpha * _compute_sigma(covariance, v)
     b = min(max(b, -half), half)
-    near = np.argsort(signs * (points @ v - b), kind="stable")[:FIRST_ROWS]
-    for _ in range(MOST_ROUNDS):
+    near = np.argsort(signs * (points @ v - b), kind="stable")[:FIRST_POINTS]
+    for _ in range(MAX_ROUNDS):
         solution = _solve(points[near], signs[near], covariance, alpha, v, b)
         if solution is None:
             return None
@@ -103,29 +113,29 @@ def _from(points: Array, signs: Array, covariance: Array, alpha: float, v: Array
         margin = float(distance.min())
         inside = float(distance[near].min())
         if margin >= inside - 1e-12 * float(np.abs(points).max()):
-            return Margin(v, b, margin, bound=True) if margin > 0.0 else None
-        near = np.union1d(near, np.argsort(distance, kind="stable")[:FIRST_ROWS])
+            return HardMargin(v, b, margin, bound=True) if margin > 0.0 else None
+        near = np.union1d(near, np.argsort(distance, kind="stable")[:FIRST_POINTS])
     return None
 
 
 def _solve(
     points: Array, signs: Array, covariance: Array, alpha: float, v: Array, b: float
 ) -> tuple[Array, float] | None:
-    """Maximise m subject to s_i (v·x_i - b) >= m, |b| <= α σ(v), |v| = 1; a local solution in (v, b, m)."""
-    from scipy.optimize import minimize  # here, so that the domain objects load without it
+    """Find a local maximiser (v, b) of m subject to s_i (v·x_i - b) >= m, |b| <= α σ(v) and |v| = 1."""
+    from scipy.optimize import minimize  # imported late: domain objects load without SciPy
 
     d = len(v)
     scale = max(float(np.abs(points).max()), np.finfo(float).tiny)
     rows = np.column_stack([signs[:, None] * points / scale, -signs, np.full(len(points), -1.0)])
-    spread = covariance / scale**2
+    scaled_covariance = covariance / scale**2
 
-    def interval(x: Array) -> Array:
-        half = alpha * _sigma(spread, x[:d])
+    def evaluate_interval(x: Array) -> Array:
+        half = alpha * _compute_sigma(scaled_covariance, x[:d])
         return np.array([half - x[d], half + x[d]])
 
-    def interval_slopes(x: Array) -> Array:
-        wider = alpha / _sigma(spread, x[:d]) * (spread @ x[:d])
-        return np.array([[*wider, -1.0, 0.0], [*wider, 1.0, 0.0]])
+    def differentiate_interval(x: Array) -> Array:
+        slope = alpha / _compute_sigma(scaled_covariance, x[:d]) * (scaled_covariance @ x[:d])
+        return np.array([[*slope, -1.0, 0.0], [*slope, 1.0, 0.0]])
 
     first = np.append(v, b / scale)
     result = minimize(
@@ -136,7 +146,7 @@ def _solve(
         constraints=[
             {"type": "eq", "fun": lambda x: x[:d] @ x[:d] - 1.0, "jac": lambda x: np.append(2.0 * x[:d], [0.0, 0.0])},
             {"type": "ineq", "fun": lambda x: rows @ x, "jac": lambda x: rows},
-            {"type": "ineq", "fun": interval, "jac": interval_slopes},
+            {"type": "ineq", "fun": evaluate_interval, "jac": differentiate_interval},
         ],
         options={"maxiter": 300, "ftol": 1e-15},
     )
@@ -145,5 +155,5 @@ def _solve(
     if not np.isfinite(x).all() or length == 0.0:
         return None
     v, b = x[:d] / length, float(x[d]) / length
-    half = alpha * _sigma(spread, v)
+    half = alpha * _compute_sigma(scaled_covariance, v)
     return v, min(max(b, -half), half) * scale
