@@ -13,9 +13,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR
 
 from ravine.baselines import IterativeSVR
-from ravine.baselines.clustering.label_alternation import best_cut, fewest_on_a_side, maximise_margin
+from ravine.baselines.clustering.label_alternation import compute_smallest_side, find_best_cut, maximise_margin
 from ravine.baselines.clustering.laplacian_regression import LaplacianRegression, Regression
-from ravine.baselines.clustering.svr_bisection import median_gamma
+from ravine.baselines.clustering.svr_bisection import choose_median_gamma
 from support.simulate import two_clusters
 from support.tree_twin import same_groups
 
@@ -133,23 +133,23 @@ def test_cut_is_that_of_the_slow_twin(seed):
     expected = slow_cut(values, fewest)
     if expected is None:
         return
-    cut, loss = best_cut(values, fewest)
+    cut, loss = find_best_cut(values, fewest)
     assert_allclose(loss, expected[1], rtol=1e-9, atol=1e-9)
     assert_allclose(sum(abs(1 - abs(v - cut)) for v in values), loss, rtol=1e-9, atol=1e-7)
     assert min((values > cut).sum(), (values <= cut).sum()) >= fewest
 
 
 def test_cut_of_equal_values_is_none_and_of_few_values_the_most_balanced():
-    assert best_cut(np.full(5, 2.0), 1) is None
-    cut, _ = best_cut(np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0]), 4)
+    assert find_best_cut(np.full(5, 2.0), 1) is None
+    cut, _ = find_best_cut(np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0]), 4)
     assert 1.0 <= cut < 2.0
 
 
 def test_cut_between_neighbouring_floats_separates_them():
     values = np.array([1.0, 1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 2.0)])
-    cut, _ = best_cut(values, 2)
+    cut, _ = find_best_cut(values, 2)
     assert_array_equal(values > cut, [False, False, True, True])
-    cut, _ = best_cut(-values, 2)
+    cut, _ = find_best_cut(-values, 2)
     assert_array_equal(-values > cut, [True, True, False, False])
 
 
@@ -157,7 +157,7 @@ def test_cut_between_neighbouring_floats_separates_them():
 @pytest.mark.parametrize("balance", [0.0, 0.03, 0.05, 0.3, 1.0])
 def test_fewest_is_the_smallest_side_that_the_balance_allows(n, balance):
     allowed = [k for k in range(1, n // 2 + 1) if n - 2 * k <= balance * n + 1e-9] or [n // 2]
-    assert fewest_on_a_side(n, balance) == allowed[0]
+    assert compute_smallest_side(n, balance) == allowed[0]
 
 
 # ----------------------------------------------------------------------------------------------- turns
@@ -270,7 +270,7 @@ def test_sides_are_balanced(balance, kernel):
     rows, _ = two_clusters(101, 3, fraction=0.2)
     fitted = IterativeSVR(kernel=kernel, balance=balance, random_state=0).fit(rows)
     counts = np.bincount(fitted.labels_)
-    assert counts.min() >= fewest_on_a_side(101, balance)
+    assert counts.min() >= compute_smallest_side(101, balance)
     assert counts[1] <= counts[0]
 
 
@@ -306,8 +306,8 @@ def test_gamma_is_from_the_median_distance():
     assert_allclose(IterativeSVR(kernel="rbf", random_state=0).fit(rows).gamma_, expected)
     assert_allclose(IterativeSVR(kernel="rbf", max_exact=0, random_state=0).fit(rows).gamma_, expected)
     many = np.random.default_rng(0).standard_normal((3000, 3))
-    assert_allclose(median_gamma(many, np.random.default_rng(1)), expected, rtol=0.2)
-    assert median_gamma(np.repeat([[0.0], [1.0]], [9, 1], axis=0), None) > 0.5  # most distances are zero
+    assert_allclose(choose_median_gamma(many, np.random.default_rng(1)), expected, rtol=0.2)
+    assert choose_median_gamma(np.repeat([[0.0], [1.0]], [9, 1], axis=0), None) > 0.5  # most distances are zero
 
 
 def test_unit_matters_only_through_c_and_gamma():

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
 from ravine.baselines import LDAKMeans
-from ravine.baselines.clustering.discriminants import Discriminants, two_means
+from ravine.baselines.clustering.discriminants import Discriminants, split_in_two_means
 from support.tree_twin import same_groups
 
 
@@ -49,7 +49,7 @@ def angle(one, other):
 def test_two_means_is_the_best_of_all_cuts(seed):
     rng = np.random.default_rng(seed)
     values = rng.standard_normal(int(rng.integers(2, 40))) if seed % 2 else rng.integers(0, 4, 25).astype(float)
-    labels = two_means(values)
+    labels = split_in_two_means(values)
 
     def within(side):
         return sum(((values[side == k] - values[side == k].mean()) ** 2).sum() for k in (0, 1))
@@ -60,9 +60,9 @@ def test_two_means_is_the_best_of_all_cuts(seed):
 
 
 def test_two_means_far_from_zero_and_of_equal_numbers():
-    assert_array_equal(two_means(np.array([0.0, 1.0, 9.0, 10.0, 11.0]) + 1e12), [0, 0, 1, 1, 1])
-    assert_array_equal(two_means(np.full(5, 3.0)), 0)
-    assert_array_equal(two_means(np.array([2.0])), 0)
+    assert_array_equal(split_in_two_means(np.array([0.0, 1.0, 9.0, 10.0, 11.0]) + 1e12), [0, 0, 1, 1, 1])
+    assert_array_equal(split_in_two_means(np.full(5, 3.0)), 0)
+    assert_array_equal(split_in_two_means(np.array([2.0])), 0)
 
 
 # ----------------------------------------------------------------------------------------------- discriminants
@@ -79,19 +79,19 @@ def test_directions_and_objective_are_those_of_the_generalised_eigenproblem(k, w
     lda = Discriminants(rows, rows.T @ rows / 80, ridge, weighted)
     within, between = scatters(rows, labels, weighted)
     values, vectors = eigh(between, within + ridge * np.eye(6))
-    found = lda.find(labels)
+    found = lda.find_directions(labels)
     assert found.shape == (6, k - 1)
     assert angle(found, vectors[:, ::-1][:, : k - 1]) < 1e-7
-    assert_allclose(lda.objective(found, labels), values[::-1][: k - 1].sum(), rtol=1e-8)
+    assert_allclose(lda.evaluate(found, labels), values[::-1][: k - 1].sum(), rtol=1e-8)
     some = rng.standard_normal((6, 2))
     expected = np.trace(np.linalg.solve(some.T @ (within + ridge * np.eye(6)) @ some, some.T @ between @ some))
-    assert_allclose(lda.objective(some, labels), expected, rtol=1e-9)
+    assert_allclose(lda.evaluate(some, labels), expected, rtol=1e-9)
 
 
 def test_directions_of_two_classes_are_the_closed_form():
     rows, labels = hidden()
     rows = rows - rows.mean(axis=0)
-    found = Discriminants(rows, rows.T @ rows / len(rows), 0.0, True).find(labels)[:, 0]
+    found = Discriminants(rows, rows.T @ rows / len(rows), 0.0, True).find_directions(labels)[:, 0]
     within = scatters(rows, labels, True)[0]
     u = np.linalg.solve(within, rows[labels == 1].mean(axis=0) - rows[labels == 0].mean(axis=0))
     assert_allclose(abs(found @ u), np.linalg.norm(found) * np.linalg.norm(u), rtol=1e-10)

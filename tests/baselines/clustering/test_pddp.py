@@ -10,9 +10,10 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityTree, NoSplitWarning
 from ravine.baselines import PDDP, DePDDP
+from ravine.baselines._shared import eigenvectors
 from ravine.baselines.clustering import principal_axis
-from ravine.baselines.clustering.pddp import MeanSplitter, ValleySplitter
 from ravine.baselines.clustering.principal_axis import PrincipalAxis
+from ravine.baselines.clustering.principal_splitters import MeanSplitter, ValleySplitter
 from ravine.datasets import load
 from ravine.metrics import binary_v_measure, success_ratio
 from ravine.studies.paper import SETS, TABLE_2
@@ -80,12 +81,12 @@ def test_axis_is_that_of_the_singular_value_decomposition(monkeypatch, limit, n,
 
 def test_axis_without_a_gap_falls_back_on_the_gram_matrix(monkeypatch):
     def fail(*args, **kwargs):
-        raise principal_axis.ArpackError(-9999)
+        raise eigenvectors.ArpackError(-9999)
 
     X = np.random.default_rng(0).standard_normal((30, 50))
     expected = PrincipalAxis.of(X, np.arange(30))
     monkeypatch.setattr(principal_axis, "LARGEST_GRAM", 10)
-    monkeypatch.setattr(principal_axis, "eigsh", fail)
+    monkeypatch.setattr(eigenvectors, "eigsh", fail)
     assert_allclose(PrincipalAxis.of(X, np.arange(30)).direction, expected.direction, atol=1e-10)
 
 

@@ -9,19 +9,19 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import NoSplitWarning
 from ravine.baselines import SelfTuningSpectral
+from ravine.baselines._shared.distances import compute_squared_distances
 from ravine.baselines.clustering.affinity_eigenvectors import (
-    leading_eigenvectors,
-    nystrom_degrees,
-    nystrom_eigenvectors,
-    one_shot,
-    two_step,
+    compute_nystrom_degrees,
+    extend_in_one_shot,
+    extend_in_two_steps,
+    find_leading_eigenvectors,
+    find_nystrom_eigenvectors,
 )
 from ravine.baselines.clustering.local_affinities import (
     SCALE_FLOOR,
-    affinities,
-    local_scales,
-    squared_distances,
-    working_rows,
+    centre_and_scale,
+    compute_affinities,
+    compute_local_scales,
 )
 from support.simulate import mixture, two_clusters
 
@@ -110,11 +110,11 @@ def test_distances_are_exact_for_rows_that_are_almost_equal(d):
     X = rng.standard_normal((40, d))
     X[1], X[2], X[3] = X[0], X[0] + 1e-9, X[0] * (1 + 1e-6)
     exact = np.array([[np.sum((x - y) ** 2) for y in X] for x in X])
-    assert_allclose(squared_distances(X, X), exact, rtol=1e-9)
+    assert_allclose(compute_squared_distances(X, X), exact, rtol=1e-9)
     far = X.copy()
     far[:20] += 1e7  # all within either half are close, relative to their norms
     exact = np.array([[np.sum((x - y) ** 2) for y in far] for x in far])
-    assert_allclose(squared_distances(far, far), exact, rtol=1e-9)
+    assert_allclose(compute_squared_distances(far, far), exact, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n", [30, 1100])
@@ -123,14 +123,14 @@ def test_leading_eigenvectors_are_those_of_a_dense_solver(n):
     matrix = rng.standard_normal((n, n))
     matrix = matrix + matrix.T
     expected, vectors = np.linalg.eigh(matrix)
-    values, found = leading_eigenvectors(matrix.copy(), 3)
+    values, found = find_leading_eigenvectors(matrix.copy(), 3)
     assert_allclose(values, expected[::-1][:3], rtol=1e-9)
     up_to_sign(found, vectors[:, ::-1][:, :3], atol=1e-7)
 
 
 def test_an_eigenvalue_that_is_repeated_is_found_as_often():
     blocks = np.kron(np.eye(4), np.full((400, 400), 1.0 / 400))
-    values, vectors = leading_eigenvectors(blocks.copy(), 4)
+    values, vectors = find_leading_eigenvectors(blocks.copy(), 4)
     assert_allclose(values, 1.0, rtol=1e-9)
     assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-9)
 
@@ -200,10 +200,10 @@ def test_eigenvectors_from_landmarks_are_those_of_the_completed_matrix(make):
     degrees = np.empty(len(order))
     clipped = np.concatenate([np.zeros(len(landmarks)), columns[order[len(landmarks) :]].sum(axis=1)])
     degrees[order] = np.maximum(full.sum(axis=1), clipped)  # never below what is known of them
-    assert_allclose(nystrom_degrees(columns, landmarks), degrees, rtol=1e-7)
+    assert_allclose(compute_nystrom_degrees(columns, landmarks), degrees, rtol=1e-7)
     root = 1.0 / np.sqrt(degrees[order])
     values, vectors = np.linalg.eigh(full * np.outer(root, root))
-    found_values, found, _ = nystrom_eigenvectors(columns.copy(), landmarks, 3)
+    found_values, found = find_nystrom_eigenvectors(columns.copy(), landmarks, 3)
     assert_allclose(found_values, values[::-1][:3], rtol=1e-6)
     up_to_sign(found[order], vectors[:, ::-1][:, :3], atol=1e-5)
     assert_allclose(found.T @ found, np.eye(3), atol=1e-6)
@@ -212,8 +212,8 @@ def test_eigenvectors_from_landmarks_are_those_of_the_completed_matrix(make):
 def test_both_forms_agree_where_both_may_be_used_and_the_first_is_fowlkes_formula():
     columns, landmarks = psd_columns()
     inner, basis = np.linalg.eigh(columns[landmarks])
-    values, vectors = one_shot(columns, landmarks, inner, basis, 3)
-    other_values, other_vectors = two_step(columns, inner, basis, 3)
+    values, vectors = extend_in_one_shot(columns, inner, basis, 3)
+    other_values, other_vectors = extend_in_two_steps(columns, inner, basis, 3)
     assert_allclose(values, other_values, rtol=1e-8)
     up_to_sign(vectors, other_vectors, atol=1e-7)
     A, B = columns[landmarks], np.delete(columns, landmarks, axis=0).T
@@ -232,15 +232,15 @@ def test_a_singular_block_of_landmarks_does_no_harm():
 
 def test_more_landmarks_come_nearer_to_the_exact_subspace():
     X = mixture(600, 6)[0]
-    rows, _ = working_rows(X)
-    scales = local_scales(rows, 7, "next")
-    full = affinities(rows, scales, rows, scales)
+    rows, _ = centre_and_scale(X)
+    scales = compute_local_scales(rows, 7, "next")
+    full = compute_affinities(rows, scales, rows, scales)
     root = 1.0 / np.sqrt(full.sum(axis=1))
     exact = np.linalg.eigh(full * np.outer(root, root))[1][:, -3:]
     angles = []
     for m in (40, 120, 500):
         landmarks = np.sort(np.random.default_rng(0).choice(600, m, replace=False))
-        _, found, _ = nystrom_eigenvectors(full[:, landmarks].copy(), landmarks, 3)
+        _, found = find_nystrom_eigenvectors(full[:, landmarks].copy(), landmarks, 3)
         angles.append(subspace_angles(exact, found).max())
     assert angles[2] < angles[1] < angles[0]
     assert angles[2] < 0.05
@@ -319,7 +319,7 @@ def test_fewer_rows_than_columns():
     [
         ({"n_clusters": 0}, ValueError, "n_clusters must be an integer >= 1"),
         ({"n_clusters": 2.0}, TypeError, "n_clusters must be an integer"),
-        ({"n_clusters": 41}, ValueError, "n_clusters=41 needs at least 41 rows, got n_samples=40"),
+        ({"n_clusters": 41}, ValueError, "n_clusters=41 is more than the 40 rows of X .n_samples=40"),
         ({"n_neighbors": 0}, ValueError, "n_neighbors must be an integer >= 1"),
         ({"n_landmarks": 1}, ValueError, "n_landmarks must be at least n_clusters=2"),
         ({"n_landmarks": "all"}, TypeError, "n_landmarks must be an integer"),

@@ -1,4 +1,4 @@
-"""Numbers of clusters in an order that does not depend on how they were found."""
+"""Cluster numbers that do not depend on the order in which the clusters were found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["number_by_size"]
 
 
 def number_by_size(labels: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Labels from 0 on, by decreasing size, then by the first row."""
+    """Renumber labels from 0 by decreasing cluster size; the cluster of the first row wins ties."""
     _, first, inverse, counts = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
     rank = np.empty(len(first), dtype=np.intp)
     rank[np.lexsort((first, -counts))] = np.arange(len(first))

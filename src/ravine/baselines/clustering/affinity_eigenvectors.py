@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from ravine._typing import Array
+from ravine.baselines._shared.eigenvectors import fix_signs, iterate_eigenvectors, solve_eigenvectors
 
-__all__ = ["leading_eigenvectors", "normalise", "nystrom_eigenvectors"]
+__all__ = ["find_leading_eigenvectors", "find_nystrom_eigenvectors", "normalise"]
 
 # Up to this many rows a dense solver is faster.
 FEW_ROWS = 1000
@@ -18,38 +18,21 @@ CUT = 1e-8
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def normalise(matrix: Array) -> Array:
-    """D^-1/2 A D^-1/2 in place, D the row sums; returns the row sums."""
-    degrees = np.asarray(matrix.sum(axis=1))
-    root = 1.0 / np.sqrt(np.maximum(degrees, TINY))
+def normalise(matrix: Array) -> None:
+    """Replace a matrix A by D^-1/2 A D^-1/2, where D holds its row sums."""
+    root = 1.0 / np.sqrt(np.maximum(matrix.sum(axis=1), TINY))
     matrix *= root[:, None]
     matrix *= root
-    return degrees
 
 
-def leading_eigenvectors(matrix: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenvalues, decreasing, of a symmetric matrix, which is overwritten, and their eigenvectors."""
-    n = len(matrix)
-    if n > max(FEW_ROWS, 3 * k):
-        try:
-            start = np.random.default_rng(0).standard_normal(n)  # any fixed vector: the result is that of the matrix
-            values, vectors = eigsh(matrix, k=k, which="LA", v0=start, ncv=min(n, max(4 * k, 40)))
-            order = np.argsort(values)[::-1]
-            return values[order], fix_signs(vectors[:, order])
-        except ArpackNoConvergence:
-            pass
-    values, vectors = eigh(matrix, subset_by_index=[n - k, n - 1], overwrite_a=True, check_finite=False)
-    return values[::-1], fix_signs(vectors[:, ::-1])
+def find_leading_eigenvectors(matrix: Array, k: int) -> tuple[Array, Array]:
+    """Find the k largest eigenvalues, decreasing, and eigenvectors of a symmetric matrix, which is overwritten."""
+    found = iterate_eigenvectors(matrix, k) if len(matrix) > max(FEW_ROWS, 3 * k) else None
+    return solve_eigenvectors(matrix, k) if found is None else found
 
 
-def fix_signs(vectors: Array) -> Array:
-    """The same eigenvectors, each with its largest component positive."""
-    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]
-    return np.asarray(vectors * np.where(largest < 0.0, -1.0, 1.0))
-
-
-def nystrom_eigenvectors(columns: Array, landmarks: NDArray[np.intp], k: int) -> tuple[Array, Array, Array]:
-    """Largest eigenvalues and eigenvectors of D^-1/2 A D^-1/2 from the columns of A that belong to the landmarks.
+def find_nystrom_eigenvectors(columns: Array, landmarks: NDArray[np.intp], k: int) -> tuple[Array, Array]:
+    """Find the leading eigenvectors of D^-1/2 A D^-1/2 from the columns of A that belong to the landmarks.
 
     Parameters
     ----------
@@ -60,47 +43,49 @@ def nystrom_eigenvectors(columns: Array, landmarks: NDArray[np.intp], k: int) ->
 
     Returns
     -------
-    values, vectors, degrees
-        The k largest eigenvalues, orthonormal eigenvectors as columns, and the degrees of all rows.
+    values, vectors
+        The k largest eigenvalues, and orthonormal eigenvectors as columns.
     """
-    degrees = nystrom_degrees(columns, landmarks)
-    root = 1.0 / np.sqrt(degrees)
+    root = 1.0 / np.sqrt(compute_nystrom_degrees(columns, landmarks))
     columns *= root[:, None]
     columns *= root[landmarks]
     inner, basis = eigh(columns[landmarks])
     if inner[0] >= -CUT * abs(inner[-1]):
-        values, vectors = one_shot(columns, landmarks, inner, basis, k)
+        values, vectors = extend_in_one_shot(columns, inner, basis, k)
     else:
-        values, vectors = two_step(columns, inner, basis, k)
-    return values, fix_signs(vectors), degrees
+        values, vectors = extend_in_two_steps(columns, inner, basis, k)
+    return values, fix_signs(vectors)
 
 
-def nystrom_degrees(columns: Array, landmarks: NDArray[np.intp]) -> Array:
-    """Row sums of the completed matrix [A B; B' B'A⁺B].
+def compute_nystrom_degrees(columns: Array, landmarks: NDArray[np.intp]) -> Array:
+    """Compute the row sums of the completed matrix [A B; B' B'A⁺B].
 
-    The part that is completed is a sum of affinities, so it is not allowed to be negative.
+    The completed block is a sum of affinities, so negative sums are set to zero.
     """
     inner, basis = eigh(columns[landmarks])
     others = columns.sum(axis=0) - columns[landmarks].sum(axis=0)  # B e
-    completed = columns @ (basis @ (_pseudo_inverse(inner) * (basis.T @ others)))
+    completed = columns @ (basis @ (_invert(inner) * (basis.T @ others)))
     completed[landmarks] = others[: len(landmarks)]
     return np.asarray(np.maximum(columns.sum(axis=1) + np.maximum(completed, 0.0), TINY))
 
 
-def one_shot(columns: Array, landmarks: NDArray[np.intp], inner: Array, basis: Array, k: int) -> tuple[Array, Array]:
-    """S = A + A^-1/2 B B' A^-1/2 = U L U', V = [A; B'] A^-1/2 U L^-1/2: for a block A without negative eigenvalues."""
-    root = (basis * np.sqrt(_pseudo_inverse(np.maximum(inner, 0.0)))) @ basis.T
+def extend_in_one_shot(columns: Array, inner: Array, basis: Array, k: int) -> tuple[Array, Array]:
+    """Extend the eigenvectors of a block A without negative eigenvalues to all rows.
+
+    With S = A + A^-1/2 B B' A^-1/2 = U L U' they are V = [A; B'] A^-1/2 U L^-1/2.
+    """
+    root = (basis * np.sqrt(_invert(np.maximum(inner, 0.0)))) @ basis.T
     # A^-1/2 (A² + B B') A^-1/2 is S, and A² + B B' the product of the columns with themselves.
     values, vectors = eigh(root @ (columns.T @ columns) @ root)
     values, vectors = values[: -k - 1 : -1], vectors[:, : -k - 1 : -1]
-    return values, np.asarray(columns @ (root @ vectors) * np.sqrt(_pseudo_inverse(np.maximum(values, 0.0))))
+    return values, np.asarray(columns @ (root @ vectors) * np.sqrt(_invert(np.maximum(values, 0.0))))
 
 
-def two_step(columns: Array, inner: Array, basis: Array, k: int) -> tuple[Array, Array]:
-    """Eigenvectors of Ū L Ū' with Ū = [U; B' U L^-1], for a block A = U L U' of any sign.
+def extend_in_two_steps(columns: Array, inner: Array, basis: Array, k: int) -> tuple[Array, Array]:
+    """Extend the eigenvectors of any block A = U L U' to those of Ū L Ū' with Ū = [U; B' U L^-1].
 
-    Fowlkes et al. take the square root of L; with negative eigenvalues that is imaginary. The triangular factor of
-    Ū = Q R gives the same eigenvectors, Q times those of R L R', with real numbers only.
+    Fowlkes et al. take the square root of L, which is imaginary for negative eigenvalues. The triangular factor of
+    Ū = Q R gives the same eigenvectors, Q times those of R L R', in real arithmetic.
     """
     kept = np.abs(inner) > CUT * np.abs(inner).max()
     extended = columns @ (basis[:, kept] / inner[kept])
@@ -109,7 +94,7 @@ def two_step(columns: Array, inner: Array, basis: Array, k: int) -> tuple[Array,
     return values[: -k - 1 : -1], np.asarray(orthonormal @ vectors[:, : -k - 1 : -1])
 
 
-def _pseudo_inverse(values: Array) -> Array:
-    """Reciprocals; zero for eigenvalues that are only noise."""
+def _invert(values: Array) -> Array:
+    """Compute reciprocals; zero for eigenvalues that are only noise."""
     kept = np.abs(values) > CUT * np.abs(values).max(initial=TINY)
     return np.asarray(np.divide(1.0, values, out=np.zeros_like(values), where=kept))

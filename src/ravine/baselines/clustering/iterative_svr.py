@@ -1,4 +1,4 @@
-"""IterativeSVR, maximum margin clustering by iterated support vector regression."""
+"""IterativeSVR: maximum margin clustering by iterated support vector regression."""
 
 from __future__ import annotations
 
@@ -13,89 +13,89 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
+from ravine.baselines._shared.cluster_counts import (
+    check_enough_rows,
+    has_at_most_two_clusters,
+    warn_of_fewer_clusters,
+)
+from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines._shared.row_checks import check_moderate_rows
-from ravine.baselines.clustering.svr_bisection import Separation, SvrOptions, separate
-from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, Model, NystroemModel
+from ravine.baselines.clustering.svr_bisection import Bisection, SvrOptions, bisect
+from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, NystroemModel, SvrModel
 from ravine.checks import check_choice, check_integer, check_number, make_generator, restore_on_failure
-from ravine.estimators import NoSplitWarning
 from ravine.rows.inputs import validate_array
 
 __all__ = ["IterativeSVR"]
 
 KERNELS = ("linear", "rbf")
-# A solution whose duality gap is larger is reported.
+# A solution with a larger duality gap is reported.
 LARGEST_GAP = 1e-3
 
 
-def _has_at_most_two_clusters(estimator: Any) -> bool:
-    if getattr(estimator, "n_clusters_", 0) > 2:
-        raise AttributeError(f"decision_function needs at most two clusters, but there are {estimator.n_clusters_}.")
-    return True
-
-
 class IterativeSVR(ClusterMixin, BaseEstimator):
-    """Maximum margin clustering: labels such that a support vector machine trained on them has the widest margin.
+    """Maximum margin clustering: labels for which a support vector machine has the widest margin.
 
-    Starting from 2-means, a support vector regression with the Laplacian loss is fitted to the labels -1 and 1; then
-    its offset is moved to where ½‖w‖² + C Σ|1 - |f(xᵢ)|| is smallest, among those that leave the two sides of about
-    equal size, and the sides are the new labels. This is repeated until labels repeat. The best labels on the way are
-    kept.
+    Starting from 2-means, a support vector regression with the Laplacian loss is fitted to the labels -1 and 1. Its
+    offset is then moved to where ½‖w‖² + C Σ|1 - |f(xᵢ)|| is smallest, among the offsets that leave two sides of about
+    equal size, and the sides are the new labels. This is repeated until labels recur. The labels with the lowest
+    objective are kept.
 
-    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`:
+    Features in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`:
     C and the width of the kernel are in the units of X.
 
     Parameters
     ----------
     n_clusters : int, default=2
-        Number of clusters. The method makes two; for more, the largest cluster is split again and again.
+        Number of clusters. The method finds two; for more, the largest cluster is split repeatedly.
     kernel : {"linear", "rbf"}, default="linear"
         Inner product, or Gaussian kernel exp(-gamma ‖x - y‖²).
     C : float, default=1.0
         Weight of the loss.
     balance : float, default=0.05
-        The sizes of the two sides differ by at most this part of their rows: from 0 (halves) to 1 (anything goes). Much
-        depends on it. Where equal rows do not let any cut do so, the most balanced one is taken.
+        The sizes of the two sides differ by at most this part of their rows, from 0 (halves) to 1 (no constraint). The
+        result depends strongly on it. If ties prevent every cut from being balanced, the most balanced one is taken.
     gamma : float or "median", default="median"
-        Of the Gaussian kernel. ``"median"``: 1 / (2 σ²) for σ the median distance between two rows.
+        Parameter of the Gaussian kernel. ``"median"`` is 1 / (2 σ²), where σ is the median distance between two rows.
     max_exact : int, default=5000
-        Up to this many rows the Gaussian kernel is exact, which takes memory for n² numbers. Beyond, it is approximated
+        Up to this many rows the Gaussian kernel is exact, which needs memory for n² numbers. Beyond, it is approximated
         by the Nyström method.
     n_components : int, default=500
-        Features of the approximation.
+        Number of features of the approximation.
     max_iter : int, default=50
-        Regressions at most.
+        Maximum number of regressions.
     tol : float, default=1e-4
-        Stop also when the objective changes by at most this part of it.
+        Stop also when the relative change of the objective is at most this.
     random_state : int, RandomState, Generator or None, default=None
-        For the seeds of 2-means (k-means++, one run), and the rows of the Nyström method.
+        Determines the seeds of 2-means (k-means++, one run) and the rows of the Nyström method.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int
-        From 0, by decreasing size of the cluster: with two clusters, 1 is the smaller. All 0 if no split was found.
+        Cluster of each row, numbered from 0 by decreasing size: with two clusters, 1 is the smaller. All 0 if no split
+        was found.
     n_clusters_ : int
-        Clusters found: fewer than asked for if there are fewer different rows.
+        Number of clusters found; fewer than requested if there are fewer distinct rows.
     coef_ : ndarray of shape (1, n_features)
         w, with the linear kernel and at most two clusters.
     intercept_ : ndarray of shape (1,)
         ``coef_ @ x + intercept_`` is 1 or -1 on the margins, with the linear kernel and at most two clusters.
     objective_ : float
-        ½‖w‖² + C Σ|1 - |f(xᵢ)||; the sum over all splits if there are several.
+        ½‖w‖² + C Σ|1 - |f(xᵢ)||, summed over all splits.
     n_iter_ : int
-        Regressions; the most of any split.
+        Number of regressions, the largest of all splits.
     gamma_ : float
         With the Gaussian kernel and two clusters.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Defined only if X has feature names that are all strings.
 
     Notes
     -----
-    The paper gives no settings for this method. A balance of 0.05 was found by comparing with its Table 2, so with the
-    labels of its data sets in view; on data with clusters of different sizes a larger one is better.
+    The paper gives no settings for this method. A balance of 0.05 was chosen by comparison with its Table 2, hence with
+    the labels of its data sets in view; on data with clusters of different sizes a larger value is better.
 
-    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-5 of its objective, by
-    Newton's method on smoothed losses, and a gap that stays larger is a warning.
+    A regression with the linear kernel, or on Nyström features, is solved to a duality gap of 1e-5 of its objective by
+    Newton's method on smoothed losses. A warning reports a gap that stays larger.
 
     References
     ----------
@@ -148,7 +148,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------- fit
 
     def fit(self, X: ArrayLike, y: object = None) -> IterativeSVR:
-        """Find the labels.
+        """Find the clusters.
 
         Parameters
         ----------
@@ -160,27 +160,25 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         self
         """
         with restore_on_failure(self):
-            n_clusters, options = self._options()
+            n_clusters, options = self._check_options()
             rng = make_generator(self.random_state)
             rows = check_moderate_rows(self, X)
-            if n_clusters > len(rows):
-                raise ValueError(f"n_clusters={n_clusters} is more than the {len(rows)} rows of X.")
+            check_enough_rows(n_clusters, len(rows))
             for name in ("coef_", "intercept_", "gamma_"):
                 self.__dict__.pop(name, None)
-            parts, found = _bisect(rows, n_clusters, options, rng)
-            order = sorted(range(len(parts)), key=lambda k: (-len(parts[k]), parts[k][0]))
-            self._numbers = np.argsort(np.array(order))
-            self._splits = [(part, separation.model) for part, separation in found]
+            parts, found = _bisect_repeatedly(rows, n_clusters, options, rng)
+            self._numbers = _number_parts(parts)
+            self._splits = [(part, bisection.model) for part, bisection in found]
             self.labels_ = self._assign(rows)
             self.n_clusters_ = len(parts)
-            self.objective_ = float(sum(separation.margin.objective for _, separation in found))
-            self.n_iter_ = max([1, *(separation.margin.n_iter for _, separation in found)])
+            self.objective_ = float(sum(bisection.margin.objective for _, bisection in found))
+            self.n_iter_ = max([1, *(bisection.margin.n_iter for _, bisection in found)])
             if n_clusters <= 2:
-                self._describe()
-            self._report(n_clusters, [separation for _, separation in found])
+                self._store_only_split()
+            self._warn(n_clusters, [bisection for _, bisection in found])
         return self
 
-    def _options(self) -> tuple[int, SvrOptions]:
+    def _check_options(self) -> tuple[int, SvrOptions]:
         n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
         kernel = check_choice("kernel", self.kernel, KERNELS)
         if isinstance(self.gamma, str):
@@ -196,24 +194,21 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
             tol=check_number("tol", self.tol, low=0.0),
         )
 
-    def _describe(self) -> None:
-        """What there is to say about the only split."""
+    def _store_only_split(self) -> None:
         model = self._model()
         if self.kernel == "linear":
             self.coef_ = model.weights[None].copy()
             self.intercept_ = np.array([-model.cut - float(model.weights @ model.origin)])
-        elif isinstance(model, GaussianModel):
+        elif isinstance(model, GaussianModel | NystroemModel):
             self.gamma_ = model.gamma
-        elif isinstance(model, NystroemModel):
-            self.gamma_ = float(model.features.gamma)
 
-    def _model(self) -> Model:
-        """That of the only split; without one, all rows on one side at f = -1 with w = 0 and no loss."""
+    def _model(self) -> SvrModel:
+        """Return the model of the only split; without one, f = -1 everywhere, with w = 0 and no loss."""
         zeros = np.zeros(self.n_features_in_)
         return self._splits[0][1] if self._splits else LinearModel(zeros, 1.0, zeros)
 
     def _assign(self, rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-        """Cluster of each row, split by split."""
+        """Assign each row to a cluster, split by split."""
         part = np.zeros(len(rows), dtype=np.intp)
         for new, (old, model) in enumerate(self._splits, start=1):
             inside = np.flatnonzero(part == old)
@@ -221,15 +216,10 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
                 part[inside[model.decide(rows[inside]) > 0.0]] = new
         return np.asarray(self._numbers[part])
 
-    def _report(self, n_clusters: int, found: list[Separation]) -> None:
-        if self.n_clusters_ < n_clusters:
-            warnings.warn(
-                f"n_clusters={n_clusters} clusters were asked for, but only {self.n_clusters_} could be told apart: "
-                "the others are equal rows.",
-                NoSplitWarning,
-                stacklevel=3,
-            )
-        worst = max((f.gap for f in found), default=0.0)
+    def _warn(self, n_clusters: int, found: list[Bisection]) -> None:
+        reason = f"only {self.n_clusters_} could be separated: the remaining rows of a cluster are equal"
+        warn_of_fewer_clusters(n_clusters, self.n_clusters_, reason, stacklevel=4)
+        worst = max((bisection.gap for bisection in found), default=0.0)
         if worst > LARGEST_GAP:
             warnings.warn(
                 f"A regression stopped with a duality gap of {worst:.1g} of its objective: standardise X or use a "
@@ -237,7 +227,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        elif not all(f.margin.converged for f in found):
+        elif not all(bisection.margin.converged for bisection in found):
             warnings.warn(
                 f"Labels still change after max_iter={self.max_iter} regressions; the best of them are kept. Increase "
                 "max_iter.",
@@ -247,9 +237,9 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
 
     # ------------------------------------------------------------------------------------------- use
 
-    @available_if(_has_at_most_two_clusters)  # type: ignore[untyped-decorator]
+    @available_if(has_at_most_two_clusters)  # type: ignore[untyped-decorator]
     def decision_function(self, X: ArrayLike) -> Array:
-        """f(x) = w·φ(x) + b: positive for label 1, and 1 or -1 on the margins. With at most two clusters.
+        """Compute f(x) = w·φ(x) + b, which is 1 or -1 on the margins. Available with at most two clusters.
 
         Parameters
         ----------
@@ -258,12 +248,13 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
+            Positive for label 1.
         """
         check_is_fitted(self)
         return self._model().decide(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Cluster of each row.
+        """Predict the cluster of each row.
 
         Parameters
         ----------
@@ -277,21 +268,29 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         return self._assign(validate_array(self, X, reset=False))
 
 
-def _bisect(
+def _bisect_repeatedly(
     rows: NDArray[np.floating[Any]], n_clusters: int, options: SvrOptions, rng: np.random.Generator
-) -> tuple[list[NDArray[np.intp]], list[tuple[int, Separation]]]:
-    """Split the largest part until there are enough: the parts, and for each split its part and what was found."""
+) -> tuple[list[NDArray[np.intp]], list[tuple[int, Bisection]]]:
+    """Split the largest part until there are enough: the parts, and for each split its part and bisection."""
     parts, found = [np.arange(len(rows))], []
     whole: set[int] = set()  # parts of equal rows
     while len(parts) < n_clusters and len(whole) < len(parts):
         k = max((k for k in range(len(parts)) if k not in whole), key=lambda k: len(parts[k]))
         inside = rows if len(parts) == 1 else rows[parts[k]]
-        separation = separate(inside, options, rng)
-        upper = np.zeros(len(inside), dtype=bool) if separation is None else separation.model.decide(inside) > 0.0
-        if separation is None or not upper.any():
+        bisection = bisect(inside, options, rng)
+        upper = np.zeros(len(inside), dtype=bool) if bisection is None else bisection.model.decide(inside) > 0.0
+        if bisection is None or not upper.any():
             whole.add(k)
             continue
-        found.append((k, separation))
+        found.append((k, bisection))
         parts.append(parts[k][upper])
         parts[k] = parts[k][~upper]
     return parts, found
+
+
+def _number_parts(parts: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """Return the cluster number of each part, by decreasing size."""
+    membership = np.empty(sum(map(len, parts)), dtype=np.intp)
+    for k, part in enumerate(parts):
+        membership[part] = k
+    return number_by_size(membership)[[part[0] for part in parts]]

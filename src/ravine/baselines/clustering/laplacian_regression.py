@@ -12,26 +12,26 @@ from ravine._typing import Array
 
 __all__ = ["LaplacianRegression", "Regression"]
 
-# The loss is quadratic between -δ and δ. Targets are -1 and 1: δ starts here and shrinks until the gap is closed.
+# The loss is quadratic between -δ and δ. For targets of -1 and 1, δ starts here and shrinks until the gap is closed.
 FIRST_DELTA, NEXT_DELTA, LAST_DELTA = 1.0, 0.1, 1e-9
-# From a solution for almost the same targets the first stages can be left out.
+# From a solution for almost the same targets the first stages are not needed.
 WARM_DELTA = 1e-2
 NEWTON_STEPS = 100
 BISECTIONS = 40
-# After a step shorter than this part of Newton's, rows somewhat farther from the fit are taken into the Hessian.
+# After a step shorter than this part of the Newton step, the Hessian includes rows somewhat farther from the fit.
 SHORT_STEP, WIDER = 0.1, 3.0
 
 
 @dataclass(frozen=True)
 class Regression:
-    """The solution of one problem.
+    """Solution of one problem.
 
     Attributes
     ----------
     weights : ndarray of shape (m,)
     intercept : float
     gap : float
-        Upper bound of the relative error of the objective: primal minus dual value, divided by the former.
+        Upper bound on the relative error of the objective: primal minus dual value, divided by the former.
     """
 
     weights: Array
@@ -40,13 +40,13 @@ class Regression:
 
 
 class LaplacianRegression:
-    """min ½‖w‖² + C Σ|yᵢ - w·zᵢ - b| by Newton's method on smoothed losses.
+    """Solver of min ½‖w‖² + C Σ|yᵢ - w·zᵢ - b| by Newton's method on smoothed losses.
 
-    The loss is made quadratic between -δ and δ (Huber's function). Newton's method with an exact line search solves
-    such a problem in a few steps, since the objective is piecewise quadratic; the Hessian needs only the rows with
-    residuals below δ. As δ shrinks these become few, and the solution tends to that of the problem itself: the finite
-    smoothing algorithm of Madsen and Nielsen (SIAM J. Optim. 3, 1993) with a ridge. The dual variables of the smooth
-    problem are feasible for the problem itself, so that the duality gap says how good the solution is.
+    The loss is replaced by a quadratic between -δ and δ (Huber's function). Newton's method with a line search solves
+    the smoothed problem in a few steps, since its objective is piecewise quadratic; the Hessian needs only the rows
+    with residuals below δ. As δ shrinks these become few, and the solution tends to that of the original problem: this
+    is the finite smoothing algorithm of Madsen and Nielsen (SIAM J. Optim. 3, 1993) with a ridge. The dual variables of
+    the smoothed problem are feasible for the original one, so the duality gap bounds the error of the solution.
 
     Parameters
     ----------
@@ -69,17 +69,19 @@ class LaplacianRegression:
         reach = delta
         best = Regression(w, b, np.inf)
         while True:
-            w, b, residuals = self._smooth(targets, w, b, delta, reach)
-            gap = self._gap(targets, w, b, residuals, delta)
+            w, b, residuals = self._minimise_smoothed(targets, w, b, delta, reach)
+            gap = self._compute_gap(targets, w, b, residuals, delta)
             if gap < best.gap:
                 best = Regression(w, b, gap)
             if best.gap <= self.tol or delta <= LAST_DELTA:
                 return best
-            # The residuals below δ shrink with it: the same rows will be near, so they make the first Hessian.
+            # Residuals below δ shrink with it: the same rows will be near the fit, so they give the first Hessian.
             reach, delta = delta, delta * NEXT_DELTA
 
-    def _smooth(self, targets: Array, w: Array, b: float, delta: float, reach: float) -> tuple[Array, float, Array]:
-        """Minimise the smoothed objective; rows with residuals up to ``reach`` make the first Hessian."""
+    def _minimise_smoothed(
+        self, targets: Array, w: Array, b: float, delta: float, reach: float
+    ) -> tuple[Array, float, Array]:
+        """Minimise the smoothed objective; rows with residuals up to ``reach`` give the first Hessian."""
         Z, C = self.features, self.C
         residuals = targets - Z @ w - b
         last = np.inf
@@ -87,20 +89,20 @@ class LaplacianRegression:
             forces = C * np.clip(residuals / delta, -1.0, 1.0)
             gradient = np.append(w - Z.T @ forces, -forces.sum())
             size = float(np.abs(gradient).max())
-            if size <= 1e-10 * C * len(Z) or (size >= last and size <= 1e-7 * C * len(Z)):  # zero, to rounding
+            if size <= 1e-10 * C * len(Z) or (size >= last and size <= 1e-7 * C * len(Z)):  # zero up to rounding
                 break
             last = size
             step = -self._solve_hessian(np.abs(residuals) <= reach, delta, gradient)
-            turn = Z @ step[:-1] + step[-1]
-            t = self._line_search(w, step[:-1], residuals, turn, delta)
+            change = Z @ step[:-1] + step[-1]
+            t = self._line_search(w, step[:-1], residuals, change, delta)
             if t == 0.0 and reach > 1e3 * delta:
                 break
             reach = delta if t >= SHORT_STEP else max(delta, WIDER * reach)
-            w, b, residuals = w + t * step[:-1], b + t * float(step[-1]), residuals - t * turn
+            w, b, residuals = w + t * step[:-1], b + t * float(step[-1]), residuals - t * change
         return w, b, residuals
 
     def _solve_hessian(self, near: NDArray[np.bool_], delta: float, gradient: Array) -> Array:
-        """The Newton step; the Hessian is I + C/δ Σ z zᵀ over the rows near the fit, bordered for the intercept."""
+        """Solve for the Newton step; the Hessian is I + C/δ Σ z zᵀ over the rows near the fit, bordered for b."""
         Z, m, scale = self.features[near], self.features.shape[1], self.C / delta
         hessian = np.empty((m + 1, m + 1))
         hessian[:m, :m] = scale * (Z.T @ Z)
@@ -108,7 +110,7 @@ class LaplacianRegression:
         hessian[m, :m] = hessian[:m, m] = scale * Z.sum(axis=0)
         hessian[m, m] = scale * max(len(Z), 1)
         diagonal = hessian.diagonal().copy()
-        for jitter in (1e-14, 1e-11, 1e-8, 1e-5):  # the intercept may be determined by no row, or twice
+        for jitter in (1e-14, 1e-11, 1e-8, 1e-5):  # no row may determine the intercept, or several may
             hessian.flat[:: m + 2] = diagonal * (1.0 + jitter)
             try:
                 return np.asarray(cho_solve(cho_factor(hessian, lower=True), gradient))
@@ -116,13 +118,13 @@ class LaplacianRegression:
                 continue
         return gradient / diagonal
 
-    def _line_search(self, w: Array, step: Array, residuals: Array, turn: Array, delta: float) -> float:
-        """Where the slope of the smoothed objective, which only increases, passes zero; the full step if it is near."""
+    def _line_search(self, w: Array, step: Array, residuals: Array, change: Array, delta: float) -> float:
+        """Find the zero of the slope of the smoothed objective, which is increasing; prefer the full step."""
         linear, square = float(w @ step), float(step @ step)
 
         def slope(t: float) -> float:
-            forces = self.C * np.clip((residuals - t * turn) / delta, -1.0, 1.0)
-            return linear + t * square - float(forces @ turn)
+            forces = self.C * np.clip((residuals - t * change) / delta, -1.0, 1.0)
+            return linear + t * square - float(forces @ change)
 
         start, lo, hi = slope(0.0), 0.0, 1.0
         if start >= 0.0:
@@ -141,11 +143,12 @@ class LaplacianRegression:
             lo, hi = (lo, middle) if at > 0.0 else (middle, hi)
         return lo
 
-    def _gap(self, targets: Array, w: Array, b: float, residuals: Array, delta: float) -> float:
+    def _compute_gap(self, targets: Array, w: Array, b: float, residuals: Array, delta: float) -> float:
+        """Compute the relative duality gap of the original problem."""
         forces = self.C * np.clip(residuals / delta, -1.0, 1.0)
         pulled = self.features.T @ forces
         primal = 0.5 * float(w @ w) + self.C * float(np.abs(residuals).sum())
         dual = float(targets @ forces) - 0.5 * float(pulled @ pulled)
-        # The forces must balance for the dual value to be a bound: what is missing counts as error.
+        # The dual value is a bound only if the forces balance: the imbalance counts as error.
         error = primal - dual + abs(b * float(forces.sum()))
         return 0.0 if error <= 1e-12 * self.C * len(targets) else error / primal  # a perfect fit has no error

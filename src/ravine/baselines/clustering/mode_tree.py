@@ -1,4 +1,4 @@
-"""Connected parts of the level sets of a density, from the highest level down: modes, their merging, and cores."""
+"""Connected components of the level sets of a density, from the highest level down: modes, merges and cores."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from ravine._typing import Array
 
-__all__ = ["Merge", "ModeTree", "cores", "mode_tree", "spanning_edges"]
+__all__ = ["Merge", "ModeTree", "build_mode_tree", "find_cores"]
 
+# Label of a row outside all cores.
 NONE = -1
+
+# Modes of the component that a row joins.
+Modes = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Merge:
-    """Two groups of modes become one.
+    """Two groups of modes that become one.
 
     Attributes
     ----------
     modes : tuple of two tuples of int
-        Numbers of the modes of either side, increasing.
+        Numbers of the modes of either group, increasing.
     log_density : float
-        Of the lowest row on the path between them: their saddle.
+        At their saddle, the lowest row on the path between them.
     """
 
-    modes: tuple[tuple[int, ...], tuple[int, ...]]
+    modes: tuple[Modes, Modes]
     log_density: float
 
 
 @dataclass(frozen=True)
 class ModeTree:
-    """How the parts of the level sets appear and merge as the level sinks.
+    """Components of the level sets that appear and merge as the level falls.
 
     Attributes
     ----------
     mass : ndarray of shape (n_levels,)
-        Fraction of the rows that are at least at or above each level, increasing.
+        Least fraction of the rows at or above each level, increasing.
     levels : ndarray of shape (n_levels,)
         Logarithm of the density at each level, decreasing.
     n_components : ndarray of shape (n_levels,), int
-        Parts of at least two rows of each level set.
+        Number of components with at least two rows of each level set.
     births : ndarray of shape (n_modes,), int
-        The level at which each mode is seen first.
+        The level at which each mode appears.
     merges : tuple of Merge
         By decreasing density.
     """
@@ -62,9 +66,9 @@ class ModeTree:
         return len(self.births)
 
     def groups(self, n_clusters: int) -> NDArray[np.intp]:
-        """The group of each mode when the lowest merges are undone until there are ``n_clusters`` groups, or all modes.
+        """Group the modes by undoing the lowest merges until there are ``n_clusters`` groups, or all modes.
 
-        Groups have the number of their first mode. There are more if the graph has more separate parts.
+        A group has the number of its first mode. There are more groups if the graph has more unconnected components.
         """
         group = np.arange(self.n_modes)
         missing = self.n_modes - n_clusters
@@ -76,27 +80,27 @@ class ModeTree:
 
 @dataclass
 class Components:
-    """Parts of a growing graph: a union-find that knows size and modes of each part."""
+    """Components of a growing graph: a union-find structure with the size and the modes of each component."""
 
     n: int
     parent: list[int] = field(init=False)
     size: list[int] = field(init=False)
-    modes: list[tuple[int, ...]] = field(init=False)
+    modes: list[Modes] = field(init=False)
 
     def __post_init__(self) -> None:
         self.parent = list(range(self.n))
         self.size = [1] * self.n
         self.modes = [()] * self.n
 
-    def root(self, i: int) -> int:
-        """The row that stands for the part of row i."""
+    def find_root(self, i: int) -> int:
+        """Find the row that represents the component of row i."""
         while self.parent[i] != i:
             self.parent[i] = self.parent[self.parent[i]]
             i = self.parent[i]
         return i
 
     def join(self, one: int, other: int) -> None:
-        """Make one of two different parts, given by their roots."""
+        """Join two different components, given by their roots."""
         if self.size[one] < self.size[other]:
             one, other = other, one
         self.parent[other] = one
@@ -104,70 +108,93 @@ class Components:
         self.modes[one] = tuple(sorted(self.modes[one] + self.modes[other]))
 
 
-def spanning_edges(edges: NDArray[np.intp], rank: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The few edges that connect every level set as all of them do, by increasing rank.
+class _ModeTreeBuilder:
+    """State of the construction of a mode tree while the level falls."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.components = Components(n_rows)
+        self.joined: list[Modes] = [()] * n_rows
+        self.merges: list[Merge] = []
+        self.births: list[int] = []
+        self.n_components = 0  # with at least two rows
+        self._alone: list[int] = []
+
+    def add_edge(self, one: int, other: int, log_density: float) -> None:
+        """Join the components of two rows by an edge that appears at this density."""
+        components = self.components
+        i, j = components.find_root(one), components.find_root(other)
+        if components.modes[i] and components.modes[j]:
+            sides = sorted((components.modes[i], components.modes[j]))
+            self.merges.append(Merge((sides[0], sides[1]), log_density))
+        self.n_components += 1 - (components.size[i] > 1) - (components.size[j] > 1)
+        components.join(i, j)
+
+    def add_rows(self, indices: list[int], level: int) -> None:
+        """Let new rows, and those that were alone so far, join the modes of their component, or start a new mode."""
+        waiting, self._alone = self._alone + indices, []
+        for row in waiting:
+            root = self.components.find_root(row)
+            if self.components.size[root] == 1:
+                self._alone.append(row)
+                continue
+            if not self.components.modes[root]:
+                self.components.modes[root] = (len(self.births),)
+                self.births.append(level)
+            self.joined[row] = self.components.modes[root]
+
+
+def _select_spanning_edges(edges: NDArray[np.intp], rank: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Select edges, by increasing rank, that connect every level set as all edges do.
 
     ``rank`` numbers the rows by decreasing density. An edge appears with its lower end, so a minimum spanning forest
-    for the larger of the two ranks has the same parts at every level.
+    for the larger of the two ranks has the same components at every level.
     """
     n = len(rank)
-    weight = rank[edges].max(axis=1).astype(np.float64) + 1.0  # SciPy takes zero for no edge
+    weight = rank[edges].max(axis=1).astype(np.float64) + 1.0  # SciPy ignores edges of weight zero
     graph = coo_array((weight, (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
     forest = minimum_spanning_tree(graph).tocoo()
     order = np.argsort(forest.data, kind="stable")
     return np.stack([forest.row[order], forest.col[order]], axis=1).astype(np.intp)
 
 
-def mode_tree(log_density: Array, edges: NDArray[np.intp], n_grid: int) -> tuple[ModeTree, list[tuple[int, ...]]]:
-    """The tree of modes on ``n_grid`` levels between which equally many rows lie, and what each row joins.
+def build_mode_tree(log_density: Array, edges: NDArray[np.intp], n_grid: int) -> tuple[ModeTree, list[Modes]]:
+    """Build the tree of modes on ``n_grid`` levels with equally many rows between them.
 
-    A row joins the modes that its part of the level set holds at the first level where it is not alone; none for rows
-    that are always below the levels, or alone.
+    Returns
+    -------
+    tree : ModeTree
+    joined : list of tuple of int
+        The modes that each row joins: those of its component at the first level where the row is not alone. Empty for
+        rows that are alone, or below all levels.
     """
     n = len(log_density)
     order = np.argsort(-log_density, kind="stable")
     rank = np.empty(n, dtype=np.intp)
     rank[order] = np.arange(n)
-    forest = spanning_edges(edges, rank)
+    forest = _select_spanning_edges(edges, rank)
     entry = rank[forest].max(axis=1)
     steps = np.arange(1, n_grid + 1)
-    mass = steps / (n_grid + 1)
     levels = log_density[order[-(-steps * n // (n_grid + 1)) - 1]]  # ceil(mass n) rows, without rounding
     above = np.searchsorted(-log_density[order], -levels, side="right")  # rows at or above each level
-    parts = Components(n)
-    joined: list[tuple[int, ...]] = [()] * n
-    merges: list[Merge] = []
-    births: list[int] = []
+    builder = _ModeTreeBuilder(n)
     counts: list[int] = []
-    alone: list[int] = []
-    seen = done = count = 0
+    seen = done = 0
     for level, end in enumerate(above.tolist()):
         while done < len(forest) and entry[done] < end:
-            i, j = (parts.root(int(row)) for row in forest[done])
-            if parts.modes[i] and parts.modes[j]:
-                sides = sorted((parts.modes[i], parts.modes[j]))
-                merges.append(Merge((sides[0], sides[1]), float(log_density[order[entry[done]]])))
-            count += 1 - (parts.size[i] > 1) - (parts.size[j] > 1)
-            parts.join(i, j)
+            one, other = forest[done].tolist()
+            builder.add_edge(one, other, float(log_density[order[entry[done]]]))
             done += 1
-        waiting, alone = alone + order[seen:end].tolist(), []
+        builder.add_rows(order[seen:end].tolist(), level)
         seen = end
-        for row in waiting:
-            root = parts.root(row)
-            if parts.size[root] == 1:
-                alone.append(row)
-                continue
-            if not parts.modes[root]:
-                parts.modes[root] = (len(births),)
-                births.append(level)
-            joined[row] = parts.modes[root]
-        counts.append(count)
-    tree = ModeTree(mass, levels, np.array(counts, dtype=np.intp), np.array(births, dtype=np.intp), tuple(merges))
-    return tree, joined
+        counts.append(builder.n_components)
+    births = np.array(builder.births, dtype=np.intp)
+    mass = steps / (n_grid + 1)
+    tree = ModeTree(mass, levels, np.array(counts, dtype=np.intp), births, tuple(builder.merges))
+    return tree, builder.joined
 
 
-def cores(joined: list[tuple[int, ...]], groups: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The group of each row that joined modes of one group only; -1 for the others."""
+def find_cores(joined: list[Modes], groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the group of each row that joined modes of one group only; -1 for the others."""
     core = np.full(len(joined), NONE, dtype=np.intp)
     for row, modes in enumerate(joined):
         if modes and (groups[list(modes)] == groups[modes[0]]).all():

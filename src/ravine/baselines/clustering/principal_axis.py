@@ -1,4 +1,4 @@
-"""The first principal component of some rows, without a matrix of d x d where d is large."""
+"""The first principal component of some rows, without a d x d matrix where d is large."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from ravine._typing import Array
-from ravine.hyperplane import Hyperplane
-from ravine.rows import DenseSample
+from ravine.baselines._shared.eigenvectors import fix_signs, iterate_eigenvectors, solve_eigenvectors
+from ravine.baselines._shared.working_rows import is_rounding
+from ravine.rows import as_rows
 from ravine.rows.moments import round_to_power_of_two
 
-__all__ = ["PrincipalAxis", "towards_smaller_side"]
+__all__ = ["PrincipalAxis"]
 
-# Up to this many rows or columns the eigenvalue problem is solved directly, beyond it by the Lanczos method.
+# Up to this many rows or features the eigenvalue problem is solved directly, beyond it by the Lanczos method.
 LARGEST_GRAM = 1500
-# A spread below this many roundings of the data's magnitude is no spread.
-ROUNDING = 4.0 * np.finfo(float).eps
 
 
 @dataclass(frozen=True)
 class PrincipalAxis:
-    """The first principal component of some rows.
+    """First principal component of some rows.
 
     Attributes
     ----------
     mean : ndarray of shape (d,)
     direction : ndarray of shape (d,)
-        Unit vector; of its two signs the one that makes the entry of largest size positive.
+        Unit vector whose entry of largest magnitude is positive.
     scatter : float
         Sum of the squared distances of the rows to their mean.
     """
@@ -42,57 +40,46 @@ class PrincipalAxis:
     scatter: float
 
     @classmethod
-    def of(cls, X: NDArray[np.floating[Any]], rows: NDArray[np.intp]) -> PrincipalAxis | None:
-        """The axis of some rows of X; None if they are all equal (to rounding)."""
-        if X.shape[1] <= min(len(rows), LARGEST_GRAM):
-            sample = DenseSample(X, rows=None if len(rows) == len(X) else rows)
+    def of(cls, X: NDArray[np.floating[Any]], indices: NDArray[np.intp]) -> PrincipalAxis | None:
+        """Compute the axis of some rows of X; None if they are all equal up to rounding."""
+        if X.shape[1] <= min(len(indices), LARGEST_GRAM):
+            sample = as_rows(X).sample(indices=None if len(indices) == len(X) else indices)
             mean, unit, covariance = sample.origin, sample.unit, sample.moments().matrix
-            total = len(rows) * float(np.trace(covariance))
-            direction = _top(covariance)
+            total = len(indices) * float(np.trace(covariance))
+            direction = _find_leading_vector(covariance)
         else:
-            first = X[rows[0]].astype(np.float64)
-            centred = X[rows] - first
-            shift = centred.mean(axis=0)
-            centred -= shift
-            mean, unit = first + shift, round_to_power_of_two(float(np.max(np.abs(centred))))
-            centred /= unit
+            mean, unit, centred = _centre(X[indices])
             total = float(np.einsum("ij,ij->", centred, centred))
-            direction = _leading_right_vector(centred) if total > 0.0 else np.eye(1, X.shape[1])[0]
-        spread = math.sqrt(max(total, 0.0) / len(rows)) * unit
-        if spread <= ROUNDING * float(np.max(np.abs(mean), initial=0.0)):
+            direction = _find_right_singular_vector(centred) if total > 0.0 else np.eye(1, X.shape[1])[0]
+        if is_rounding(math.sqrt(max(total, 0.0) / len(indices)) * unit, mean):
             return None
-        direction = direction / np.linalg.norm(direction)
-        if direction[np.argmax(np.abs(direction))] < 0.0:
-            direction = -direction
+        direction = fix_signs((direction / np.linalg.norm(direction))[:, None])[:, 0]
         return cls(mean, direction, total * unit**2)
 
 
-def towards_smaller_side(plane: Hyperplane, distance: Array) -> tuple[Hyperplane, Array]:
-    """The hyperplane, and the distances to it, with the normal to the smaller side; of equal ones, the longer tail."""
-    balance = int((distance > 0.0).sum()) - int((distance <= 0.0).sum())
-    if balance > 0 or (balance == 0 and float(((distance / np.max(np.abs(distance))) ** 3).sum()) < 0.0):
-        return plane.reversed(), -distance
-    return plane, distance
+def _centre(rows: NDArray[np.floating[Any]]) -> tuple[Array, float, Array]:
+    """Return the mean, a unit of the size of the deviations, and the deviations in this unit."""
+    first = rows[0].astype(np.float64)
+    centred = rows - first  # the mean then loses no digits to an offset
+    shift = centred.mean(axis=0)
+    centred -= shift
+    unit = round_to_power_of_two(float(np.max(np.abs(centred))))
+    centred /= unit
+    return first + shift, unit, centred
 
 
-def _top(matrix: Array) -> Array:
-    """Eigenvector of the largest eigenvalue."""
-    last = len(matrix) - 1
-    return np.asarray(eigh(matrix, subset_by_index=[last, last])[1][:, 0])
+def _find_leading_vector(matrix: Array) -> Array:
+    return solve_eigenvectors(matrix, 1)[1][:, 0]
 
 
-def _leading_right_vector(centred: Array) -> Array:
-    """First right singular vector, through the smaller of the two Gram matrices or, if that is large, implicitly."""
+def _find_right_singular_vector(centred: Array) -> Array:
+    """Find the first one through the smaller of the two Gram matrices, which is not formed if it is large."""
     wide = centred.shape[0] < centred.shape[1]
     smaller = centred.T if wide else centred  # columns: the smaller of the two dimensions
-    size = smaller.shape[1]
-    if size <= LARGEST_GRAM:
-        vector = _top(smaller.T @ smaller)
-    else:
+    size, found = smaller.shape[1], None
+    if size > LARGEST_GRAM:
         gram = LinearOperator((size, size), matvec=lambda x: smaller.T @ (smaller @ x), dtype=np.float64)
-        start = np.random.default_rng(0).standard_normal(size)  # fixed, so that the result is the same every time
-        try:
-            vector = eigsh(gram, k=1, v0=start, tol=0.0)[1][:, 0]
-        except ArpackError:  # no gap between the first eigenvalues
-            vector = _top(smaller.T @ smaller)
+        found = iterate_eigenvectors(gram, 1)
+    # Without a gap between the first eigenvalues the Lanczos method may not converge.
+    vector = _find_leading_vector(smaller.T @ smaller) if found is None else found[1][:, 0]
     return np.asarray(smaller @ vector if wide else vector)

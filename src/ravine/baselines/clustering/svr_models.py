@@ -1,4 +1,4 @@
-"""Decision functions w·φ(x) - cut of support vector machines, for features of three kinds."""
+"""Decision functions w·φ(x) - cut of support vector machines, for three kinds of features."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
+from ravine.baselines._shared.blocks import split_into_blocks
 from ravine.rows import as_rows
 
-__all__ = ["GaussianModel", "LinearModel", "Model", "NystroemModel"]
+__all__ = ["GaussianModel", "LinearModel", "NystroemModel", "SvrModel"]
 
-# Numbers held at a time for a decision.
+# Numbers in memory at a time for a decision.
 BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
-    """What the three kinds share.
+class SvrModel(ABC):
+    """Base class of the decision functions.
 
     Attributes
     ----------
     weights : ndarray
-        Of the columns of X, of the support vectors or of the features.
+        Of the features of X, of the support vectors or of the Nyström features.
     cut : float
     origin : ndarray of shape (d,)
         Subtracted from the rows first, so that a far origin costs no digits.
@@ -37,58 +38,57 @@ class Model(ABC):
     origin: Array
 
     def reversed(self) -> Self:
-        """The same with the sides exchanged."""
+        """Return the same function with the sides exchanged."""
         return replace(self, weights=-self.weights, cut=-self.cut)
 
     @abstractmethod
     def decide(self, X: NDArray[np.floating[Any]]) -> Array:
-        """w·φ(x) - cut of each row."""
+        """Compute w·φ(x) - cut of each row."""
 
 
-class LinearModel(Model):
-    """φ(x) = x."""
+class LinearModel(SvrModel):
+    """Decision function with φ(x) = x."""
 
     def decide(self, X: NDArray[np.floating[Any]]) -> Array:
-        """w·x - cut of each row."""
+        """Compute w·x - cut of each row."""
         return as_rows(X).project(self.origin, self.weights) - self.cut
 
 
-class KernelModel(Model):
-    """Features that are computed for a block of rows at a time."""
+class KernelModel(SvrModel):
+    """Decision function whose features are computed for a block of rows at a time."""
 
     def decide(self, X: NDArray[np.floating[Any]]) -> Array:
-        """w·φ(x) - cut of each row."""
-        n_columns = max(len(self.weights), X.shape[1])
-        step = max(1, BLOCK // n_columns)
-        blocks = [self._values(X[k : k + step] - self.origin) for k in range(0, len(X), step)]
-        return np.concatenate(blocks) - self.cut
+        """Compute w·φ(x) - cut of each row."""
+        row_size = max(len(self.weights), X.shape[1])
+        values = [self._evaluate(X[block] - self.origin) for block in split_into_blocks(len(X), row_size, BLOCK)]
+        return np.concatenate(values) - self.cut
 
     @abstractmethod
-    def _values(self, centred: Array) -> Array:
-        """w·φ(x) of rows less the origin."""
+    def _evaluate(self, centred: Array) -> Array:
+        """Compute w·φ(x) of rows less the origin."""
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianModel(KernelModel):
-    """φ of the Gaussian kernel.
+    """Decision function of the Gaussian kernel.
 
     Attributes
     ----------
     support : ndarray of shape (m, d)
-        The support vectors less the origin.
+        Support vectors less the origin.
     gamma : float
     """
 
     support: Array
     gamma: float
 
-    def _values(self, centred: Array) -> Array:
+    def _evaluate(self, centred: Array) -> Array:
         return np.asarray(rbf_kernel(centred, self.support, gamma=self.gamma) @ self.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class NystroemModel(KernelModel):
-    """Features of the Nyström method.
+    """Decision function on the features of the Nyström method.
 
     Attributes
     ----------
@@ -97,5 +97,10 @@ class NystroemModel(KernelModel):
 
     features: Any
 
-    def _values(self, centred: Array) -> Array:
+    @property
+    def gamma(self) -> float:
+        """Parameter of the Gaussian kernel."""
+        return float(self.features.gamma)
+
+    def _evaluate(self, centred: Array) -> Array:
         return np.asarray(self.features.transform(centred) @ self.weights)
