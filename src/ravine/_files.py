@@ -1,4 +1,4 @@
-"""Files that are either written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,51 +10,51 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["replacing", "write_json", "write_text"]
+__all__ = ["replace_file", "write_json", "write_text"]
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file beside ``path`` that takes its place when the block ends without an error.
+def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Provide a temporary file that replaces ``path`` when the block ends without an error.
 
     Parameters
     ----------
     path : path-like
-        What is there stays as it is until then, and also if anything fails: a full disk, an interruption.
+        File to replace. It stays unchanged if anything fails, such as a full disk or an interruption.
 
     Yields
     ------
     Path
-        The temporary file, with the same suffix.
+        Temporary file in the same folder, with the same suffix.
     """
     path = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem[:40]}-", suffix=path.suffix, dir=path.parent)
     os.close(handle)
-    part = Path(name)
+    temporary = Path(name)
     try:
-        yield part
-        with part.open("rb+") as written:  # on the disk before it takes the place of something
+        yield temporary
+        with temporary.open("rb+") as written:  # the content must be on the disk before the old file is gone
             os.fsync(written.fileno())
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
+        temporary.chmod(0o666 & ~_read_umask())
+        temporary.replace(path)
     except BaseException:
         with suppress(OSError):
-            part.unlink()
+            temporary.unlink()
         raise
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file, whole or not at all."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+    """Write a text file, completely or not at all."""
+    with replace_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write a JSON file, whole or not at all; NaN and infinities are refused."""
+    """Write a JSON file, completely or not at all; NaN and infinities are rejected."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -24,15 +24,15 @@ def workplace(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_cluster_finds_the_blobs_and_leaves_labels_and_a_model(workplace):
+def test_cluster_finds_the_blobs_and_writes_labels_and_model(workplace):
     text, y = table()
-    said = ravine("cluster", write(text)).stderr
+    printed = ravine("cluster", write(text)).stderr
     labels = column(read("data-ravine/labels.csv"), "cluster")
     assert adjusted_rand_score(y, labels) == 1.0
     assert column(read("data-ravine/labels.csv"), "row") == [str(k) for k in range(1, 181)]
-    assert "180 rows, 4 columns; names in the first line, comma between cells" in said
-    assert "standardised" in said
-    assert "3 clusters of 180 rows" in said
+    assert "180 rows, 4 columns; comma-separated, with a header" in printed
+    assert "standardised" in printed
+    assert "3 clusters of 180 rows" in printed
     model = load("data-ravine/model.ravine")
     assert model.estimator.labels_.tolist() == [int(label) for label in labels]
     assert {"labels.csv", "model.ravine", "summary.json"} <= set(os.listdir("data-ravine"))
@@ -62,7 +62,7 @@ def test_hyperplane_gives_two_clusters_and_a_p_value():
     assert "two clusters" in message
 
 
-def test_json_is_all_there_is_on_standard_output():
+def test_json_is_the_only_standard_output():
     result = ravine("cluster", write(table()[0]), "--json", "--quiet", "--drop", "d", "--out", "o", "--clusters", 3)
     summary = json.loads(result.stdout)
     assert result.stderr == ""
@@ -79,16 +79,16 @@ def test_standard_input_and_output():
     assert leftovers() == []
     again = ravine("cluster", "-", "--out", "-", "--clusters", 3, stdin=gzip.compress(text.encode()))
     assert again.stdout == result.stdout
-    assert "both want standard output" in ravine("cluster", "-", "--out", "-", "--json", stdin=text, code=2).stderr
+    assert "both print to standard output" in ravine("cluster", "-", "--out", "-", "--json", stdin=text, code=2).stderr
 
 
-def test_keys_and_known_labels_are_kept_beside_the_clusters():
+def test_keys_and_known_labels_are_copied_to_the_results():
     text, y = table(extra=lambda y: {"id": [f"0{k}" for k in range(180)], "kind": [f"k{v}" for v in y]})
-    said = ravine("cluster", write(text), "--key", "id", "--label-column", "kind", "--clusters", 3).stderr
+    printed = ravine("cluster", write(text), "--key", "id", "--label-column", "kind", "--clusters", 3).stderr
     written = read("data-ravine/labels.csv")
     assert column(written, "id") == [f"0{k}" for k in range(180)]
     assert column(written, "given") == [f"k{v}" for v in y]
-    assert "adjusted Rand index 1.00" in said
+    assert "adjusted Rand index 1.00" in printed
 
 
 def test_key_named_like_a_result_does_not_hide_it():
@@ -97,7 +97,7 @@ def test_key_named_like_a_result_does_not_hide_it():
     assert adjusted_rand_score(y, column(read("data-ravine/labels.csv"), "ravine_cluster")) == 1.0
 
 
-def test_text_is_refused_dropped_or_encoded_but_never_ignored():
+def test_text_is_rejected_dropped_or_encoded_never_ignored():
     text, _ = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] for v in y], "it's": ["x"] * 180})
     write(text)
     message = ravine("cluster", "data.csv", code=1).stderr
@@ -107,28 +107,28 @@ def test_text_is_refused_dropped_or_encoded_but_never_ignored():
     assert len(message.strip().splitlines()[-1]) == len(message.strip().split("Error:")[-1]) + len("Error:")
     ravine("cluster", "data.csv", "--drop", "kind,it's", "--out", "dropped", "--clusters", 2)
     assert load("dropped/model.ravine").preparation.columns == ("a", "b", "c", "d")
-    said = ravine(
+    printed = ravine(
         "cluster", "data.csv", "--drop", "it's", "--encode", "one-hot", "--out", "encoded", "--clusters", 2
     ).stderr
-    assert "'kind' has 3 categories" in said
+    assert "'kind' has 3 categories" in printed
     assert load("encoded/model.ravine").preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
 
 
-def test_dates_and_empty_columns_are_refused():
+def test_dates_and_empty_columns_are_rejected():
     text, _ = table(extra=lambda y: {"when": ["2020-01-02"] * 180})
     assert "'when' (dates or times)" in ravine("cluster", write(text), code=1).stderr
     text, _ = table(extra=lambda y: {"nothing": [""] * 180})
-    assert "'nothing': no cell has a value. Leave out with --drop nothing" in ravine(
+    assert "'nothing': all cells are empty. Leave out with --drop nothing" in ravine(
         "cluster", write(text), code=1
     ).stderr  # fmt: skip
 
 
-def test_truth_values_counters_and_constants_are_said():
+def test_booleans_counters_and_constants_are_reported():
     text, _ = table(extra=lambda y: {"yes": ["true", "false"] * 90, "n": range(5, 185), "one": [1] * 180})
-    said = ravine("cluster", write(text), "--clusters", 2).stderr
-    assert "'yes': true and false are 1 and 0" in said
-    assert "warning: 'n' counts the rows" in said
-    assert "'one' has one value only" in said
+    printed = ravine("cluster", write(text), "--clusters", 2).stderr
+    assert "'yes': true and false are used as 1 and 0" in printed
+    assert "warning: 'n' numbers the rows" in printed
+    assert "'one' is constant" in printed
 
 
 def with_gaps():
@@ -142,47 +142,47 @@ def with_gaps():
     return stream.getvalue(), y
 
 
-def test_missing_cells_are_refused_with_their_counts():
+def test_missing_cells_are_rejected_with_their_counts():
     message = ravine("cluster", write(with_gaps()[0]), code=1).stderr
     assert "missing cells: 'b' 3, 'c' 1" in message
     assert "--missing drop" in message
     assert leftovers() == []
 
 
-def test_rows_with_missing_cells_are_dropped_or_filled_as_wished():
+def test_rows_with_missing_cells_are_dropped_or_filled():
     text, y = with_gaps()
-    said = ravine("cluster", write(text), "--missing", "drop", "--out", "dropped", "--clusters", 3).stderr
-    assert "3 of 180 rows have missing cells" in said
+    printed = ravine("cluster", write(text), "--missing", "drop", "--out", "dropped", "--clusters", 3).stderr
+    assert "3 of 180 rows are left out" in printed
     labels = column(read("dropped/labels.csv"), "cluster")
     assert [k for k, label in enumerate(labels) if label == ""] == [2, 49, 119]
     known = [k for k, label in enumerate(labels) if label]
     assert adjusted_rand_score(y[known], [labels[k] for k in known]) == 1.0
-    said = ravine("cluster", "data.csv", "--missing", "impute-median", "--out", "filled", "--clusters", 3).stderr
-    assert "filled with the median of their column: 'b' 3, 'c' 1" in said
+    printed = ravine("cluster", "data.csv", "--missing", "impute-median", "--out", "filled", "--clusters", 3).stderr
+    assert "missing cells: 'b' 3, 'c' 1; filled with the median of their column" in printed
     plan = load("filled/model.ravine").preparation
     X = blobs()[0]
     assert plan.medians[1] == np.median(np.delete(X[:, 1], [2, 49, 119]))
     assert "" not in column(read("filled/labels.csv"), "cluster")
 
 
-def test_missing_categories_become_the_commonest():
+def test_missing_categories_become_the_most_frequent():
     kinds = ["red"] * 60 + ["green"] * 59 + ["blue"] * 60 + [""]
     kinds[1] = "blue"
     text, _ = table(extra=lambda y: {"kind": kinds})
-    said = ravine(
+    printed = ravine(
         "cluster", write(text), "--encode", "one-hot", "--missing", "impute-median", "--clusters", 2, "--scale", "none"
     ).stderr
-    assert "of text with the commonest category" in said
+    assert "text with the most frequent category" in printed
     model = load("data-ravine/model.ravine")
     assert model.preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
     assert model.preparation.medians[4:].tolist() == [1.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("scale", ["standard", "robust"])
-def test_values_that_cannot_be_scaled_are_refused(scale):
+def test_values_that_cannot_be_scaled_are_rejected(scale):
     text, _ = table(extra=lambda y: {"huge": np.where(y == 1, 1e308, -1e308)})
-    said = ravine("cluster", write(text), "--scale", scale, code=1).stderr
-    assert "column 'huge' holds values as large as 1e+308, which cannot be scaled" in said
+    printed = ravine("cluster", write(text), "--scale", scale, code=1).stderr
+    assert "column 'huge' contains values as large as 1e+308, which cannot be scaled" in printed
     assert leftovers() == []
 
 

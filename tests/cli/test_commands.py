@@ -1,4 +1,4 @@
-"""`ravine classify`, `predict`, `describe` and `demo`: labels as written, columns by name, words for people."""
+"""`ravine classify`, `predict`, `describe` and `demo`: labels as written, columns by name."""
 
 import csv
 import io
@@ -24,14 +24,14 @@ def workplace(tmp_path, monkeypatch):
 
 def test_classify_labels_the_empty_cells():
     text, y = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] if k < 20 else "" for k, v in enumerate(y)]})
-    said = ravine("classify", write(text), "--label-column", "kind", figures=True).stderr
+    printed = ravine("classify", write(text), "--label-column", "kind", figures=True).stderr
     assert set(figures_in("data-ravine")) == {"pair-0.png", "pair-1.png"}
     written = read("data-ravine/labels.csv")
     assert column(written, "class") == [("red", "green", "blue")[v] for v in y]
     assert column(written, "given")[:20] == column(written, "class")[:20]
     assert set(column(written, "given")[20:]) == {""}
     assert all(0.3 < float(p) <= 1.0 for p in column(written, "probability"))
-    assert "20 of 180 rows have one, 160 cells are empty" in said
+    assert "20 of 180 rows are labelled" in printed
     assert load("data-ravine/model.ravine").estimator.classes_.tolist() == ["blue", "green", "red"]
     out = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
     assert column(out, "class") == column(written, "class")
@@ -39,7 +39,7 @@ def test_classify_labels_the_empty_cells():
 
 
 @pytest.mark.parametrize("kinds", [("01", "02", "03"), ("0.5", "1.5", "2.50"), ("2020-01-02", "2020-01-03", "x")])
-def test_labels_are_kept_as_they_are_written(kinds):
+def test_labels_are_kept_as_written(kinds):
     text, y = table(extra=lambda y: {"kind": [kinds[v] if k < 20 else "" for k, v in enumerate(y.tolist())]})
     ravine("classify", write(text), "--label-column", "kind")
     written = read("data-ravine/labels.csv")
@@ -74,14 +74,14 @@ def test_labels_of_typed_columns():
         assert column(read("p-ravine/labels.csv"), "class") == [str(classes[v]) for v in y]
 
 
-def test_minus_one_is_a_label_like_others_where_nothing_is_learned_from_it():
+def test_minus_one_is_an_ordinary_label_for_clustering():
     text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
-    said = ravine("cluster", write(text), "--label-column", "kind", "--clusters", 3).stderr
-    assert "adjusted Rand index 1.00" in said
-    assert "(180 rows)" in said
+    printed = ravine("cluster", write(text), "--label-column", "kind", "--clusters", 3).stderr
+    assert "adjusted Rand index 1.00" in printed
+    assert "(180 rows)" in printed
 
 
-def test_index_of_a_data_frame_is_no_feature_and_rows_are_counted_for_every_format():
+def test_index_of_a_data_frame_is_not_a_feature():
     import pyarrow.feather
     import pyarrow.parquet
 
@@ -90,16 +90,16 @@ def test_index_of_a_data_frame_is_no_feature_and_rows_are_counted_for_every_form
     pyarrow.feather.write_feather(frame, "f")
     np.save("n.npy", blobs()[0])
     for name in "pf":
-        said = ravine("cluster", name, "--clusters", 3).stderr
-        assert f"{name}: 180 rows, 5 columns; {'Parquet' if name == 'p' else 'Feather'}" in said
-        assert "'__index_level_0__': the index of a data frame, left out" in said
+        printed = ravine("cluster", name, "--clusters", 3).stderr
+        assert f"{name}: 180 rows, 5 columns; {'Parquet' if name == 'p' else 'Feather'}" in printed
+        assert "'__index_level_0__': index of a data frame, not used" in printed
         assert load(f"{name}-ravine/model.ravine").preparation.columns == ("a", "b", "c", "d")
     assert "n.npy: 180 rows, 4 columns" in ravine("cluster", "n.npy", "--clusters", 3).stderr
     ravine("cluster", "p", "--key", "__index_level_0__", "--clusters", 3, "--out", "o")
     assert column(read("o/labels.csv"), "__index_level_0__") == [str(k) for k in range(180)]
 
 
-def test_keys_of_any_type_can_be_json():
+def test_keys_of_any_type_are_written_as_json():
     import datetime
 
     import pyarrow.parquet
@@ -111,13 +111,13 @@ def test_keys_of_any_type_can_be_json():
     assert answer["labels"]["kind"] == [str(day)] * 180
 
 
-def test_control_characters_are_written_out():
+def test_control_characters_are_escaped():
     kinds = ("one\nline", "\x1b[31mred", "plain")
     text, _ = table(("a\x07", "b", "c", "d"), extra=lambda y: {"kind": [kinds[v] for v in y]})
     run = ravine("classify", write(text), "--label-column", "kind")
     described = ravine("describe", "data-ravine/model.ravine").stdout
-    told = ravine("predict", "data-ravine/model.ravine", "data.csv").stderr
-    for shown in (run.stderr, described, told):
+    predicted = ravine("predict", "data-ravine/model.ravine", "data.csv").stderr
+    for shown in (run.stderr, described, predicted):
         assert "one\\nline" in shown
         assert "\\x1b[31mred" in shown
         assert "\x1b" not in shown
@@ -131,7 +131,7 @@ def test_standard_input_is_named():
     assert "in standard input</title>" in read("o/report.html")
 
 
-def test_warnings_of_the_drawing_are_in_the_summary(monkeypatch):
+def test_warnings_of_the_figures_are_in_the_summary(monkeypatch):
     import warnings
 
     monkeypatch.setattr("ravine.cli.outputs.write_figures", lambda *args: warnings.warn("no such glyph", stacklevel=2))
@@ -139,9 +139,9 @@ def test_warnings_of_the_drawing_are_in_the_summary(monkeypatch):
     assert "note: no such glyph" in json.loads(read("data-ravine/summary.json"))["notes"]
 
 
-def test_classify_refuses_what_it_would_have_to_guess():
+def test_classify_rejects_ambiguous_labels():
     text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
-    assert "holds -1" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
+    assert "contains -1" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
     text, _ = table(extra=lambda y: {"kind": [""] * 180})
     assert "unlabelled" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
     text, _ = table(extra=lambda y: {"kind": ["x"] * 180})
@@ -149,7 +149,7 @@ def test_classify_refuses_what_it_would_have_to_guess():
     assert "Missing option '--label-column'" in ravine("classify", "data.csv", code=2).stderr
 
 
-def test_predict_finds_columns_by_name_and_says_what_it_ignores():
+def test_predict_finds_columns_by_name_and_reports_others():
     text, _ = table()
     ravine("cluster", write(text), "--clusters", 3)
     expected = column(read("data-ravine/labels.csv"), "cluster")
@@ -161,10 +161,10 @@ def test_predict_finds_columns_by_name_and_says_what_it_ignores():
     result = ravine("predict", "data-ravine/model.ravine", "-", "--key", "key", stdin=stream.getvalue())
     assert column(result.stdout, "cluster") == expected
     assert column(result.stdout, "key") == [f"r{k}" for k in range(180)]
-    assert "ignored, since the model does not use it: 'more'" in result.stderr
+    assert "ignored columns, which the model does not use: 'more'" in result.stderr
     ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv")
     assert column(read("new.csv"), "cluster") == expected
-    assert "exists already" in ravine(
+    assert "already exists" in ravine(
         "predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", code=1
     ).stderr  # fmt: skip
     ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", "--force")
@@ -172,17 +172,17 @@ def test_predict_finds_columns_by_name_and_says_what_it_ignores():
     assert [str(k) for k in answer["labels"]["cluster"]] == expected
 
 
-def test_predict_names_the_columns_that_are_missing():
+def test_predict_names_missing_columns():
     ravine("cluster", write(table()[0]), "--clusters", 3)
     write("a,c,z\n1,2,3\n", "new.csv")
     message = ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
     assert "no column 'b', 'd'" in message
     assert "it has 'a', 'c', 'z'" in message
     write("a,b,c,d\n1,x,3,4\n", "new.csv")
-    assert "column 'b' does not hold numbers" in ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
+    assert "column 'b' is not numeric" in ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
 
 
-def test_predict_treats_missing_cells_as_told():
+def test_predict_treats_missing_cells_as_chosen():
     ravine("cluster", write(table()[0]), "--clusters", 3)
     write("a,b,c,d\n8,0,0,0\n,0,0,0\n", "new.csv")
     model = "data-ravine/model.ravine"
@@ -191,29 +191,29 @@ def test_predict_treats_missing_cells_as_told():
     assert "no medians" in ravine("predict", model, "new.csv", "--missing", "impute-median", code=1).stderr
 
 
-def test_models_that_are_none_are_refused():
+def test_other_files_are_rejected_as_models():
     write(table()[0])
     for command in (("predict", "data.csv", "data.csv"), ("describe", "data.csv")):
         assert "data.csv cannot be read: it is not a zip file" in ravine(*command, code=1).stderr
         assert "'none.ravine' does not exist" in ravine(command[0], "none.ravine", *command[2:], code=1).stderr
 
 
-def test_describe_is_words_or_json():
+def test_describe_prints_text_or_json():
     ravine("cluster", write(table()[0]), "--clusters", 3)
-    words = ravine("describe", "data-ravine/model.ravine").stdout
-    assert "Tree of 3 clusters (180 rows)" in words
-    assert "A row belongs to cluster 0" in words
-    assert "4 columns: a, b, c, d" in words
+    text = ravine("describe", "data-ravine/model.ravine").stdout
+    assert "Tree of 3 clusters (180 rows)" in text
+    assert "A row belongs to cluster 0" in text
+    assert "4 columns: a, b, c, d" in text
     known = json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)
     assert known["clusters"] == 3
     assert len(known["nodes"]) == 5
     assert known["columns"] == ["a", "b", "c", "d"]
 
 
-def test_demo_leaves_results_and_agrees_with_the_truth():
-    said = ravine("demo").stderr
-    assert "4 clusters of 400 rows" in said
-    assert "adjusted Rand index 1.00" in said
+def test_demo_writes_results_that_agree_with_the_truth():
+    printed = ravine("demo").stderr
+    assert "4 clusters of 400 rows" in printed
+    assert "adjusted Rand index 1.00" in printed
     assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
     assert set(os.listdir("ravine-demo/figures")) == {"tree.png", "direction-0.png"} | {
         f"split-{k}.png" for k in (0, 1)

@@ -71,7 +71,7 @@ def test_an_unknown_name_is_one_line():
     for command in ("describe", "fetch"):
         result = run(command, "wnie")
         assert result.exit_code == 1
-        assert result.output == "Error: There is no data set 'wnie': did you mean 'wine'?\n"
+        assert result.output == "Error: Unknown data set 'wnie': did you mean 'wine'?\n"
 
 
 def test_fetch_writes_the_sets_into_a_folder(tmp_path, monkeypatch):

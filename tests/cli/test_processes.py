@@ -1,4 +1,4 @@
-"""The command as a process of its own: streams, exit codes, signals, help, a bar on a terminal."""
+"""The command as a process: streams, exit codes, signals, help, a progress bar on a terminal."""
 
 import os
 import signal
@@ -27,25 +27,25 @@ def command(*arguments, **options):
     return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, timeout=120, **options)
 
 
-def test_process_writes_data_to_standard_output_and_words_to_standard_error():
+def test_data_go_to_standard_output_and_messages_to_error():
     text, y = table()
     run = command("cluster", "-", "--out", "-", "--clusters", "3", input=text.encode())
     assert run.returncode == 0
     assert adjusted_rand_score(y, column(run.stdout.decode(), "cluster")) == 1.0
     assert b"3 clusters of 180 rows" in run.stderr
-    assert b"\x1b" not in run.stderr  # no bar where there is no terminal
+    assert b"\x1b" not in run.stderr  # no progress bar without a terminal
 
 
-def test_process_fails_without_a_traceback_unless_asked():
+def test_process_prints_a_traceback_only_with_debug():
     run = command("cluster", "none.csv")
     assert run.returncode == 1
-    assert run.stderr == b"Error: 'none.csv' does not exist: check its name.\n"
+    assert run.stderr == b"Error: 'none.csv' does not exist: check the name.\n"
     assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
     assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_process_that_is_told_to_end_leaves_nothing(monkeypatch, name):
+def test_signals_to_end_leave_nothing(monkeypatch, name):
     number = getattr(signal, name)
     monkeypatch.setattr("ravine.models.save", lambda *args: signal.raise_signal(number))
     write(table()[0])
@@ -55,7 +55,7 @@ def test_process_that_is_told_to_end_leaves_nothing(monkeypatch, name):
     assert signal.getsignal(number) is before
 
 
-def test_interruption_of_the_imports_leaves_no_traceback():
+def test_interrupted_imports_print_no_traceback():
     script = """
 import sys
 class Interrupting:
@@ -72,7 +72,7 @@ main()
 
 
 @pytest.mark.slow
-def test_interrupted_process_says_so_and_leaves_nothing():
+def test_interrupted_process_leaves_nothing():
     text, _ = table(n=20_000)
     write(text)
     script = "from ravine.cli import main; main()"
@@ -117,13 +117,13 @@ def test_help_shows_examples_line_by_line(name):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_bar_with_the_time_left_is_shown_on_a_terminal():
+def test_progress_bar_is_shown_on_a_terminal():
     script = """
 import time
-from ravine.cli.voice import Voice
-with Voice().working("fitting") as move:
+from ravine.cli.console import Console
+with Console().step("fitting") as show_progress:
     for k in range(4):
-        move(k, 4, f"step {k}")
+        show_progress(k, 4, f"step {k}")
         time.sleep(0.3)
 """
     ours, theirs = os.openpty()

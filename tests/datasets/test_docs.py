@@ -1,4 +1,4 @@
-"""docs/datasets.md says what the cards say."""
+"""docs/datasets.md agrees with the cards."""
 
 from pathlib import Path
 
@@ -9,24 +9,24 @@ from ravine.datasets import describe, list_datasets
 DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
 
 
-def table():
-    """The table in the documentation: paste it there when a card changes."""
+def make_table():
+    """Return the table of the documentation; paste it there when a card changes."""
     rows = [
-        "| name | title | rows | columns | classes | checksum of the archive's file | differs from the paper |",
+        "| name | title | rows | columns | classes | checksum of the file | differs from the paper |",
         "|---|---|---|---|---|---|---|",
     ]
     for name in list_datasets():
         card = describe(name)
         pins = [bool(source.sha256 or any(member.sha256 for member in source.members)) for source in card.sources]
-        pinned = "pinned" if all(pins) else "none published: content only"
+        pinned = "pinned" if all(pins) else "not published, content only"
         paper = "" if card.paper == "same size as in the paper" else card.paper
         size = f"{card.n} | {card.d} | {len(card.classes)}"
         rows.append(f"| `{name}` | {card.title} | {size} | {pinned} | {paper} |")
     return "\n".join(rows)
 
 
-def sections():
-    """Source, licence, citation and preprocessing of every set."""
+def make_sections():
+    """Return source, licence, citation and preprocessing of every data set."""
     parts = []
     for name in list_datasets():
         card = describe(name)
@@ -44,9 +44,9 @@ def text():
     return DOCS.read_text(encoding="utf-8")
 
 
-def test_the_table_is_that_of_the_cards(text):
-    assert table() in text
+def test_table_matches_the_cards(text):
+    assert make_table() in text
 
 
-def test_the_sections_are_those_of_the_cards(text):
-    assert sections() in text
+def test_sections_match_the_cards(text):
+    assert make_sections() in text

@@ -1,4 +1,4 @@
-"""Downloads: real pooch, a server on this machine; damage, silence and a full cache are survived."""
+"""Downloads by pooch from a local server, with damaged files, failures and a full cache."""
 
 import builtins
 import hashlib
@@ -22,14 +22,14 @@ from ravine.datasets import (
     load,
 )
 from ravine.datasets import download as module
-from ravine.datasets.archives import PARSERS
 from ravine.datasets.catalogue import CARDS
+from ravine.datasets.parsers import parse_files
 from support.archive_files import serving, zipped
 
 pooch = pytest.importorskip("pooch")
 
 WINE = b"1,14.23,1.71,2.43,15.6,127,2.8,3.06,.28,2.29,5.64,1.04,3.92,1065\n3" + b",1" * 13 + b"\n2" + b",7" * 13 + b"\n"
-DATA, TARGET, NAMES = PARSERS["wine"]({"wine.data": WINE})
+DATA, TARGET, NAMES = parse_files("wine", {"wine.data": WINE})
 ZIP = zipped({"Index": b"nothing", "wine.data": WINE, "wine.names": b"text"})
 
 
@@ -42,14 +42,14 @@ def clean(monkeypatch, tmp_path):
     monkeypatch.delenv("RAVINE_DATA", raising=False)
     monkeypatch.setenv("RAVINE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(module, "RETRIES", 0)
-    monkeypatch.setattr(module, "SECONDS", 5)
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 5)
     for variable in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture
 def card(monkeypatch):
-    """A function that puts a small set under the name wine, with the given sources."""
+    """Return a function that registers a small data set as wine, with the given sources."""
 
     def put(*sources, **changes):
         content = {"classes": {"1": 1, "2": 1, "3": 1}, "fingerprint": fingerprint(DATA, TARGET), **changes}
@@ -64,7 +64,7 @@ def cached_files():
     return sorted(name for _, _, names in os.walk(cache_folder()) for name in names)
 
 
-def test_an_archive_is_downloaded_once_and_kept(card):
+def test_archive_is_downloaded_once_and_kept(card):
     with serving({"a/wine+set.zip": ZIP}) as (url, asked):
         card(Source(url + "a/wine+set.zip", sha256(ZIP), (Member("wine.data", (sha256(WINE),)),)))
         dataset = load("wine")
@@ -76,28 +76,28 @@ def test_an_archive_is_downloaded_once_and_kept(card):
         assert cached_files() == ["wine_set.zip"]
         assert np.array_equal(load("wine").data, DATA)
         assert len(asked) == 1
-    assert np.array_equal(load("wine", download=False).data, DATA)  # also when the server is gone
+    assert np.array_equal(load("wine", download=False).data, DATA)  # without a server
 
 
-def test_a_plain_file_needs_no_zip(card):
+def test_plain_file_needs_no_zip(card):
     with serving({"wine.data": WINE}) as (url, _):
         card(Source(url + "wine.data", sha256(WINE)))
         assert np.array_equal(load("wine").data, DATA)
 
 
 @pytest.mark.parametrize("folder", ["", "Some Folder/", "a/b/"])
-def test_members_are_found_in_folders_and_archives_in_archives(card, folder):
+def test_members_are_found_in_folders_and_nested_archives(card, folder):
     inner = zipped({"__MACOSX/wine.data": b"x", "not-wine.data": b"x", folder + "wine.data": WINE})
     for content in (inner, zipped({"inner.zip": inner, "readme.txt": b"x"})):
         with serving({"w.zip": content}) as (url, _):
             card(Source(url + "w.zip", None, (Member("wine.data"),)))
             assert np.array_equal(load("wine").data, DATA)
-        module.forget(CARDS["wine"])
+        module.remove_cached(CARDS["wine"])
 
 
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("damage", [ZIP[:-40], ZIP[:60], b"", b"<html>moved</html>", ZIP.replace(b"14.23", b"14.24")])
-def test_a_damaged_cache_is_replaced(card, pinned, damage):
+def test_damaged_cache_is_replaced(card, pinned, damage):
     with serving({"w.zip": ZIP}) as (url, asked):
         card(Source(url + "w.zip", sha256(ZIP) if pinned else None, (Member("wine.data"),)))
         load("wine")
@@ -111,15 +111,15 @@ def test_a_damaged_cache_is_replaced(card, pinned, damage):
         assert len(asked) == 2
 
 
-def test_a_file_with_another_checksum_is_refused_and_not_kept(card):
+def test_file_with_wrong_hash_is_rejected_and_not_kept(card):
     with serving({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", "0" * 64, (Member("wine.data"),)))
-        with pytest.raises(CorruptDatasetError, match="does not have the pinned SHA-256: the download was damaged or"):
+        with pytest.raises(CorruptDatasetError, match="does not have the pinned SHA-256: the download is damaged or"):
             load("wine")
     assert cached_files() == []
 
 
-def test_a_member_with_another_checksum_is_refused_and_not_kept(card):
+def test_member_with_wrong_hash_is_rejected_and_not_kept(card):
     with serving({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data", ("0" * 64, "1" * 64)),)))
         with pytest.raises(CorruptDatasetError, match=r"wine\.data in .* does not have the pinned SHA-256"):
@@ -127,7 +127,7 @@ def test_a_member_with_another_checksum_is_refused_and_not_kept(card):
     assert cached_files() == []
 
 
-def test_content_that_is_not_the_card_s_is_refused_and_not_kept(card):
+def test_wrong_content_is_rejected_and_not_kept(card):
     with serving({"w.zip": zipped({"wine.data": WINE.replace(b"1065", b"1066")})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(CorruptDatasetError, match="other values or another order"):
@@ -136,7 +136,7 @@ def test_content_that_is_not_the_card_s_is_refused_and_not_kept(card):
         assert load("wine", check=False).data[0, -1] == 1066
 
 
-def test_an_archive_without_the_file_is_refused(card):
+def test_archive_without_the_file_is_rejected(card):
     with serving({"w.zip": zipped({"other.data": WINE})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(CorruptDatasetError, match=r"w\.zip does not contain wine\.data"):
@@ -144,7 +144,7 @@ def test_an_archive_without_the_file_is_refused(card):
 
 
 @pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_an_answer_of_the_server_is_told(card, status):
+def test_status_of_the_server_is_reported(card, status):
     with serving({"w.zip": status}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(DownloadError, match=f"the server answered {status} .*RAVINE_DATA") as raised:
@@ -154,7 +154,7 @@ def test_an_answer_of_the_server_is_told(card, status):
     assert cached_files() == []
 
 
-def test_a_connection_that_breaks_off_leaves_nothing(card):
+def test_broken_connection_leaves_nothing(card):
     with serving({"w.zip": ("cut", ZIP)}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(DatasetError, match=r"w\.zip"):
@@ -162,18 +162,18 @@ def test_a_connection_that_breaks_off_leaves_nothing(card):
     assert cached_files() == []
 
 
-def test_offline_is_told_in_one_sentence(card):
+def test_missing_connection_is_reported(card):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/w.zip"
         card(Source(url, None, (Member("wine.data"),)))
-        with pytest.raises(DownloadError, match=r"there is no connection to the server.*RAVINE_DATA") as raised:
+        with pytest.raises(DownloadError, match=r"no connection to the server.*RAVINE_DATA") as raised:
             load("wine")
     assert "\n" not in str(raised.value)
 
 
-def test_a_silent_server_is_given_up(card, monkeypatch):
-    monkeypatch.setattr(module, "SECONDS", 0.2)
+def test_silent_server_times_out(card, monkeypatch):
+    monkeypatch.setattr(module, "TIMEOUT_SECONDS", 0.2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
@@ -182,7 +182,7 @@ def test_a_silent_server_is_given_up(card, monkeypatch):
             load("wine")
 
 
-def test_the_second_of_two_files_may_fail(card):
+def test_second_of_two_files_may_fail(card):
     files = {"s1.txt": b"1 2\n"}
     with serving(files) as (url, asked):
         card(Source(url + "s1.txt"), Source(url + "s1.labels0.gz"))
@@ -191,11 +191,11 @@ def test_the_second_of_two_files_may_fail(card):
         assert cached_files() == ["s1.txt"]
         with pytest.raises(DownloadError):
             load("wine")
-        assert [path for path in asked if "s1.txt" in path] == ["/s1.txt"]  # what is there is not asked for again
+        assert [path for path in asked if "s1.txt" in path] == ["/s1.txt"]  # a cached file is not downloaded again
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")])
-def test_a_cache_that_cannot_be_written_is_told(card, monkeypatch, error):
+def test_unwritable_cache_is_reported(card, monkeypatch, error):
     def refuse(*_, **__):
         raise error
 
@@ -212,7 +212,7 @@ def test_a_cache_that_cannot_be_written_is_told(card, monkeypatch, error):
     assert cached_files() == []
 
 
-def test_a_cache_that_is_a_file_is_told(card, tmp_path, monkeypatch):
+def test_cache_that_is_a_file_is_reported(card, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("RAVINE_CACHE", str(tmp_path / "file"))
     card(Source("http://127.0.0.1:9/w.zip", None, (Member("wine.data"),)))
@@ -220,7 +220,7 @@ def test_a_cache_that_is_a_file_is_told(card, tmp_path, monkeypatch):
         load("wine")
 
 
-def test_without_pooch_the_message_says_what_to_install(card, monkeypatch, tmp_path):
+def test_missing_pooch_is_reported_with_the_command(card, monkeypatch, tmp_path):
     card(Source("http://127.0.0.1:9/w.zip", None, (Member("wine.data"),)))
     importing = builtins.__import__
 
@@ -238,7 +238,7 @@ def test_without_pooch_the_message_says_what_to_install(card, monkeypatch, tmp_p
     assert cache_folder() == tmp_path / "ravine"
 
 
-def test_pooch_s_own_messages_stay_as_they_were(card, capfd):
+def test_log_level_of_pooch_is_restored(card, capfd):
     level = pooch.get_logger().level
     with serving({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
@@ -247,7 +247,7 @@ def test_pooch_s_own_messages_stay_as_they_were(card, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_failures_are_tried_again(card, monkeypatch):
+def test_failed_downloads_are_retried(card, monkeypatch):
     monkeypatch.setattr(module, "RETRIES", 1)
     monkeypatch.setattr(pooch.core.time, "sleep", lambda _: None)
     answers = {"w.zip": 503}

@@ -1,4 +1,4 @@
-"""`load`: folder before cache, one clear sentence for whatever is wrong, and what a data set can do."""
+"""`load` and `Dataset`: order of places, errors, standardisation, fingerprints."""
 
 import copy
 import gzip
@@ -25,7 +25,7 @@ from ravine.datasets import (
     write_csv,
 )
 from ravine.datasets.catalogue import CARDS
-from ravine.datasets.content import label_digest, sketch
+from ravine.datasets.content import compute_sketch, hash_labels
 
 X = np.array([[1.0, 2.5, 7.0], [3.0, np.nan, 7.0], [-0.125, 1e-7, 7.0], [5.0, 0.5, 7.0]])
 Y = np.array(["a", "b", "a", "b"])
@@ -34,7 +34,7 @@ TEXT = "p,q,r,label\n1,2.5,7,a\n3,,7,b\n-0.125,1e-07,7,a\n5,0.5,7,b\n"
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch, tmp_path):
-    """No folder, an empty cache, and under the name wine a set of four rows."""
+    """Use no folder, an empty cache, and a data set of four rows named wine."""
     monkeypatch.delenv("RAVINE_DATA", raising=False)
     monkeypatch.setenv("RAVINE_CACHE", str(tmp_path / "cache"))
     toy = replace(CARDS["wine"], n=4, d=3, classes={"a": 2, "b": 2}, missing=1, fingerprint=fingerprint(X, Y))
@@ -52,10 +52,10 @@ def same(dataset):
     return np.array_equal(dataset.data, X, equal_nan=True) and dataset.target.tolist() == Y.tolist()
 
 
-# ------------------------------------------------------------------------------------------------------- the order
+# ------------------------------------------------------------------------------------------------- order of places
 
 
-def test_a_folder_is_read(tmp_path):
+def test_folder_is_read(tmp_path):
     path = put(tmp_path / "here")
     for folder in (tmp_path / "here", str(tmp_path / "here")):
         dataset = load("wine", folder)
@@ -66,7 +66,7 @@ def test_a_folder_is_read(tmp_path):
         assert dataset.target.dtype.kind == "U"
 
 
-def test_the_folder_comes_before_the_variable_and_that_before_the_cache(tmp_path, monkeypatch):
+def test_argument_precedes_variable_precedes_cache(tmp_path, monkeypatch):
     cached = put(cache_folder())
     assert load("wine", download=False).origin == str(cached)
     chosen = put(tmp_path / "variable")
@@ -78,7 +78,7 @@ def test_the_folder_comes_before_the_variable_and_that_before_the_cache(tmp_path
     assert load("wine", download=False).origin == str(cached)
 
 
-def test_a_plain_file_will_do_and_the_compressed_one_is_preferred(tmp_path):
+def test_compressed_file_is_preferred_to_the_plain_one(tmp_path):
     plain = put(tmp_path, name="wine.csv")
     assert load("wine", tmp_path).origin == str(plain)
     assert load("wine", put(tmp_path).parent).origin.endswith(".gz")
@@ -97,7 +97,7 @@ def test_a_plain_file_will_do_and_the_compressed_one_is_preferred(tmp_path):
         "\n" + TEXT.replace("1e-07", "0.0000001"),
     ],
 )
-def test_messy_files_mean_the_same(tmp_path, text):
+def test_messy_files_are_read_alike(tmp_path, text):
     put(tmp_path, text)
     assert same(load("wine", tmp_path))
 
@@ -113,17 +113,17 @@ def test_messy_files_mean_the_same(tmp_path, text):
         (TEXT.replace("label", "class"), "last column must be 'label', but the header ends with 'class'"),
         (TEXT.replace("3,,7,b", "3,x,7,b"), "line 3, column 'q': 'x' is not a number"),
         (TEXT.replace("3,,7,b", "3,inf,7,b"), "line 3, column 'q': 'inf' is not a number"),
-        (TEXT.replace("3,,7,b", "3,7,b"), "line 3: 3 cells where 4 are expected"),
-        (TEXT.replace("3,,7,b", "3,,7,"), "row without a label: row 2"),
-        (TEXT[: len(TEXT) - 9], "1 rows of class 'b'|cells where 4|3 rows"),
-        (TEXT.replace("5,0.5,7,b\n", ""), "has 3 rows and 3 feature columns, but wine has 4 and 3"),
+        (TEXT.replace("3,,7,b", "3,7,b"), "line 3: 3 cells instead of 4"),
+        (TEXT.replace("3,,7,b", "3,,7,"), "row 2: the label is missing"),
+        (TEXT[: len(TEXT) - 9], "1 rows of class 'b'|cells instead of 4|3 rows"),
+        (TEXT.replace("5,0.5,7,b\n", ""), "has 3 rows and 3 features, but wine has 4 and 3"),
         (TEXT.replace("5,0.5,7,b", "5,0.5,7,a"), "has 3 rows of class 'a', but wine has 2"),
         (TEXT.replace("5,0.5,7,b", "5,0.5,7,c"), "has 1 rows of class 'b', but wine has 2"),
         (TEXT.replace("0.5", "0.6"), "other values or another order"),
         ("\n".join([TEXT.split("\n")[i] for i in (0, 3, 2, 1, 4)]), "other values or another order"),
     ],
 )
-def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, text, message):
+def test_damaged_file_is_rejected_in_one_sentence(tmp_path, text, message):
     path = put(tmp_path, text)
     with pytest.raises(CorruptDatasetError, match=message) as raised:
         load("wine", tmp_path)
@@ -133,14 +133,14 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, text, message):
 
 
 @pytest.mark.parametrize("keep", [0, 5, 20, -8, -1])
-def test_a_truncated_file_is_refused(tmp_path, keep):
+def test_truncated_file_is_rejected(tmp_path, keep):
     path = put(tmp_path)
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(CorruptDatasetError, match=r"wine\.csv\.gz is truncated or not a gzip file"):
         load("wine", tmp_path)
 
 
-def test_a_file_of_ones_own_needs_check_false(tmp_path):
+def test_custom_file_needs_check_false(tmp_path):
     put(tmp_path, "u,label\n1,x\n2,y\n4,y\n")
     with pytest.raises(CorruptDatasetError, match="check=False"):
         load("wine", tmp_path)
@@ -156,20 +156,20 @@ def test_a_file_of_ones_own_needs_check_false(tmp_path):
         ("wnie", "did you mean 'wine'"),
         ("Breast-Cancer", "did you mean 'breast_cancer'"),
         ("optdigits", "'optidigits'"),
-        ("zzz", "there are banknote, breast_cancer"),
-        ("", "there are"),
-        (None, "there are"),
-        (["wine"], "did you mean|there are"),
+        ("zzz", "choose from banknote, breast_cancer"),
+        ("", "choose from"),
+        (None, "choose from"),
+        (["wine"], "did you mean|choose from"),
     ],
 )
-def test_an_unknown_name_is_answered_with_near_ones(name, guess):
+def test_unknown_name_suggests_similar_ones(name, guess):
     for function in (describe, load):
         with pytest.raises(UnknownDatasetError, match=guess) as raised:
             function(name)
         assert isinstance(raised.value, DatasetError)
 
 
-def test_a_missing_folder_is_named(tmp_path, monkeypatch):
+def test_missing_folder_is_named(tmp_path, monkeypatch):
     with pytest.raises(DatasetNotFoundError, match=r"folder='.*nowhere' does not exist"):
         load("wine", tmp_path / "nowhere")
     monkeypatch.setenv("RAVINE_DATA", str(tmp_path / "gone"))
@@ -178,25 +178,25 @@ def test_a_missing_folder_is_named(tmp_path, monkeypatch):
     assert isinstance(raised.value, FileNotFoundError)
 
 
-def test_a_file_is_not_a_folder(tmp_path):
+def test_file_instead_of_a_folder_is_an_error(tmp_path):
     path = put(tmp_path)
-    with pytest.raises(DatasetNotFoundError, match="is a file: name the folder"):
+    with pytest.raises(DatasetNotFoundError, match="is a file: choose the folder"):
         load("wine", path)
 
 
-def test_a_folder_without_the_set_is_not_passed_over(tmp_path):
+def test_explicit_folder_without_the_file_is_an_error(tmp_path):
     put(cache_folder())
     (tmp_path / "empty").mkdir()
     with pytest.raises(DatasetNotFoundError, match=r"empty.wine\.csv\.gz does not exist"):
         load("wine", tmp_path / "empty")
 
 
-def test_without_download_an_absent_set_is_an_error(tmp_path):
+def test_absent_dataset_without_download_is_an_error(tmp_path):
     with pytest.raises(DatasetNotFoundError, match="neither in the folder of RAVINE_DATA nor in the cache"):
         load("wine", download=False)
 
 
-def test_what_may_not_be_read_is_named(tmp_path, monkeypatch):
+def test_unreadable_file_is_named(tmp_path, monkeypatch):
     path = put(tmp_path)
 
     def refuse(self, *_, **__):
@@ -220,10 +220,10 @@ def test_parameters_are_checked(wrong):
         load("wine", **wrong)
 
 
-# ------------------------------------------------------------------------------------------------------ a data set
+# ------------------------------------------------------------------------------------------------------ Dataset
 
 
-def test_a_data_set_cannot_be_changed(tmp_path):
+def test_dataset_is_immutable(tmp_path):
     put(tmp_path)
     dataset = load("wine", tmp_path)
     with pytest.raises(ValueError, match="read-only"):
@@ -236,14 +236,14 @@ def test_a_data_set_cannot_be_changed(tmp_path):
         dataset.card.classes["a"] = 3
 
 
-def test_a_data_set_does_not_share_memory_with_its_arguments():
+def test_dataset_copies_its_arguments():
     values = X.copy()
     dataset = Dataset("wine", values, Y, ("p", "q", "r"), describe("wine"))
     values[0, 0] = 100
     assert dataset.data[0, 0] == 1
 
 
-def test_a_data_set_can_be_copied_and_sent_to_other_processes(tmp_path):
+def test_dataset_can_be_copied_and_pickled(tmp_path):
     put(tmp_path)
     dataset = load("wine", tmp_path)
     for twin in (pickle.loads(pickle.dumps(dataset)), copy.deepcopy(dataset)):
@@ -265,7 +265,7 @@ def test_standardising_fills_drops_and_scales(tmp_path):
     assert scaled.target.tolist() == Y.tolist()
 
 
-def test_standardising_drops_columns_that_rounding_would_keep():
+def test_standardising_drops_constant_features_exactly():
     values = np.column_stack([np.full(3, 0.1), [1e8, 1e8 + 1, 1e8 + 2], np.full(3, 1e8 + 0.3)])
     toy = Dataset("wine", values, Y[:3], ("p", "q", "r"), describe("wine"))
     assert toy.standardised().feature_names == ("q",)
@@ -274,9 +274,9 @@ def test_standardising_drops_columns_that_rounding_would_keep():
 
 def test_standardising_nothing_is_an_error():
     card = describe("wine")
-    with pytest.raises(ValueError, match="Column 'q' of wine has no value"):
+    with pytest.raises(ValueError, match="Feature 'q' of wine has no value"):
         Dataset("wine", np.array([[1.0, np.nan], [2.0, np.nan]]), Y[:2], ("p", "q"), card).standardised()
-    with pytest.raises(ValueError, match="All columns of wine are constant"):
+    with pytest.raises(ValueError, match="All features of wine are constant"):
         Dataset("wine", np.ones((3, 2)), Y[:3], ("p", "q"), card).standardised()
 
 
@@ -288,7 +288,7 @@ def test_to_frame(tmp_path):
     frame.loc[0, "p"] = 9.0
 
 
-def test_a_written_set_reads_back_bit_for_bit(tmp_path, rng):
+def test_written_dataset_round_trips_to_the_bit(tmp_path, rng):
     values = rng.standard_normal((50, 3)) * 10.0 ** rng.integers(-200, 200, (50, 3))
     values[3, 1], values[4, 2], values[5, 0] = np.nan, -0.0, 1e8
     labels = np.array(["G2/M", "b c"])[rng.integers(0, 2, 50)]
@@ -302,7 +302,7 @@ def test_a_written_set_reads_back_bit_for_bit(tmp_path, rng):
     assert os.listdir(path.parent) == ["wine.csv.gz"]
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+def test_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     put(tmp_path)
     dataset = load("wine", tmp_path)
     before = (tmp_path / "wine.csv.gz").read_bytes()
@@ -322,7 +322,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------------------------------- fingerprints
 
 
-def test_the_fingerprint_sees_every_cell_class_and_place(rng):
+def test_fingerprint_depends_on_every_cell_and_its_place(rng):
     values, labels = rng.standard_normal((5, 3)), np.array(list("aabbc"))
     whole = fingerprint(values, labels)
     seen = {whole}
@@ -345,7 +345,7 @@ def test_the_fingerprint_sees_every_cell_class_and_place(rng):
     assert fingerprint(np.array([[-0.0, np.nan]]), Y[:1]) == fingerprint(np.array([[0.0, -np.nan]]), Y[:1])
 
 
-def test_more_digits_are_accepted_where_the_card_says_so(tmp_path, monkeypatch, rng):
+def test_more_digits_are_accepted_if_the_card_allows_it(tmp_path, monkeypatch, rng):
     values, labels = rng.standard_normal((200, 30)), np.repeat(["a", "b"], 100)
     short = np.round(values, 8)
     card = replace(
@@ -362,7 +362,7 @@ def test_more_digits_are_accepted_where_the_card_says_so(tmp_path, monkeypatch, 
     monkeypatch.setitem(CARDS, "wine", card)
     assert loads(short)
     assert not loads(values)
-    close = replace(card, sketch=sketch(short), labels=label_digest(labels))
+    close = replace(card, sketch=compute_sketch(short), labels=hash_labels(labels))
     monkeypatch.setitem(CARDS, "wine", close)
     assert loads(short)
     assert loads(values)
@@ -377,10 +377,10 @@ def test_more_digits_are_accepted_where_the_card_says_so(tmp_path, monkeypatch, 
     assert not loads(values, labels[::-1])
 
 
-# ------------------------------------------------------------------------------------------------------- the cards
+# ------------------------------------------------------------------------------------------------------- cards
 
 
-def test_there_are_the_paper_s_fourteen_sets_and_s1():
+def test_datasets_are_those_of_the_paper_and_s1():
     names = list_datasets()
     assert len(names) == 15
     assert names[-1] == "s1"

@@ -1,4 +1,4 @@
-"""The paper's data sets themselves, from RAVINE_DATA: sizes, classes, and the way through the archives' formats."""
+"""The data sets of the paper, from RAVINE_DATA: sizes, classes, and the formats of the archives."""
 
 import gzip
 import hashlib
@@ -12,8 +12,8 @@ import pytest
 
 from ravine.datasets import describe, fingerprint, list_datasets, load
 from ravine.datasets import download as module
-from ravine.datasets.archives import IMAGES, PARSERS
-from ravine.datasets.content import TOLERANCE, check_content, label_digest, sketch
+from ravine.datasets.content import TOLERANCE, check_content, compute_sketch, hash_labels
+from ravine.datasets.parsers import IMAGES, parse_files
 from support.archive_files import r_list, r_matrix, r_save, r_vector, zipped
 
 SMALL = [name for name in list_datasets() if name != "smartphone"]
@@ -23,7 +23,7 @@ SMALL = [name for name in list_datasets() if name != "smartphone"]
 def folder():
     path = os.environ.get("RAVINE_DATA")
     if not path:
-        pytest.skip("set RAVINE_DATA to the folder of the paper's data sets (NAME.csv.gz)")
+        pytest.skip("set RAVINE_DATA to the folder of the data sets (NAME.csv.gz)")
     missing = [name for name in list_datasets() if not (Path(path) / f"{name}.csv.gz").is_file()]
     if missing:
         pytest.skip(f"RAVINE_DATA={path} lacks {', '.join(missing)}")
@@ -36,7 +36,7 @@ def loaded(folder, name):
 
 
 @pytest.mark.parametrize("name", list_datasets())
-def test_every_set_is_what_its_card_says(folder, name):
+def test_datasets_match_their_cards(folder, name):
     dataset, card = loaded(folder, name), describe(name)
     assert dataset.checked
     assert dataset.data.shape == (card.n, card.d)
@@ -47,7 +47,7 @@ def test_every_set_is_what_its_card_says(folder, name):
 
 
 @pytest.mark.parametrize("name", [name for name in SMALL if name != "s1"])
-def test_standardised_is_what_the_paper_s_table_was_computed_from(folder, name):
+def test_standardised_agrees_with_a_direct_computation(folder, name):
     cells = np.loadtxt(folder / f"{name}.csv.gz", delimiter=",", dtype=str, skiprows=1)
     X = np.where(cells[:, :-1] == "", "nan", cells[:, :-1]).astype(float)
     X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
@@ -59,13 +59,13 @@ def test_standardised_is_what_the_paper_s_table_was_computed_from(folder, name):
 
 
 @pytest.mark.parametrize("name", [pytest.param("smartphone", marks=pytest.mark.slow), "yeast"])
-def test_sums_are_those_of_the_content(folder, name):
+def test_sketch_matches_the_content(folder, name):
     dataset, card = loaded(folder, name), describe(name)
-    assert label_digest(dataset.target) == card.labels
-    assert np.allclose(sketch(dataset.data), card.sketch, rtol=0, atol=1e-7)
+    assert hash_labels(dataset.target) == card.labels
+    assert np.allclose(compute_sketch(dataset.data), card.sketch, rtol=0, atol=1e-7)
     noise = np.random.default_rng(0).uniform(-4.3e-8, 4.3e-8, dataset.data.shape)
     check_content(card, dataset.data + noise, dataset.target, "the archive's digits")
-    assert 100 * np.abs(np.subtract(sketch(dataset.data + noise), card.sketch)).max() < TOLERANCE
+    assert 100 * np.abs(np.subtract(compute_sketch(dataset.data + noise), card.sketch)).max() < TOLERANCE
 
 
 # ---------------------------------------------------------------- the archives' files, written from the content
@@ -80,8 +80,8 @@ def lines(rows, separator=",", end="\n"):
 
 
 @cache
-def written(dataset):
-    """The files of a set in the archive's format; byte for byte those of the archive where a SHA-256 is pinned."""
+def write_files(dataset):
+    """Return the files of a data set in the format of the archive, byte for byte where a SHA-256 is pinned."""
     name, names = dataset.name, dataset.feature_names
     cells = [[text(value) for value in row] for row in dataset.data]
     labels = dataset.target.tolist()
@@ -125,31 +125,31 @@ def written(dataset):
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_archive_s_format_gives_the_same_set(folder, name):
+def test_format_of_the_archive_gives_the_same_dataset(folder, name):
     dataset = loaded(folder, name)
-    data, target, names = PARSERS[name](written(dataset))
+    data, target, names = parse_files(name, write_files(dataset))
     check_content(describe(name), data, target, name)
     assert np.array_equal(data, dataset.data, equal_nan=True)
     assert names == dataset.feature_names
 
 
 @pytest.mark.parametrize("name", ["banknote", "forest", "optidigits", "pendigits", "satellite", "voting"])
-def test_pinned_checksums_are_those_of_the_content_in_the_archive_s_format(folder, name):
-    files = written(loaded(folder, name))
+def test_pinned_hashes_match_the_format_of_the_archive(folder, name):
+    files = write_files(loaded(folder, name))
     (source,) = describe(name).sources
     for member in source.members:
         assert hashlib.sha256(files[member.name]).hexdigest() in member.sha256
 
 
-def test_a_whole_archive_is_opened(folder, monkeypatch, tmp_path):
+def test_whole_archive_is_parsed(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("RAVINE_CACHE", str(tmp_path))
     monkeypatch.delenv("RAVINE_DATA")
     card = describe("optidigits")
     (source,) = card.sources
     place = tmp_path / "archives" / "optidigits" / source.name
     place.parent.mkdir(parents=True)
-    content = zipped(written(loaded(folder, "optidigits")))
+    content = zipped(write_files(loaded(folder, "optidigits")))
     place.write_bytes(content)
     unpinned = replace(card, sources=(replace(source, sha256=None),))  # the members keep their checksums
-    data, target, _ = module.open_sources(unpinned)
+    data, target, _ = module.parse_sources(unpinned)
     check_content(card, data, target, "cache")

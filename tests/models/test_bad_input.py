@@ -1,4 +1,4 @@
-"""Model files that are damaged, foreign, newer or hostile: refused in one line, and nothing of them is executed."""
+"""Damaged, foreign, newer or hostile model files: rejected in one line, without executing anything."""
 
 import copy
 import io
@@ -27,25 +27,25 @@ def models(tmp_path_factory):
     return {path.name: path for path in folder.iterdir()}
 
 
-def unpacked(path):
+def unpack(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def packed(path, members):
+def pack(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return path
 
 
-def npy(array, **options):
+def make_npy(array, **options):
     stream = io.BytesIO()
     np.lib.format.write_array(stream, np.asarray(array), **options)
     return stream.getvalue()
 
 
-def refused(path, match):
+def assert_rejected(path, match):
     with pytest.raises(ModelFileError, match=match) as info:
         load(path)
     message = str(info.value)
@@ -54,36 +54,36 @@ def refused(path, match):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"a,b\n1,2\n", pickle.dumps([1]), b"\x93NUMPY\x01\x00"])
-def test_other_files_are_refused(tmp_path, content):
+def test_other_files_are_rejected(tmp_path, content):
     (tmp_path / "m").write_bytes(content)
-    refused(tmp_path / "m", "not a zip file")
+    assert_rejected(tmp_path / "m", "not a zip file")
 
 
-def test_other_zips_are_refused(tmp_path):
-    refused(packed(tmp_path / "m", {"x.txt": b""}), "holds no model.json")
-    refused(packed(tmp_path / "m", {"model.json": b"{}"}), "no model written by ravine")
-    refused(packed(tmp_path / "m", {"model.json": b"[]"}), "no model")
-    refused(packed(tmp_path / "m", {"model.json": b"{"}), "damaged")
-    refused(packed(tmp_path / "m", {"model.json": b'{"a": NaN}'}), "NaN is not JSON")
-    refused(packed(tmp_path / "m", {"model.json": b"\xff\xfe"}), "damaged")
-    refused(packed(tmp_path / "m", {"model.json": b"[" * 100_000}), "damaged")
+def test_other_zips_are_rejected(tmp_path):
+    assert_rejected(pack(tmp_path / "m", {"x.txt": b""}), "contains no model.json")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"{}"}), "not a ravine model")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"[]"}), "does not describe a model")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"{"}), "damaged")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b'{"a": NaN}'}), "NaN is not JSON")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"\xff\xfe"}), "damaged")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"[" * 100_000}), "damaged")
 
 
 @pytest.mark.parametrize("schema", [3, 99, 10**30])
-def test_newer_schema_is_refused_and_says_what_to_do(models, tmp_path, schema):
-    members = unpacked(models["tree"])
+def test_newer_schema_is_rejected_with_advice(models, tmp_path, schema):
+    members = unpack(models["tree"])
     members["model.json"] = json.dumps({**json.loads(members["model.json"]), "schema": schema}).encode()
-    refused(packed(tmp_path / "m", members), "newer version of ravine.*upgrade ravine")
+    assert_rejected(pack(tmp_path / "m", members), "newer version of ravine.*Upgrade ravine")
 
 
 @pytest.mark.parametrize("schema", [0, -1, None, "2", True, 1.0])
-def test_senseless_schema_is_refused(models, tmp_path, schema):
-    members = unpacked(models["tree"])
+def test_invalid_schema_is_rejected(models, tmp_path, schema):
+    members = unpack(models["tree"])
     members["model.json"] = json.dumps({**json.loads(members["model.json"]), "schema": schema}).encode()
-    refused(packed(tmp_path / "m", members), "schema")
+    assert_rejected(pack(tmp_path / "m", members), "schema")
 
 
-def test_truncated_and_flipped_files_are_refused(models, tmp_path, rng):
+def test_truncated_and_corrupted_files_are_rejected(models, tmp_path, rng):
     whole = models["tree"].read_bytes()
     for n in (5, 100, len(whole) // 2, len(whole) - 1):
         (tmp_path / "m").write_bytes(whole[:n])
@@ -96,24 +96,26 @@ def test_truncated_and_flipped_files_are_refused(models, tmp_path, rng):
         (tmp_path / "m").write_bytes(flipped)
         try:
             load(tmp_path / "m")
-            survived += 1  # the dates of members, for example, are not looked at
+            survived += 1  # the dates of members, for example, are not checked
         except ModelFileError:
             pass
     assert survived < 100
 
 
-def test_bombs_are_refused_before_they_are_unpacked(models, tmp_path, monkeypatch):
-    members = unpacked(models["tree"])
+def test_zip_bombs_are_rejected_before_unpacking(models, tmp_path, monkeypatch):
+    members = unpack(models["tree"])
     members["leaves.npy"] = bytes(50_000_000)
-    path = packed(tmp_path / "m", members)
+    path = pack(tmp_path / "m", members)
     assert path.stat().st_size < 200_000
     with pytest.raises(ModelFileError, match=r"50 MB, more than max_bytes=1000000.*larger max_bytes"):
         load(path, max_bytes=1_000_000)
-    refused(packed(tmp_path / "m", {"model.json": b"{}" + b" " * (1 << 27)}), "max_bytes")
-    refused(packed(tmp_path / "m", {"model.json": b"{}", **{f"{k}.npy": b"" for k in range(300)}}), "too many files")
+    assert_rejected(pack(tmp_path / "m", {"model.json": b"{}" + b" " * (1 << 27)}), "max_bytes")
+    assert_rejected(
+        pack(tmp_path / "m", {"model.json": b"{}", **{f"{k}.npy": b"" for k in range(300)}}), "too many files"
+    )
 
 
-def test_size_that_lies_is_refused(models, tmp_path):
+def test_wrong_stated_size_is_rejected(models, tmp_path):
     whole = bytearray(models["tree"].read_bytes())
     with zipfile.ZipFile(models["tree"]) as archive:
         info = archive.getinfo("leaves.npy")
@@ -122,24 +124,24 @@ def test_size_that_lies_is_refused(models, tmp_path):
     for size in (info.file_size // 2, info.file_size * 2):
         whole[at + 24 : at + 28] = size.to_bytes(4, "little")
         (tmp_path / "m").write_bytes(whole)
-        refused(tmp_path / "m", "damaged|shape")
+        assert_rejected(tmp_path / "m", "damaged|shape")
 
 
 @pytest.mark.parametrize("name", ["cluster", "left", "right", "order"])
-def test_number_of_a_node_or_cluster_asks_for_no_memory(models, tmp_path, name, monkeypatch):
-    members = unpacked(models["tree"])
+def test_large_numbers_of_nodes_allocate_no_memory(models, tmp_path, name, monkeypatch):
+    members = unpack(models["tree"])
     array = np.load(io.BytesIO(members[f"tree/{name}.npy"]))
     array[array.argmax()] = 1 << 45
-    members[f"tree/{name}.npy"] = npy(array)
-    refused(packed(tmp_path / "m", members), f"'tree/{name}' has values outside -1 to 4")
+    members[f"tree/{name}.npy"] = make_npy(array)
+    assert_rejected(pack(tmp_path / "m", members), f"'tree/{name}' has values outside -1 to 4")
 
 
-def test_want_of_memory_is_said(models, monkeypatch):
-    def greedy(*args):
+def test_lack_of_memory_is_reported(models, monkeypatch):
+    def exhaust(*args):
         raise MemoryError
 
-    monkeypatch.setattr("ravine.models.files.decode_estimator", greedy)
-    refused(models["tree"], "needs more memory than there is")
+    monkeypatch.setattr("ravine.models.files.decode_estimator", exhaust)
+    assert_rejected(models["tree"], "needs more memory than is available")
 
 
 def header(text):
@@ -158,27 +160,27 @@ def header(text):
         header("{'descr': '|V8', 'fortran_order': False, 'shape': (0,)}"),
         header("{'descr': '<U0', 'fortran_order': False, 'shape': (90,)}"),
         b"",
-        npy(np.zeros(90, dtype="<i8"), version=(2, 0)),
-        npy(np.zeros((90, 1), dtype="<i8")),
-        npy(np.zeros(90)),
-        npy(np.zeros(90, dtype="<i4")),
-        npy(np.full(90, 99)),
-        npy(np.zeros(90, dtype="<i8")),  # the root is no leaf
-        npy(np.full(89, 1)),
+        make_npy(np.zeros(90, dtype="<i8"), version=(2, 0)),
+        make_npy(np.zeros((90, 1), dtype="<i8")),
+        make_npy(np.zeros(90)),
+        make_npy(np.zeros(90, dtype="<i4")),
+        make_npy(np.full(90, 99)),
+        make_npy(np.zeros(90, dtype="<i8")),  # the root is not a leaf
+        make_npy(np.full(89, 1)),
     ],
 )
-def test_arrays_of_another_kind_are_refused(models, tmp_path, array, monkeypatch):
+def test_arrays_of_another_kind_are_rejected(models, tmp_path, array, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    refused(packed(tmp_path / "m", {**unpacked(models["tree"]), "leaves.npy": array}), ".")
+    assert_rejected(pack(tmp_path / "m", {**unpack(models["tree"]), "leaves.npy": array}), ".")
     assert not (tmp_path / "executed").exists()
 
 
-def test_missing_and_additional_arrays_are_refused(models, tmp_path):
-    members = unpacked(models["tree"])
-    refused(packed(tmp_path / "m", {**members, "more.npy": npy([1.0])}), "no such model has: 'more'")
-    refused(packed(tmp_path / "m", {**members, "evil.py": b"print()"}), "no model has: 'evil.py'")
+def test_missing_and_additional_arrays_are_rejected(models, tmp_path):
+    members = unpack(models["tree"])
+    assert_rejected(pack(tmp_path / "m", {**members, "more.npy": make_npy([1.0])}), "unexpected arrays: 'more'")
+    assert_rejected(pack(tmp_path / "m", {**members, "evil.py": b"print()"}), "unexpected file: 'evil.py'")
     del members["tree/left.npy"]
-    refused(packed(tmp_path / "m", members), "'tree/left' is missing")
+    assert_rejected(pack(tmp_path / "m", members), "'tree/left' is missing")
 
 
 @pytest.mark.parametrize(
@@ -196,61 +198,61 @@ def test_missing_and_additional_arrays_are_refused(models, tmp_path):
         ("tree/point", np.full((5, 2), np.nan)),
     ],
 )
-def test_trees_that_are_none_are_refused(models, tmp_path, name, values):
-    members = unpacked(models["tree"])
-    packed(tmp_path / "m", {**members, f"{name}.npy": npy(values)})
-    refused(tmp_path / "m", "tree|hyperplane")
+def test_invalid_trees_are_rejected(models, tmp_path, name, values):
+    members = unpack(models["tree"])
+    pack(tmp_path / "m", {**members, f"{name}.npy": make_npy(values)})
+    assert_rejected(tmp_path / "m", "invalid tree structure|hyperplane|tree/")
 
 
-def test_classes_that_are_not_in_the_table_are_refused(models, tmp_path):
-    members = unpacked(models["tree"])
+def test_unknown_classes_are_rejected(models, tmp_path):
+    members = unpack(models["tree"])
     document = json.loads(members["model.json"])
     for kind in ("os.system", "PCA", "Pipeline", ""):
         members["model.json"] = json.dumps({**document, "kind": kind}).encode()
-        refused(packed(tmp_path / "m", members), "unknown estimator")
+        assert_rejected(pack(tmp_path / "m", members), "unknown estimator")
     document["parameters"]["__class__"] = "x"
     members["model.json"] = json.dumps(document).encode()
-    refused(packed(tmp_path / "m", members), "no parameter '__class__'")
+    assert_rejected(pack(tmp_path / "m", members), "no parameter '__class__'")
 
 
-def places(value, way=()):
-    yield way
+def list_places(value, place=()):
+    yield place
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
-        yield from places(item, (*way, key))
+        yield from list_places(item, (*place, key))
 
 
-def with_value(document, way, value):
+def replace_value(document, place, value):
     changed = copy.deepcopy(document)
     holder = changed
-    for key in way[:-1]:
+    for key in place[:-1]:
         holder = holder[key]
-    holder[way[-1]] = value
+    holder[place[-1]] = value
     return changed
 
 
 @pytest.mark.parametrize("name", ["plane", "tree", "c"])
-def test_any_value_in_the_document_may_be_senseless(models, tmp_path, rng, name):
-    members = unpacked(models[name])
+def test_invalid_values_in_the_document_are_rejected(models, tmp_path, rng, name):
+    members = unpack(models[name])
     document = json.loads(members["model.json"])
-    ways = [way for way in places(document) if way]
-    senseless = [None, True, -1, 10**20, 0.5, "x", [], {}, [1, 2, 3], {"array": "labels"}, {"tuple": 3}]
-    tried = [ways[k] for k in rng.integers(len(ways), size=8)]
-    tried += [way for way in ways if len(way) <= 2 and way[0] != "parameters"]
-    refusals = 0
-    for way in tried:
-        for value in senseless:
-            members["model.json"] = json.dumps(with_value(document, way, value)).encode()
+    places = [place for place in list_places(document) if place]
+    invalid = [None, True, -1, 10**20, 0.5, "x", [], {}, [1, 2, 3], {"array": "labels"}, {"tuple": 3}]
+    tried = [places[k] for k in rng.integers(len(places), size=8)]
+    tried += [place for place in places if len(place) <= 2 and place[0] != "parameters"]
+    n_rejected = 0
+    for place in tried:
+        for value in invalid:
+            members["model.json"] = json.dumps(replace_value(document, place, value)).encode()
             try:
-                load(packed(tmp_path / "m", members))
+                load(pack(tmp_path / "m", members))
             except ModelFileError as error:
                 assert "\n" not in str(error)  # noqa: PT017
-                refusals += 1
-    assert refusals > len(tried)
+                n_rejected += 1
+    assert n_rejected > len(tried)
 
 
 def test_checksum_is_verified(models, tmp_path):
-    members = unpacked(models["tree"])
+    members = unpack(models["tree"])
     with zipfile.ZipFile(tmp_path / "m", "w", zipfile.ZIP_STORED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
@@ -258,4 +260,4 @@ def test_checksum_is_verified(models, tmp_path):
     leaves = members["leaves.npy"]
     whole[whole.index(leaves) + len(leaves) - 8] ^= 3
     (tmp_path / "m").write_bytes(whole)
-    refused(tmp_path / "m", "Bad CRC")
+    assert_rejected(tmp_path / "m", "Bad CRC")

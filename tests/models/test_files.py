@@ -1,4 +1,4 @@
-"""Model files: what is saved comes back equal to the bit, and nothing is half-written."""
+"""Model files: exact to the bit, written completely or not at all."""
 
 import dataclasses
 import errno
@@ -66,7 +66,7 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e-9])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_hyperplane_comes_back_to_the_bit(path, offset, dtype):
+def test_hyperplane_round_trips_to_the_bit(path, offset, dtype):
     X, _ = blobs(offset=offset)
     X = X.astype(dtype)
     mdh = MinimumDensityHyperplane(test=True, n_splits=2, random_state=3).fit(X)
@@ -79,12 +79,12 @@ def test_hyperplane_comes_back_to_the_bit(path, offset, dtype):
 
 
 @pytest.mark.parametrize("X", [np.zeros((5, 2)), np.eye(2), np.random.default_rng(0).normal(size=(7, 30))])
-def test_hyperplane_of_odd_data_comes_back(path, X):
+def test_hyperplane_of_odd_data_round_trips(path, X):
     again = round_trip(MinimumDensityHyperplane().fit(X), path)
     assert len(again.predict(X)) == len(X)
 
 
-def test_parameters_of_every_plain_type_come_back(path):
+def test_parameters_of_every_plain_type_round_trip(path):
     X, _ = blobs(d=3)
     directions = np.eye(3, dtype=np.float32)
     round_trip(MinimumDensityHyperplane(init=directions, subsample=None, n_init=np.int64(2), tol=1e-300).fit(X), path)
@@ -94,7 +94,7 @@ def test_parameters_of_every_plain_type_come_back(path):
     round_trip(wide, path)
 
 
-def test_names_of_columns_come_back(path):
+def test_feature_names_round_trip(path):
     pd = pytest.importorskip("pandas")
     X, _ = blobs(d=3)
     frame = pd.DataFrame(X, columns=["a", "</script>", "naïve"])
@@ -103,7 +103,7 @@ def test_names_of_columns_come_back(path):
 
 
 @pytest.mark.parametrize("n_clusters", ["auto", 1, 2, 5])
-def test_tree_comes_back_and_can_be_edited(path, n_clusters):
+def test_tree_round_trips_and_can_be_edited(path, n_clusters):
     X, _ = blobs()
     mdt = MinimumDensityTree(n_clusters, random_state=0).fit(X)
     again = round_trip(mdt, path)
@@ -137,7 +137,7 @@ LABELS = {
 
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("voting", ["soft", "hard"])
-def test_classifier_comes_back_with_classes_of_any_type(path, kind, voting):
+def test_classifier_with_classes_of_any_type_round_trips(path, kind, voting):
     X, y = blobs(n=40)
     labels = LABELS[kind][y]
     if kind == "object":
@@ -156,7 +156,7 @@ def test_same_model_gives_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_model_of_a_table_comes_back(path):
+def test_model_of_a_table_round_trips(path):
     X, _ = blobs(d=2)
     table = {"length": X[:, 0], "width": X[:, 1], "kind": np.array(["a", "b", None] * 90, dtype=object)}
     plan = Preparation(("width", "kind", "length"), {"kind": ("a", "b")}, "impute-median", "robust")
@@ -170,11 +170,11 @@ def test_model_of_a_table_comes_back(path):
     assert_same(model.predict(table), again.estimator.labels_)
     with pytest.raises(ValueError, match="no column 'kind'"):
         again.predict({"length": X[:, 0], "width": X[:, 1]})
-    with pytest.raises(ValueError, match="category that the model does not know"):
+    with pytest.raises(ValueError, match="category unknown to the model"):
         again.predict({**table, "kind": np.array(["c"] * 270)})
 
 
-def test_file_says_what_wrote_it(path):
+def test_file_names_the_versions_that_wrote_it(path):
     import ravine
 
     save(MinimumDensityHyperplane().fit(blobs()[0]), path)
@@ -227,7 +227,7 @@ def test_tree_of_schema_1_is_read(path):
     round_trip(mdt, path)
 
 
-# ----------------------------------------------------------------------------------------------- what cannot be saved
+# ----------------------------------------------------------------------------------------------- rejected models
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_tree_of_schema_1_is_read(path):
         ({"bandwidth": lambda n, s: s}, "bandwidth.*set_params\\(bandwidth='silverman'"),
     ],
 )
-def test_what_cannot_be_saved_is_named(path, parameters, named):
+def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
     mdh = MinimumDensityHyperplane(**{"n_init": 1, "n_alpha": 2, **parameters})
     mdh.set_params(callback=(lambda step: None) if "callback" in parameters else None).fit(blobs()[0])
     with pytest.raises(TypeError, match=named):
@@ -247,13 +247,13 @@ def test_what_cannot_be_saved_is_named(path, parameters, named):
     assert not path.exists()
 
 
-def test_tree_with_a_splitter_of_ones_own_cannot_be_saved(path):
+def test_tree_with_a_custom_splitter_cannot_be_saved(path):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
     with pytest.raises(TypeError, match=r"splitter.*split_next.*set_params\(split_next='depth'|split_next.*splitter"):
         save(mdt.set_params(splitter=object(), split_next=len), path)
 
 
-def test_other_objects_and_unfitted_estimators_cannot_be_saved(path):
+def test_other_objects_and_unfitted_models_are_not_saved(path):
     class Own(MinimumDensityTree):
         pass
 
@@ -266,7 +266,7 @@ def test_other_objects_and_unfitted_estimators_cannot_be_saved(path):
     assert not path.exists()
 
 
-def test_failed_save_leaves_the_old_file_and_nothing_else(path, monkeypatch):
+def test_failed_save_leaves_only_the_old_file(path, monkeypatch):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
     save(mdt, path)
     before = path.read_bytes()

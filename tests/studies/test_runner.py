@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ravine import _files
-from ravine._files import replacing, write_json, write_text
+from ravine._files import replace_file, write_json, write_text
 from ravine.studies.errors import StudyError
 from ravine.studies.runner import Task, run
 from ravine.studies.store import ResultStore
@@ -199,7 +199,7 @@ def test_an_interruption_leaves_the_old_file(tmp_path, error):
     write_text(path, "old")
 
     def interrupted():
-        with replacing(path) as part:
+        with replace_file(path) as part:
             part.write_text("half")
             raise error
 

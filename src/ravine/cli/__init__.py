@@ -1,4 +1,4 @@
-"""The command `ravine`: what it needs is the extra ``app``."""
+"""The command `ravine`. Its dependencies are installed by the extra ``app``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command, or say in one line what to install."""
+    """Run the command; if a dependency is missing, state how to install it."""
     try:
         from ravine.cli.app import app
     except KeyboardInterrupt:

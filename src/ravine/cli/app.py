@@ -1,4 +1,4 @@
-"""The group of commands; each is imported when it is asked for, and imports what it needs when it runs."""
+"""The group of commands. Each is imported when it is used, so that ``ravine --help`` is fast."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 __all__ = ["COMMANDS", "LazyGroup", "app"]
 
-# Where each command lives, in the order in which they are listed. Their modules import nothing heavy.
+# Commands in the order of the help page, with the place of each. Their modules import nothing heavy.
 COMMANDS = {
     "cluster": "ravine.cli.cluster:cluster",
     "classify": "ravine.cli.classify:classify",
@@ -23,10 +23,10 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """Group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands."""
+        """Return the names of the commands."""
         return [*COMMANDS, *(name for name in super().list_commands(ctx) if name not in COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -38,7 +38,17 @@ class LazyGroup(click.Group):
         return command  # type: ignore[no-any-return]
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=(
+        "\b\nExamples:\n"
+        "  ravine demo\n"
+        "  ravine cluster data.csv\n"
+        "  ravine predict data-ravine/model.ravine new.csv > labels.csv\n\n"
+        "Run 'ravine COMMAND --help' for the options of a command."
+    ),
+)
 @click.version_option(version("ravine"), prog_name="ravine")
 def app() -> None:
     """Minimum density hyperplanes: find the low-density ravines between clusters."""

@@ -1,4 +1,4 @@
-"""`ravine classify`: classes of all rows from the labels of a few."""
+"""`ravine classify`: classify a table from a few labels."""
 
 from __future__ import annotations
 
@@ -6,68 +6,48 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import PoliteCommand
-from ravine.cli.options import COMMON, FEATURES, READING, RESULTS, options, thread_count
-from ravine.cli.voice import Move, Voice
+from ravine.cli.console import ShowProgress
+from ravine.cli.errors import Command
+from ravine.cli.options import COMMON, FEATURES, READING, RESULTS, FitOptions, add_options
 
 __all__ = ["classify"]
 
 
-@click.command(cls=PoliteCommand, epilog="\b\nExample:\n  ravine classify data.csv --label-column species")
+@click.command(cls=Command, epilog="\b\nExample:\n  ravine classify data.csv --label-column species")
 @click.argument("data", metavar="FILE")
-@click.option("--label-column", required=True, metavar="COLUMN", help="Labels; empty cells are unlabelled rows.")
-@options(FEATURES, RESULTS, READING, COMMON)
-def classify(
-    data: str,
-    label_column: str,
-    drop: tuple[str, ...],
-    key: str | None,
-    scale: str,
-    encode: str,
-    missing: str,
-    out: str | None,
-    force: bool,
-    no_figures: bool,
-    seed: int,
-    jobs: int | None,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    decimal: str,
-    quiet: bool,
-    as_json: bool,
-    debug: bool,
-) -> None:
-    """Label all rows of FILE from the few that have a label (- is standard input).
+@click.option(
+    "--label-column", required=True, metavar="COLUMN", help="Column of labels; empty cells mark unlabelled rows."
+)
+@add_options(FEATURES, RESULTS, READING, COMMON)
+def classify(data: str, label_column: str, **shared: Any) -> None:
+    """Classify all rows of FILE from a few labels.
 
-    Rows without a label help, too: the border between classes is put where there are few rows.
+    Unlabelled rows help: the boundary between two classes is placed where there are few rows. FILE may be any table
+    that ravine cluster reads; - reads standard input.
     """
-    from ravine.cli.columns import Choices
-    from ravine.cli.run import Job, run
-    from ravine.cli.tables import Reading
+    from ravine.cli.run import FitRequest, run
 
-    job = Job(
-        command="classify",
-        source=data,
-        reading=Reading(delimiter, encoding, header, decimal, (label_column,) if key is None else (key, label_column)),
-        choices=Choices(drop, key, label_column, encode, missing, scale),
-        make=lambda move, n_rows: _classifier(seed, thread_count(jobs, n_rows), move),
-        out=out,
-        force=force,
-        figures=not no_figures,
-        settings={"label_column": label_column, "scale": scale, "missing": missing, "seed": seed},
+    options = FitOptions(**shared)
+    run(
+        FitRequest(
+            command="classify",
+            source=data,
+            label_column=label_column,
+            options=options,
+            make_estimator=lambda show, n_threads: _make_classifier(options.seed, n_threads, show),
+            settings={"label_column": label_column},
+        )
     )
-    run(job, Voice(quiet, as_json))
 
 
-def _classifier(seed: int, n_threads: int, move: Move) -> Any:
+def _make_classifier(seed: int, n_threads: int, show_progress: ShowProgress) -> Any:
     from ravine.estimators import MinimumDensityClassifier
 
     done = 0
 
-    def stepped(step: Any) -> None:
+    def count_step(step: Any) -> None:
         nonlocal done
         done += 1
-        move(done, None, f"{done} hyperplanes tried")
+        show_progress(done, None, f"{done} hyperplanes tried")
 
-    return MinimumDensityClassifier(random_state=seed, n_jobs=n_threads, callback=stepped)
+    return MinimumDensityClassifier(random_state=seed, n_jobs=n_threads, callback=count_step)

@@ -1,15 +1,16 @@
-"""``ravine data``: the paper's data sets on the command line."""
+"""`ravine data`: the data sets of the paper."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+
+from ravine.cli.errors import CommandError, CommandGroup
 
 if TYPE_CHECKING:
     from ravine.datasets import Card
@@ -17,34 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["data"]
 
 
-@contextmanager
-def _one_sentence() -> Iterator[None]:
-    """Errors of data sets as the command's message, without a traceback."""
-    from ravine.datasets import DatasetError
-
-    try:
-        yield
-    except DatasetError as error:
-        raise click.ClickException(str(error)) from error
-
-
-@click.group()
+@click.group(cls=CommandGroup)
 def data() -> None:
-    """The paper's data sets: what they are, where they are, fetching them."""
+    """List, describe and download the data sets of the paper."""
 
 
 @data.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print all cards as JSON.")
 def list_(as_json: bool) -> None:
-    """List the data sets and where they would be read from."""
+    """List the data sets and where each is read from."""
     from ravine.datasets import DatasetError, describe, list_datasets
-    from ravine.datasets.loading import place
+    from ravine.datasets.loading import locate
 
     cards = []
     for name in list_datasets():
         try:
-            cards.append((describe(name), place(name)))
-        except DatasetError as error:  # a listing needs no data
+            cards.append((describe(name), locate(name)))
+        except DatasetError as error:  # listing works without data
             cards.append((describe(name), ("missing", str(error))))
     if as_json:
         click.echo(json.dumps([{**card.to_dict(), "where": where, "place": path} for card, (where, path) in cards]))
@@ -54,13 +44,13 @@ def list_(as_json: bool) -> None:
         (card.name, str(card.n), str(card.d), str(len(card.classes)), where, card.title) for card, (where, _) in cards
     ]
     if sys.stdout.isatty():
-        _rich_table(heads, rows)
+        _print_table(heads, rows)
     else:
         for row in (heads, *rows):
             click.echo("\t".join(row))
 
 
-def _rich_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def _print_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -79,12 +69,11 @@ def describe_(name: str, as_json: bool) -> None:
     """Show the card of the data set NAME."""
     from ravine.datasets import describe
 
-    with _one_sentence():
-        card = describe(name)
-    click.echo(json.dumps(card.to_dict()) if as_json else _wrapped(card))
+    card = describe(name)
+    click.echo(json.dumps(card.to_dict()) if as_json else _format_card(card))
 
 
-def _wrapped(card: Card) -> str:
+def _format_card(card: Card) -> str:
     import shutil
     import textwrap
 
@@ -97,25 +86,24 @@ def _wrapped(card: Card) -> str:
     return "\n".join(lines)
 
 
-@data.command()
+@data.command(stopped="Stopped. Data sets that were fetched completely are kept.")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False),
-    help="Write NAME.csv.gz there, for RAVINE_DATA. Without it, downloads stay in the cache.",
+    help="Folder in which to write NAME.csv.gz, for use as RAVINE_DATA.  [default: keep downloads in the cache]",
 )
 def fetch(names: tuple[str, ...], folder: str | None) -> None:
-    """Load the data sets NAME... and check them; "all" means every one.
+    """Load and check the data sets NAME... ("all" for every one).
 
-    What the folder of RAVINE_DATA and the cache lack is downloaded from the original archives. If one fails, the others
-    are fetched nevertheless.
+    Data sets that are neither in the folder of RAVINE_DATA nor in the cache are downloaded from the original archives.
+    If one fails, the others are still fetched.
     """
     from ravine.datasets import DatasetError, describe, list_datasets, load, write_csv
 
-    with _one_sentence():
-        chosen = list_datasets() if "all" in names else tuple(dict.fromkeys(names))
-        for name in chosen:
-            describe(name)
+    chosen = list_datasets() if "all" in names else tuple(dict.fromkeys(names))
+    for name in chosen:
+        describe(name)  # unknown names are an error before anything is downloaded
     failed = []
     for name in chosen:
         try:
@@ -128,7 +116,7 @@ def fetch(names: tuple[str, ...], folder: str | None) -> None:
             n, d = dataset.data.shape
             click.echo(f"{name}: {n} rows, {d} columns, checked, {place}")
     if failed:
-        raise click.ClickException(f"{len(failed)} of {len(chosen)} data sets could not be loaded: {', '.join(failed)}")
+        raise CommandError(f"{len(failed)} of {len(chosen)} data sets could not be loaded: {', '.join(failed)}")
 
 
 @data.command()

@@ -1,18 +1,20 @@
-"""`ravine demo`: the whole way from a table to results, with data made on the spot."""
+"""`ravine demo`: the whole way from a table to results, with simulated data."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from ravine.cli.errors import PoliteCommand
-from ravine.cli.options import COMMON, options
-from ravine.cli.voice import Voice
+from ravine.cli.console import Console
+from ravine.cli.errors import Command
+from ravine.cli.options import COMMON, FitOptions, add_options
 
-__all__ = ["birds", "demo"]
+__all__ = ["demo", "simulate_birds"]
 
-# Kind, number of birds, mean and standard deviation of each measurement.
 MEASUREMENTS = ("wing_mm", "bill_mm", "tail_mm", "weight_g")
-KINDS = (
+# Species, number of birds, mean and standard deviation of each measurement.
+SPECIES = (
     ("finch", 150, (88.0, 12.5, 64.0, 24.0), (2.4, 0.8, 2.6, 2.0)),
     ("thrush", 105, (118.0, 20.0, 85.0, 70.0), (3.5, 1.1, 4.0, 6.0)),
     ("swift", 80, (172.0, 7.0, 76.0, 42.0), (4.0, 0.5, 3.0, 3.5)),
@@ -20,14 +22,14 @@ KINDS = (
 )
 
 
-def birds() -> str:
-    """A table of made-up birds as CSV: four kinds that no single measurement tells apart."""
+def simulate_birds() -> str:
+    """Return a CSV table of simulated birds: four species that no single measurement separates."""
     import numpy as np
 
     rng = np.random.default_rng(2016)
     rows = [
         (kind, *(mean + spread * rng.normal(size=(n, len(mean))))[k])
-        for kind, n, mean, spread in ((k, n, np.array(m), np.array(s)) for k, n, m, s in KINDS)
+        for kind, n, mean, spread in ((k, n, np.array(m), np.array(s)) for k, n, m, s in SPECIES)
         for k in range(n)
     ]
     order = rng.permutation(len(rows))
@@ -38,30 +40,38 @@ def birds() -> str:
     return "\n".join(lines) + "\n"
 
 
-@click.command(cls=PoliteCommand)
-@click.option("--out", type=click.Path(), default="ravine-demo", show_default=True, help="Folder of the results.")
-@click.option("--force", is_flag=True, help="Replace results that are there already.")
-@options(COMMON)
-def demo(out: str, force: bool, quiet: bool, as_json: bool, debug: bool) -> None:
-    """Cluster a table of made-up birds and leave the results in a folder; needs no data and no network."""
-    from ravine.cli.cluster import clusterer
-    from ravine.cli.columns import Choices
-    from ravine.cli.run import Job, run
-    from ravine.cli.tables import Reading
+@click.command(cls=Command)
+@click.option(
+    "--out",
+    type=click.Path(),
+    default="ravine-demo",
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the results.",
+)
+@click.option("--force", is_flag=True, help="Replace existing results.")
+@add_options(COMMON)
+def demo(**given: Any) -> None:
+    """Cluster a simulated table.
 
-    voice = Voice(quiet, as_json)
-    voice.tell("400 made-up birds of four kinds; how many kinds there are is not told. The same as\n")
-    voice.tell(f"  ravine cluster birds.csv --key ring --label-column kind --out {out}\n")
-    job = Job(
-        command="cluster",
-        source="birds.csv",
-        reading=Reading(as_text=("ring", "kind")),
-        choices=Choices(key="ring", label="kind"),
-        make=lambda move, n_rows: clusterer("tree", "auto", 0, 1, move),
-        out=out,
-        force=force,
-        figures=True,
-        settings={"method": "tree", "clusters": "auto", "scale": "standard", "missing": "error", "seed": 0},
-        embedded=birds(),
+    Simulates measurements of 400 birds of four species, clusters them without their species, and writes all results to
+    a folder. Needs neither data nor a network.
+    """
+    from ravine.cli.cluster import make_clusterer
+    from ravine.cli.run import FitRequest, run
+
+    options = FitOptions(key="ring", jobs=1, **given)
+    console = Console(options.quiet)
+    console.print("Clustering 400 simulated birds of four species without saying how many. Equivalent to:\n")
+    console.print(f"  ravine cluster birds.csv --key ring --label-column kind --out {options.out}\n")
+    run(
+        FitRequest(
+            command="cluster",
+            source="birds.csv",
+            label_column="kind",
+            options=options,
+            make_estimator=lambda show, n_threads: make_clusterer("tree", "auto", options.seed, n_threads, show),
+            settings={"method": "tree", "clusters": "auto"},
+            content=simulate_birds(),
+        )
     )
-    run(job, voice)

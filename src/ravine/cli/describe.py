@@ -1,102 +1,108 @@
-"""`ravine describe`: what a model file holds, in words."""
+"""`ravine describe`: content of a model file."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
 
-from ravine.cli.errors import PoliteCommand, visible
-from ravine.cli.options import COMMON, options
-from ravine.cli.voice import Voice
+from ravine.cli.console import Console
+from ravine.cli.errors import Command, escape
+from ravine.cli.options import COMMON, add_options
 
 __all__ = ["describe"]
 
+# Leaves, or pairs of classes, that are described.
+MAX_GROUPS = 20
+SCALINGS = {
+    "standard": "mean 0, standard deviation 1",
+    "robust": "by median and quartiles",
+    "none": "none",
+}
+MISSING = {"error": "an error", "drop": "rows are dropped", "impute-median": "filled with the median"}
 
-@click.command(cls=PoliteCommand)
+
+@click.command(cls=Command, epilog="\b\nExample:\n  ravine describe data-ravine/model.ravine")
 @click.argument("model", metavar="MODEL")
-@options(COMMON)
+@add_options(COMMON)
 def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
-    """Say what a MODEL file holds: its columns, their preparation, its clusters or classes and how rows reach them."""
+    """Describe the model file MODEL.
+
+    Lists the columns and their preparation, and the rules by which rows are assigned to clusters or classes.
+    """
+    from ravine.explain import name_features
     from ravine.models import TableModel, inspect
 
     info = inspect(model)
     table = info.model if isinstance(info.model, TableModel) else None
     estimator = info.model if table is None else table.estimator
+    names = name_features(
+        None if table is None else table.preparation.feature_names, estimator.n_features_in_, estimator
+    )
     if as_json:
-        Voice(quiet, as_json).result(_for_machines(info, table, estimator))
+        Console(quiet, as_json).print_json(_make_summary(info, table, estimator, names))
         return
-    names = list(map(visible, _names(table, estimator)))
-    lines = [f"{type(estimator).__name__} in {visible(model)}", _origin(info), *_columns(table, estimator), ""]
-    lines += _tree(estimator, names) if hasattr(estimator, "tree_") else _planes(estimator, names)
+    names = list(map(escape, names))
+    versions = ", ".join(f"{name} {number}" for name, number in info.versions.items())
+    lines = [
+        f"{type(estimator).__name__} in {escape(model)}",
+        f"written by {escape(versions)} (schema {info.schema})",
+        *_describe_preparation(table, estimator),
+        "",
+    ]
+    if hasattr(estimator, "tree_"):
+        lines += _describe_tree(estimator.tree_, names)
+    elif hasattr(estimator, "classes_"):
+        lines += _describe_classes(estimator, names)
+    else:
+        test = getattr(estimator, "valley_test_", None)
+        lines += [estimator.hyperplane_.report(names), *([] if test is None else ["", str(test)])]
     click.echo("\n".join(lines))
 
 
-def _names(table: Any, estimator: Any) -> list[str]:
-    if table is not None:
-        return list(table.preparation.feature_names)
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
+# ----------------------------------------------------------------------------------------------- text
 
 
-def _origin(info: Any) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in info.versions.items())
-    return f"written by {visible(versions)} (schema {info.schema})"
-
-
-def _columns(table: Any, estimator: Any) -> list[str]:
+def _describe_preparation(table: Any, estimator: Any) -> list[str]:
     if table is None:
-        return [f"{estimator.n_features_in_} features, used as they are"]
+        return [f"{estimator.n_features_in_} features, not scaled"]
     plan = table.preparation
-    lines = [f"{len(plan.columns)} columns: {', '.join(map(visible, plan.columns))}"]
+    lines = [f"{len(plan.columns)} columns: {', '.join(map(escape, plan.columns))}"]
     lines += [
-        f"  {name!r} as zeros and ones: {', '.join(map(visible, texts))}" for name, texts in plan.categories.items()
+        f"  {name!r} as zeros and ones: {', '.join(map(escape, texts))}" for name, texts in plan.categories.items()
     ]
-    how = {"standard": "mean 0 and standard deviation 1", "robust": "median 0, by the quartiles", "none": "as they are"}
-    lines.append(f"features scaled: {how[plan.scaling]}; missing cells: {plan.missing}")
+    lines.append(f"scaling of the features: {SCALINGS[plan.scaling]}; missing cells: {MISSING[plan.missing]}")
     if table.label_column is not None:
-        lines.append(f"labels were in {table.label_column!r}")
+        lines.append(f"label column: {table.label_column!r}")
     return lines
 
 
-def _tree(estimator: Any, names: list[str]) -> list[str]:
-    tree = estimator.tree_
-    lines = [repr(tree), ""]
-    for leaf in tree.leaves()[:20]:
+def _describe_tree(tree: Any, names: list[str]) -> list[str]:
+    lines = [repr(tree), "", "Rules in terms of the scaled features:", ""]
+    for leaf in tree.leaves()[:MAX_GROUPS]:
         lines += [tree.rules(leaf, names), ""]
-    if tree.n_leaves > 20:
-        lines += [f"... and {tree.n_leaves - 20} more leaves", ""]
-    return [*lines, "(in scaled features)"]
+    if tree.n_leaves > MAX_GROUPS:
+        lines += [f"... and {tree.n_leaves - MAX_GROUPS} more leaves", ""]
+    return lines[:-1]
 
 
-def _planes(estimator: Any, names: list[str]) -> list[str]:
-    if hasattr(estimator, "classes_"):
-        lines = [f"{len(estimator.classes_)} classes: {', '.join(map(visible, estimator.classes_.tolist()))}", ""]
-        for (one, other), plane in list(estimator.hyperplanes_.items())[:20]:
-            one, other = visible(one), visible(other)
-            lines += [f"{one} | {other} (the direction points to {other})", plane.report(names), ""]
-        return lines
-    test = getattr(estimator, "valley_test_", None)
-    return [estimator.hyperplane_.report(names), *([] if test is None else ["", str(test)])]
+def _describe_classes(estimator: Any, names: list[str]) -> list[str]:
+    lines = [f"{len(estimator.classes_)} classes: {', '.join(map(escape, estimator.classes_.tolist()))}", ""]
+    for (one, other), plane in list(estimator.hyperplanes_.items())[:MAX_GROUPS]:
+        lines += [f"{escape(one)} | {escape(other)} (the direction points to {escape(other)})", plane.report(names), ""]
+    return lines
 
 
-def _for_machines(info: Any, table: Any, estimator: Any) -> dict[str, Any]:
-    import math
+# ----------------------------------------------------------------------------------------------- JSON
 
-    def number(value: float) -> float | None:
-        return float(value) if math.isfinite(value) else None
 
-    def plane(p: Any) -> dict[str, Any]:
-        numbers = {
-            name: number(getattr(p, name)) for name in ("offset", "density", "relative_depth", "bandwidth", "alpha")
-        }
-        return {"normal": p.normal.tolist(), **numbers}
-
+def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> dict[str, Any]:
     out: dict[str, Any] = {
         "kind": type(estimator).__name__,
         "schema": info.schema,
         "versions": info.versions,
-        "features": _names(table, estimator),
+        "features": names,
     }
     if table is not None:
         plan = table.preparation
@@ -106,18 +112,34 @@ def _for_machines(info: Any, table: Any, estimator: Any) -> dict[str, Any]:
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
         tree = estimator.tree_
-        nodes = [
-            {
-                "node": node.number, "depth": node.depth, "rows": node.size, "pvalue": number(node.pvalue),
-                "cluster": node.cluster if node.cluster >= 0 else None,
-                "children": [int(tree.left[node.number]), int(tree.right[node.number])] if node.hyperplane else None,
-                "hyperplane": plane(node.hyperplane) if node.hyperplane else None,
-            }
-            for node in tree
-        ]  # fmt: skip
-        return {**out, "clusters": tree.n_clusters, "nodes": nodes}
+        return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
     if hasattr(estimator, "classes_"):
-        pairs = [{"classes": list(pair), "hyperplane": plane(p)} for pair, p in estimator.hyperplanes_.items()]
+        pairs = [
+            {"classes": list(pair), "hyperplane": _summarise_hyperplane(plane)}
+            for pair, plane in estimator.hyperplanes_.items()
+        ]
         return {**out, "classes": estimator.classes_.tolist(), "pairs": pairs}
-    test = getattr(estimator, "pvalue_", math.nan)
-    return {**out, "clusters": 2, "hyperplane": plane(estimator.hyperplane_), "pvalue": number(test)}
+    pvalue = _finite_or_none(getattr(estimator, "pvalue_", math.nan))
+    return {**out, "clusters": 2, "hyperplane": _summarise_hyperplane(estimator.hyperplane_), "pvalue": pvalue}
+
+
+def _summarise_node(node: Any, tree: Any) -> dict[str, Any]:
+    is_split = bool(node.hyperplane)
+    return {
+        "node": node.number,
+        "depth": node.depth,
+        "rows": node.size,
+        "pvalue": _finite_or_none(node.pvalue),
+        "cluster": node.cluster if node.cluster >= 0 else None,
+        "children": [int(tree.left[node.number]), int(tree.right[node.number])] if is_split else None,
+        "hyperplane": _summarise_hyperplane(node.hyperplane) if is_split else None,
+    }
+
+
+def _summarise_hyperplane(plane: Any) -> dict[str, Any]:
+    names = ("offset", "density", "relative_depth", "bandwidth", "alpha")
+    return {"normal": plane.normal.tolist(), **{name: _finite_or_none(getattr(plane, name)) for name in names}}
+
+
+def _finite_or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""What goes wrong, in one line that says what to do: the one place that turns errors into words and exit codes."""
+"""Errors of the command: the one place that turns exceptions into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typing import Any, NoReturn
 
 import click
 
-__all__ = ["INTERRUPTED", "STOPPED", "DataError", "PoliteCommand", "Terminated", "in_one_line", "visible"]
+__all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "escape", "translate_errors"]
 
 INTERRUPTED = 130
 STOPPED = "Stopped: nothing was written."
-# Sent by a system that shuts down, or when the terminal is closed.
-ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+# Sent when the system shuts down, or when the terminal is closed.
+ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-class DataError(click.ClickException):
-    """Something about the data or the files; the message says what to do."""
+class CommandError(click.ClickException):
+    """Error with exit code 1; the message is one line that states what to do."""
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
-        click.echo(f"Error: {visible(self.format_message())}", file=file, err=file is None)
+        click.echo(f"Error: {escape(self.format_message())}", file=file, err=file is None)
 
 
 class Terminated(BaseException):
-    """The process was asked to end, by a signal.
+    """Raised when a signal asks the process to end.
 
     Parameters
     ----------
     number : int
-        Of the signal.
+        Number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -43,45 +43,74 @@ class Terminated(BaseException):
         self.number = number
 
 
-class PoliteCommand(click.Command):
-    """A command whose errors are one line, unless --debug is given; Ctrl-C ends it with the exit code 130.
+class Command(click.Command):
+    """Command whose errors are one line, with a traceback only for --debug.
 
-    Other requests to end are answered in the same way, with 128 plus the number of the signal, so that what is
-    half-written is removed.
+    Parameters
+    ----------
+    *args : object
+        Positional arguments of `click.Command`.
+    stopped : str
+        Message when the command is interrupted.
+    **kwargs : object
+        Keyword arguments of `click.Command`.
     """
+
+    def __init__(self, *args: Any, stopped: str = STOPPED, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stopped = stopped
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        try:
-            with _ending_by_exception():
-                return super().invoke(ctx)
-        except KeyboardInterrupt:
-            click.echo(STOPPED, err=True)
-            ctx.exit(INTERRUPTED)
-        except Terminated as error:
-            click.echo(STOPPED, err=True)
-            ctx.exit(128 + error.number)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            if ctx.params.get("debug"):
-                traceback.print_exc()
-            raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.EPIPE:
-                raise
-            if ctx.params.get("debug"):
-                traceback.print_exc()
-            raise DataError(in_one_line(error)) from error
+        with translate_errors(self.stopped, debug=ctx.params.get("debug", False)):
+            return super().invoke(ctx)
+
+
+class CommandGroup(click.Group):
+    """Group of such commands."""
+
+    command_class = Command
 
 
 @contextmanager
-def _ending_by_exception() -> Iterator[None]:
-    """Turn signals to end into an exception, unless someone else attends to them."""
+def translate_errors(stopped: str = STOPPED, *, debug: bool = False) -> Iterator[None]:
+    """Turn exceptions into one-line errors with exit code 1.
+
+    Ctrl-C ends the command with exit code 130, other signals with 128 plus their number; incomplete files are removed
+    on the way.
+
+    Parameters
+    ----------
+    stopped : str
+        Message for Ctrl-C and signals.
+    debug : bool
+        Whether to print a traceback before the message.
+    """
+    try:
+        with _raise_on_signals():
+            yield
+    except (KeyboardInterrupt, Terminated) as error:
+        click.echo(stopped, err=True)
+        raise click.exceptions.Exit(128 + error.number if isinstance(error, Terminated) else INTERRUPTED) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.EPIPE:
+            raise
+        if debug:
+            traceback.print_exc()
+        if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+            raise
+        raise CommandError(describe_error(error)) from error
+
+
+@contextmanager
+def _raise_on_signals() -> Iterator[None]:
+    """Turn signals that end the process into exceptions, unless they are already handled."""
 
     def end(number: int, frame: Any) -> NoReturn:
         raise Terminated(number)
 
-    mine = threading.current_thread() is threading.main_thread()  # others must not set handlers
-    changed = [number for number in ENDING if mine and signal.getsignal(number) is signal.SIG_DFL]
+    is_main = threading.current_thread() is threading.main_thread()  # only this thread may set handlers
+    changed = [number for number in ENDING_SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in changed:
         signal.signal(number, end)
     try:
@@ -91,38 +120,41 @@ def _ending_by_exception() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def visible(text: object) -> str:
-    """Text in one line; line breaks, escapes and other control characters are written out, as in Python."""
+def escape(text: object) -> str:
+    """Return text in one line; line breaks and other control characters are escaped as in Python."""
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c
         for c in str(text)
     )
 
 
-def in_one_line(error: BaseException) -> str:
-    """An error as people like to read it."""
-    if isinstance(error, OSError) and error.errno is not None:
-        return _of_the_system(error)
-    if isinstance(error, MemoryError):
-        return "there is not enough memory: use fewer rows, or a machine with more."
-    if isinstance(error, ModuleNotFoundError):
-        return f"the package {error.name!r} is missing: run  pip install 'ravine[app]'"
+def describe_error(error: BaseException) -> str:
+    """Return a message for the user in one line."""
     text = " ".join(str(error).split())
+    # Exceptions of this package, and errors of its checks, are written for the user.
+    if text and type(error).__module__.split(".")[0] == "ravine":
+        return text
+    if isinstance(error, OSError) and error.errno is not None:
+        return _describe_os_error(error)
+    if isinstance(error, MemoryError):
+        return "out of memory: use fewer rows, or a machine with more memory."
+    if isinstance(error, ModuleNotFoundError):
+        return f"the package {error.name!r} is not installed: run  pip install 'ravine[app]'"
     if isinstance(error, ValueError | TypeError) and text:
         return text
-    return f"unexpected {type(error).__name__}: {text or 'no message'} (--debug shows where)."
+    return f"unexpected {type(error).__name__}: {text or 'no message'} (use --debug for a traceback)."
 
 
-def _of_the_system(error: OSError) -> str:
-    what = repr(str(error.filename)) if error.filename is not None else "a file"
+def _describe_os_error(error: OSError) -> str:
+    file = repr(str(error.filename)) if error.filename is not None else "a file"
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
             return "the disk is full: free some space, or choose another folder with --out. Nothing was written."
         case errno.EACCES | errno.EPERM | errno.EROFS:
-            return f"{what} must not be read or written: change its permissions, or choose another place."
+            return f"permission denied: {file}. Change its permissions, or choose another place."
         case errno.ENOENT:
-            return f"{what} does not exist: check its name."
+            return f"{file} does not exist: check the name."
         case errno.EISDIR | errno.ENOTDIR:
-            return f"{what} is not what it should be ({error.strerror}): check its name."
+            return f"{file} cannot be opened ({error.strerror}): check the name."
         case _:
-            return f"{what}: {error.strerror}."
+            return f"{file}: {error.strerror}."

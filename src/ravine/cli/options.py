@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import click
 
-__all__ = [
-    "COMMON",
-    "FEATURES",
-    "READING",
-    "RESULTS",
-    "ClusterCount",
-    "Sign",
-    "default_folder",
-    "options",
-    "thread_count",
-]
+__all__ = ["COMMON", "FEATURES", "MISSING", "READING", "RESULTS", "ClusterCount", "FitOptions", "add_options"]
 
-# From here on threads are worth their trouble.
+# From this number of rows on, threads pay off.
 MANY_ROWS = 20_000
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -29,11 +19,11 @@ Option = Callable[[Any], Any]
 MISSING = click.Choice(["error", "drop", "impute-median"])
 
 
-class Sign(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """One character; a tab may be written as ``tab`` or with a backslash, as shells pass it on."""
+class Delimiter(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    r"""Single character; a tab may be written as ``tab`` or ``\t``."""
 
-    name = "SIGN"
-    words: ClassVar[dict[str, str]] = {
+    name = "CHAR"
+    names: ClassVar[dict[str, str]] = {
         "tab": "\t",
         "\\t": "\t",
         "space": " ",
@@ -43,66 +33,108 @@ class Sign(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     }
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Read the value."""
-        sign = self.words.get(str(value).lower(), str(value))
-        if len(sign) != 1 or not sign.isascii() or sign in '"\r\n\0':
-            self.fail(f"{value!r} is not one sign such as ; or , or | (tab or \\t for a tab).", param, ctx)
-        return sign
+        """Convert a name or a character to the character."""
+        character = self.names.get(str(value).lower(), str(value))
+        if len(character) != 1 or not character.isascii() or character in '"\r\n\0':
+            self.fail(f"{value!r} is not a single character such as ; or , or | (write tab for a tab).", param, ctx)
+        return character
+
+
+class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Number of clusters, or "auto"."""
+
+    name = "K|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        """Convert the text to an integer, or keep "auto"."""
+        if value == "auto" or isinstance(value, int):
+            return value  # type: ignore[no-any-return]
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value!r} is neither 'auto' nor a positive number of clusters.", param, ctx)
+        return number
 
 
 READING: tuple[Option, ...] = (
     click.option(
-        "--delimiter", type=Sign(), default=None, metavar="SIGN", help="Sign between cells; tab is one.  [found out]"
+        "--delimiter",
+        type=Delimiter(),
+        default=None,
+        metavar="CHAR",
+        help="Delimiter of a text file, such as ; or tab.  [default: detected]",
     ),
-    click.option("--header/--no-header", default=None, help="Whether the first line holds names.  [found out]"),
-    click.option("--encoding", default=None, help="Encoding of a text file.  [UTF-8, or as its mark says]"),
     click.option(
-        "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="Decimal sign of a text file."
+        "--header/--no-header", default=None, help="Whether the first line holds column names.  [default: detected]"
+    ),
+    click.option(
+        "--encoding", default=None, help="Encoding of a text file.  [default: UTF-8, or from its byte order mark]"
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        default=".",
+        show_default=True,
+        help="Decimal separator of a text file.",
     ),
 )
 FEATURES: tuple[Option, ...] = (
-    click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; may be repeated."),
-    click.option("--key", default=None, metavar="COLUMN", help="Column that names the rows.  [the number of the row]"),
+    click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
+    click.option(
+        "--key", default=None, metavar="COLUMN", help="Column that identifies the rows.  [default: row number]"
+    ),
     click.option(
         "--scale",
         type=click.Choice(["standard", "robust", "none"]),
         default="standard",
         show_default=True,
-        help="Divide columns by their standard deviation, by their quartiles, or by nothing.",
+        help="Scale the features by mean and standard deviation, by median and quartiles, or not at all.",
     ),
     click.option(
         "--encode",
         type=click.Choice(["error", "one-hot"]),
         default="error",
         show_default=True,
-        help="Columns of text: refuse them, or make a feature of zeros and ones of each category.",
+        help="Text columns: stop with an error, or turn each category into a feature of zeros and ones.",
     ),
     click.option(
         "--missing",
         type=MISSING,
         default="error",
         show_default=True,
-        help="Missing cells: refuse them, leave their rows out, or fill in the median (of text: the commonest).",
+        help="Missing cells: stop with an error, drop their rows, or fill in the median (the most frequent category "
+        "of text).",
     ),
 )
 RESULTS: tuple[Option, ...] = (
     click.option(
-        "--out", type=click.Path(), default=None, metavar="DIR", help="Folder of the results; - prints the labels."
+        "--out",
+        type=click.Path(),
+        default=None,
+        metavar="DIR",
+        help="Folder for the results; - prints the labels instead.  [default: NAME-ravine]",
     ),
-    click.option("--force", is_flag=True, help="Replace results that are there already."),
-    click.option("--no-figures", is_flag=True, help="Neither figures nor report."),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="For what is random."),
-    click.option("--jobs", type=int, default=None, help="Threads; -1 is one for each core.  [1, with many rows -1]"),
+    click.option("--force", is_flag=True, help="Replace existing results."),
+    click.option("--no-figures", is_flag=True, help="Write neither figures nor report."),
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
+    click.option(
+        "--jobs",
+        type=int,
+        default=None,
+        help=f"Number of threads; -1 uses all cores.  [default: 1, from {MANY_ROWS} rows on -1]",
+    ),
 )
 COMMON: tuple[Option, ...] = (
-    click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors."),
-    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output."),
-    click.option("--debug", is_flag=True, help="Show where an error comes from."),
+    click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors."),
+    click.option("--json", "as_json", is_flag=True, help="Print the result as JSON to standard output."),
+    click.option("--debug", is_flag=True, help="Print a traceback for errors."),
 )
 
 
-def options(*groups: tuple[Option, ...]) -> Callable[[Command], Command]:
-    """Add groups of options to a command, in their order."""
+def add_options(*groups: tuple[Option, ...]) -> Callable[[Command], Command]:
+    """Return a decorator that adds groups of options to a command, in this order."""
 
     def add(command: Command) -> Command:
         for group in reversed(groups):
@@ -113,32 +145,28 @@ def options(*groups: tuple[Option, ...]) -> Callable[[Command], Command]:
     return add
 
 
-class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A number of clusters, or "auto"."""
+@dataclass(frozen=True)
+class FitOptions:
+    """Values of the options in FEATURES, RESULTS, READING and COMMON; see their help texts."""
 
-    name = "K|auto"
+    drop: tuple[str, ...] = ()
+    key: str | None = None
+    scale: str = "standard"
+    encode: str = "error"
+    missing: str = "error"
+    out: str | None = None
+    force: bool = False
+    no_figures: bool = False
+    seed: int = 0
+    jobs: int | None = None
+    delimiter: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    quiet: bool = False
+    as_json: bool = False
+    debug: bool = False
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Read the value."""
-        if value == "auto" or isinstance(value, int):
-            return value  # type: ignore[no-any-return]
-        try:
-            number = int(value)
-        except ValueError:
-            number = 0
-        if number < 1:
-            self.fail(f"{value!r} is neither 'auto' nor a number of clusters (1 or more).", param, ctx)
-        return number
-
-
-def thread_count(jobs: int | None, n_rows: int) -> int:
-    """Threads: as told, or one if there is little to do."""
-    return jobs if jobs is not None else -1 if n_rows >= MANY_ROWS else 1
-
-
-def default_folder(source: str) -> Path:
-    """Where results go if nothing is said: beside the work, named after the input."""
-    name = "stdin" if source == "-" else Path(source).name
-    for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow", ".npy"):
-        name = name.removesuffix(suffix)
-    return Path(f"{name}-ravine")
+    def count_threads(self, n_rows: int) -> int:
+        """Return the chosen number of threads, by default one unless there are many rows."""
+        return self.jobs if self.jobs is not None else -1 if n_rows >= MANY_ROWS else 1

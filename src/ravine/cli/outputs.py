@@ -1,85 +1,163 @@
-"""Everything that a run leaves behind."""
+"""Files that a run writes: labels, model, figures, report, summary."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ravine.cli.extras import FIGURE_NAMES, write_figures, write_report
-from ravine.cli.result import Result
-from ravine.cli.voice import Voice
+from ravine.cli.console import Console
+from ravine.cli.result import Result, keep_rows
 
-__all__ = ["RESULTS", "labels_table", "write_csv", "write_outputs"]
+__all__ = ["RESULTS", "make_labels_table", "write_csv", "write_outputs"]
 
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
-# Everything that any run writes, by name: what an earlier one left must not be taken for a result of this one.
+# Glob patterns of all figures that `_list_figures` may yield.
+FIGURE_NAMES = ("tree", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane", "path")
+# All files that a run may write, so that none of an earlier run is mistaken for a result of this one.
 RESULTS = (LABELS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png" for name in FIGURE_NAMES))
+# Number of splits, or pairs of classes, that get a figure of their own.
+MAX_SPLITS = 2
+DOTS_PER_INCH = 130
 
 
-def write_outputs(stage: Path, result: Result, voice: Voice, figures: bool = True) -> list[str]:
-    """Write labels, model, figures, report and summary into a folder; return their names.
+def write_outputs(stage: Path, result: Result, console: Console, figures: bool = True) -> list[str]:
+    """Write all files of a run into a folder and return their names.
 
     Parameters
     ----------
     stage : Path
-        An empty folder.
+        Empty folder.
     result : Result
-    voice : Voice
+    console : Console
     figures : bool
-        Whether pictures and report are wanted.
+        Whether to write figures and report.
     """
     from ravine.models import save
 
-    with voice.working("writing"):
+    with console.step("writing"):
         with (stage / LABELS).open("wb") as stream:
-            write_csv(labels_table(result), stream)
+            write_csv(make_labels_table(result), stream)
         save(result.model, stage / MODEL)
     if figures:
-        with voice.working("drawing"):
+        with console.step("drawing"):
             write_figures(stage / FIGURES, result)
             write_report(stage / REPORT, result)
     names = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_file())
     result.summary |= {
-        "notes": list(voice.notes),
+        "notes": list(console.notes),
         "files": [*names, SUMMARY],
-        "seconds": {k: round(s, 3) for k, s in voice.seconds.items()},
+        "seconds": {k: round(s, 3) for k, s in console.seconds.items()},
     }
     text = json.dumps(result.summary, ensure_ascii=False, allow_nan=False, indent=1, default=str)
     (stage / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return list(result.summary["files"])
 
 
-def labels_table(result: Result) -> Any:
-    """One row for each of the input's: what names it, what was found and what was known."""
-    word = {"cluster": "cluster", "classify": "class"}[result.command]
+# ----------------------------------------------------------------------------------------------- labels
+
+
+def make_labels_table(result: Result) -> Any:
+    """Return a table with one row for each row of the input: its key, its label, and the label that was given."""
     columns: dict[str, Any] = {result.key_name: result.keys}
 
-    def free(name: str) -> str:
-        return name if name not in columns else free(f"ravine_{name}")
+    def find_free_name(name: str) -> str:
+        return name if name not in columns else find_free_name(f"ravine_{name}")
 
-    columns[free(word)] = _for_all_rows(result.found, result.kept)
+    columns[find_free_name(result.group_name)] = _extend_to_all_rows(result.labels, result.kept)
     if result.probability is not None:
-        columns[free("probability")] = _for_all_rows(result.probability.round(4), result.kept)
+        columns[find_free_name("probability")] = _extend_to_all_rows(result.probability.round(4), result.kept)
     if result.given is not None:
-        columns[free("given")] = import_module("pyarrow").array(result.given.tolist())
+        columns[find_free_name("given")] = import_module("pyarrow").array(result.given.tolist())
     return import_module("pyarrow").table(columns)
 
 
-def _for_all_rows(values: Any, kept: Any) -> Any:
-    """Values of the rows that were used as a column of all, empty for the others."""
+def _extend_to_all_rows(values: Any, kept: Any) -> Any:
+    """Return a column with the values of the kept rows and empty cells for the others."""
     import numpy as np
 
     pa = import_module("pyarrow")
     column = pa.array(values.tolist() if values.dtype.kind == "O" else values)
     if kept is None:
         return column
-    places = np.cumsum(kept) - 1
-    return column.take(pa.array(places, mask=~kept))
+    positions = np.cumsum(kept) - 1
+    return column.take(pa.array(positions, mask=~kept))
 
 
 def write_csv(table: Any, stream: BinaryIO) -> None:
-    """A table as CSV."""
+    """Write a table as CSV."""
     csv = import_module("pyarrow.csv")
     csv.write_csv(table, stream, csv.WriteOptions(quoting_style="needed"))
+
+
+# ----------------------------------------------------------------------------------------------- figures and report
+
+
+def write_figures(folder: Path, result: Result) -> None:
+    """Draw the figures of a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Created if there is anything to draw.
+    result : Result
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    for name, draw in _list_figures(result):
+        folder.mkdir(exist_ok=True)
+        figure = draw().figure_
+        figure.set_dpi(DOTS_PER_INCH)
+        # savefig would draw everything twice, the first time only for the layout.
+        FigureCanvasAgg(figure).print_png(folder / f"{name}.png")  # type: ignore[no-untyped-call]
+        pyplot.close(figure)
+
+
+def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the name of each figure and the function that draws it."""
+    from ravine import plotting
+
+    estimator, X, names = result.model.estimator, result.X, result.feature_names
+    draw_hyperplane = partial(plotting.HyperplaneDisplay.from_estimator, estimator, X)
+    draw_direction = partial(plotting.DirectionDisplay.from_estimator, estimator, feature_names=names)
+    if hasattr(estimator, "tree_"):
+        tree = estimator.tree_
+        if tree.n_leaves > 1:
+            yield "tree", partial(plotting.TreeDisplay.from_estimator, estimator, X)
+        splits = sorted((k for k in range(len(tree)) if tree.left[k] >= 0), key=lambda k: tree.order[k])
+        if splits:
+            yield "direction-0", partial(draw_direction, node=0)
+        for k in splits[:MAX_SPLITS]:
+            yield f"split-{k}", partial(draw_hyperplane, node=k)
+    elif len(getattr(estimator, "classes_", ())) > 2:
+        pairs = [pair for pair, plane in estimator.hyperplanes_.items() if plane.splits]
+        for number, pair in enumerate(pairs[:MAX_SPLITS]):
+            yield f"pair-{number}", partial(draw_hyperplane, pair=pair)
+    elif estimator.hyperplane_.splits:
+        yield "hyperplane", draw_hyperplane
+        yield "direction", draw_direction
+        yield "path", partial(plotting.PathDisplay.from_estimator, estimator, X)
+
+
+def write_report(path: Path, result: Result) -> None:
+    """Write the report of a run."""
+    import numpy as np
+
+    from ravine import report
+
+    plan = result.model.preparation
+    scaled = plan.scaling != "none"
+    report.write_report(
+        path, result.model.estimator, result.X, feature_names=result.feature_names,
+        labels_true=keep_rows(result.given, result.kept), label_name=result.model.label_column or "label",
+        row_keys=keep_rows(np.asarray(result.keys), result.kept), key_name=result.key_name,
+        source=Path(result.source).name, settings=result.summary["settings"], notes=result.summary["notes"],
+        centre=plan.centre if scaled else None, scale=plan.scale if scaled else None,
+    )  # fmt: skip

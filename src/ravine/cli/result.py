@@ -1,8 +1,9 @@
-"""What a run of the command found, ready to be written and told."""
+"""Result of a run of the command, ready to be written and printed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,15 +11,15 @@ if TYPE_CHECKING:
 
     from ravine.models import TableModel
 
-__all__ = ["Result", "profiles"]
+__all__ = ["Result", "get_row_keys", "keep_rows", "profile_groups"]
 
-# Features that are named for each cluster.
-MOST_FEATURES = 3
+# Number of features that are named for each group.
+MAX_FEATURES = 3
 
 
 @dataclass
 class Result:
-    """What a run found.
+    """Result of a run.
 
     Attributes
     ----------
@@ -27,21 +28,21 @@ class Result:
         Name of the input.
     model : TableModel
     X : ndarray of shape (n_kept, n_features)
-        The rows that were used, as the estimator saw them.
+        Features of the rows that were used.
     kept : ndarray of bool of shape (n,) or None
-        Which rows of the input these are; None for all.
-    found : ndarray of shape (n_kept,)
-        Their clusters or classes.
+        Mask of these rows in the input; None for all.
+    labels : ndarray of shape (n_kept,)
+        Cluster or class of each row that was used.
     key_name : str
-        What names the rows: a column, or "row".
-    keys : object
-        The names of all rows, as a pyarrow array.
+        Name of the column that identifies the rows, or "row".
+    keys : pyarrow.Array
+        Keys of all rows.
     given : ndarray of shape (n,) or None
-        Labels that the input had.
+        Labels in the input.
     probability : ndarray of shape (n_kept,) or None
-        Of the class found.
+        Probability of the predicted class.
     summary : dict
-        Everything for machines.
+        Content of summary.json.
     """
 
     command: str
@@ -49,7 +50,7 @@ class Result:
     model: TableModel
     X: NDArray[Any]
     kept: NDArray[Any] | None
-    found: NDArray[Any]
+    labels: NDArray[Any]
     key_name: str
     keys: Any
     given: NDArray[Any] | None = None
@@ -58,36 +59,56 @@ class Result:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns of X."""
+        """Names of the features in X."""
         return self.model.preparation.feature_names
 
+    @property
+    def group_name(self) -> str:
+        """Word for a group of rows: "cluster" or "class"."""
+        return "class" if self.command == "classify" else "cluster"
 
-def profiles(X: NDArray[Any], found: NDArray[Any], names: tuple[str, ...], word: str) -> list[dict[str, Any]]:
-    """Return the size of each cluster and the features whose mean differs most from that of all other rows.
+
+def keep_rows(values: Any, kept: NDArray[Any] | None) -> Any:
+    """Return the values of the rows that were used; None stays None."""
+    return values if values is None or kept is None else values[kept]
+
+
+def get_row_keys(table: Any, key: str | None) -> tuple[Any, str]:
+    """Return the column that identifies the rows and its name: that of --key, or row numbers from 1."""
+    if key is not None:
+        return table[key], key
+    import numpy as np
+
+    return import_module("pyarrow").array(np.arange(1, table.num_rows + 1)), "row"
+
+
+def profile_groups(X: NDArray[Any], labels: NDArray[Any], names: tuple[str, ...], word: str) -> list[dict[str, Any]]:
+    """Return the size of each group and the features whose mean differs most from that of all other rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-    found : ndarray of shape (n,)
+    labels : ndarray of shape (n,)
     names : tuple of str
+        Names of the features.
     word : {"cluster", "class"}
 
     Returns
     -------
     list of dict
-        ``differs_by`` has the effect sizes of `ravine.explain.compare_with_rest`; None for a feature that is constant
-        inside the cluster and outside, since JSON has no infinity.
+        ``differs_by`` holds the effect sizes of `ravine.explain.compare_with_rest`; None for a feature that is constant
+        inside the group and outside, since JSON has no infinity.
     """
     import numpy as np
 
     from ravine.explain import GroupMoments, compare_with_rest
 
-    groups, codes = np.unique(found, return_inverse=True)
+    groups, codes = np.unique(labels, return_inverse=True)
     moments = GroupMoments.of(X, codes, len(groups))
     effects = compare_with_rest(moments)
-    out = []
+    profiles = []
     for k, group in enumerate(groups.tolist()):
-        sizes = {j: float(effects.effect[k, j]) for j in effects.rank_features(k, MOST_FEATURES)}
+        sizes = {j: float(effects.effect[k, j]) for j in effects.rank_features(k, MAX_FEATURES)}
         differs = {names[j]: round(size, 2) if np.isfinite(size) else None for j, size in sizes.items()}
-        out.append({word: group, "rows": int(moments.size[k]), "differs_by": differs})
-    return out
+        profiles.append({word: group, "rows": int(moments.size[k]), "differs_by": differs})
+    return profiles

@@ -1,4 +1,4 @@
-"""From a file to results: what `cluster`, `classify` and `demo` have in common."""
+"""From a file to results: the work that `cluster`, `classify` and `demo` share."""
 
 from __future__ import annotations
 
@@ -6,195 +6,190 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ravine.cli.columns import Choices, check_names, labels_of, prepare
-from ravine.cli.errors import DataError, visible
-from ravine.cli.folder import check_free, staged
-from ravine.cli.options import default_folder
-from ravine.cli.outputs import RESULTS, labels_table, write_csv, write_outputs
-from ravine.cli.result import Result, profiles
-from ravine.cli.tables import Reading, read_table
-from ravine.cli.voice import Move, Voice
+from ravine.cli.console import Console, ShowProgress
+from ravine.cli.errors import CommandError, escape
+from ravine.cli.options import FitOptions
+from ravine.cli.output_folder import check_output_folder, get_default_folder, stage_results
+from ravine.cli.outputs import RESULTS, make_labels_table, write_csv, write_outputs
+from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
+from ravine.models import TableModel
+from ravine.tables.choose import ColumnChoices, read_labels, resolve_columns
+from ravine.tables.prepare import fit_table
+from ravine.tables.read import ReadOptions, read_table
 
-__all__ = ["Job", "row_keys", "run"]
+__all__ = ["FitRequest", "run"]
+
+PLURALS = {"cluster": "clusters", "class": "classes"}
+# Groups that are printed; the summary lists all.
+MAX_GROUPS = 30
 
 
 @dataclass(frozen=True)
-class Job:
-    """What is to be done.
+class FitRequest:
+    """Request to fit an estimator to a table.
 
     Attributes
     ----------
     command : {"cluster", "classify"}
     source : str
-    reading : Reading
-    choices : Choices
-    make : callable
-        Gets the way to move the bar and the number of rows, and makes the estimator.
-    out : str or None
-        Folder, or "-" for labels on standard output.
-    force, figures : bool
+        File, or "-" for standard input.
+    label_column : str or None
+    options : FitOptions
+    make_estimator : callable
+        Makes the estimator from a function that shows its progress and the number of threads.
     settings : dict
-        For the summary.
-    embedded : str or None
-        The text of the input, if it is not in a file; it is then written with the results, as ``source``.
+        Settings of the command for the summary.
+    content : str or None
+        Text of the input if there is no such file; it is then written next to the results, as ``source``.
     """
 
     command: str
     source: str
-    reading: Reading
-    choices: Choices
-    make: Callable[[Move, int], Any]
-    out: str | None
-    force: bool
-    figures: bool
+    label_column: str | None
+    options: FitOptions
+    make_estimator: Callable[[ShowProgress, int], Any]
     settings: dict[str, Any]
-    embedded: str | None = None
+    content: str | None = None
 
 
-def run(job: Job, voice: Voice) -> Result:
-    """Read, prepare, fit, write and tell."""
-    if job.out == "-" and voice.as_json:
-        raise click.UsageError("--out - and --json both want standard output: give one of them.")
+def run(request: FitRequest) -> None:
+    """Read the table, fit the estimator, write and print the results."""
+    options = request.options
+    console = Console(options.quiet, options.as_json)
+    if options.out == "-" and options.as_json:
+        raise click.UsageError("--out - and --json both print to standard output: choose one.")
+    folder = get_default_folder(request.source) if options.out is None else Path(options.out)
     with ExitStack() as stack:
-        stage, folder = None, default_folder(job.source) if job.out is None else Path(job.out)
-        if job.out != "-":  # before the work: a folder that cannot be written should cost nobody an hour
-            results = (*RESULTS, *([] if job.embedded is None else [job.source]))
-            check_free(folder, results, job.force)
-            stage = stack.enter_context(staged(folder, results))
-        source = job.source
-        if stage is not None and job.embedded is not None:
-            source = str(stage / job.source)
-            Path(source).write_text(job.embedded, encoding="utf-8")
-        with voice.working("reading"):
-            table = read_table(source, job.reading, voice.say)
-        result = fit(table, job, voice)
+        stage, source = None, request.source
+        if options.out != "-":  # first, so that a folder that is not writable is noticed before the work
+            results = RESULTS if request.content is None else (*RESULTS, request.source)
+            check_output_folder(folder, results, options.force)
+            stage = stack.enter_context(stage_results(folder, results))
+            if request.content is not None:
+                source = str(stage / request.source)
+                Path(source).write_text(request.content, encoding="utf-8")
+        result = fit(source, request, console)
         if stage is not None:
-            names = write_outputs(stage, result, voice, job.figures)
+            files = write_outputs(stage, result, console, not options.no_figures)
     if stage is None:
-        write_csv(labels_table(result), sys.stdout.buffer)
+        write_csv(make_labels_table(result), sys.stdout.buffer)
         sys.stdout.flush()
-    _tell(result, voice)
+    print_result(result, console)
     if stage is not None:
-        voice.tell(f"\nwritten to {folder}: {', '.join(name for name in names if '/' not in name)}")
-        figures = [name for name in names if "/" in name]
-        if figures:
-            voice.tell(f"  and {len(figures)} figures: {', '.join(figures[:6])}")
+        print_files(folder, files, console)
         result.summary["folder"] = str(folder)
-    voice.result(result.summary)
-    return result
+    console.print_json(result.summary)
 
 
-def fit(table: Any, job: Job, voice: Voice) -> Result:
-    """Fit an estimator to a table."""
-    from ravine.models import TableModel
-
-    choices = check_names(table, job.choices)
-    given = None
-    with voice.working("preparing"):
-        if choices.label is not None:
-            given = labels_of(table, choices.label, voice.say, learned=job.command == "classify")
-        prepared = prepare(table, choices, voice.say)
-    kept, X = prepared.kept, prepared.X
-    labels = given if given is None or kept is None else given[kept]
-    with voice.working("fitting") as move:
-        estimator = job.make(move, len(X))
-        if job.command == "classify":
-            estimator.fit(X, labels)
-        else:
-            estimator.fit(X)
+def fit(source: str, request: FitRequest, console: Console) -> Result:
+    """Read a table and fit the estimator to it."""
+    options, label_column = request.options, request.label_column
+    as_text = tuple(name for name in (options.key, label_column) if name is not None)
+    with console.step("reading"):
+        reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
+        table = read_table(source, reading, console.report)
+    choices = resolve_columns(
+        table,
+        ColumnChoices(options.drop, options.key, label_column, options.encode, options.missing, options.scale),
+    )
+    classify = request.command == "classify"
+    with console.step("preparing"):
+        given = None if label_column is None else read_labels(table, label_column, console.report, learn=classify)
+        prepared = fit_table(table, choices, console.report)
+    X, kept = prepared.X, prepared.kept
+    with console.step("fitting") as show_progress:
+        estimator = request.make_estimator(show_progress, options.count_threads(len(X)))
+        estimator.fit(X, keep_rows(given, kept) if classify else None)
         estimator.set_params(callback=None)
-    with voice.working("labelling"):
-        probability = None
-        if job.command == "classify":
-            found = estimator.transduction_
-            probability = estimator.predict_proba(X).max(axis=1)
-        else:
-            found = estimator.labels_
-    keys, key_name = row_keys(table, choices)
-    model = TableModel(estimator, prepared.preparation, choices.label)
-    source = "standard input" if job.source == "-" else job.source
-    result = Result(job.command, source, model, X, kept, found, key_name, keys, given, probability)
-    result.summary = _summary(result, job, voice, table.num_rows)
+    with console.step("labelling"):
+        labels = estimator.transduction_ if classify else estimator.labels_
+        probability = estimator.predict_proba(X).max(axis=1) if classify else None
+    keys, key_name = get_row_keys(table, choices.key)
+    model = TableModel(estimator, prepared.preparation, label_column)
+    name = "standard input" if request.source == "-" else request.source
+    result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
+    result.summary = make_summary(result, request, console, table.num_rows)
     return result
 
 
-def row_keys(table: Any, choices: Choices) -> tuple[Any, str]:
-    """What names the rows, as a column, and its name: the column of --key, or the number of the row from 1."""
-    if choices.key is not None:
-        return table[choices.key], choices.key
-    pa = import_module("pyarrow")
-    import numpy as np
-
-    return pa.array(np.arange(1, table.num_rows + 1)), "row"
+# ----------------------------------------------------------------------------------------------- summary
 
 
-def _summary(result: Result, job: Job, voice: Voice, n_rows: int) -> dict[str, Any]:
-    word = {"cluster": "cluster", "classify": "class"}[job.command]
-    groups = profiles(result.X, result.found, result.feature_names, word)
+def make_summary(result: Result, request: FitRequest, console: Console, n_rows: int) -> dict[str, Any]:
+    """Return the content of summary.json."""
+    options, word = request.options, result.group_name
     summary: dict[str, Any] = {
-        "command": job.command,
+        "command": request.command,
         "input": result.source,
         "rows": n_rows,
         "rows_used": len(result.X),
         "features": list(result.feature_names),
-        "settings": job.settings,
-        "clusters" if job.command == "cluster" else "classes": groups,
-        "notes": list(voice.notes),
+        "settings": {
+            **request.settings, "scale": options.scale, "missing": options.missing, "seed": options.seed,
+        },
+        PLURALS[word]: profile_groups(result.X, result.labels, result.feature_names, word),
+        "notes": list(console.notes),
         "version": version("ravine"),
-    }
-    if job.command == "cluster" and result.given is not None:
-        summary["agreement"] = _agreement(result)
+    }  # fmt: skip
+    if request.command == "cluster" and result.given is not None:
+        summary["agreement"] = compute_agreement(result)
     return summary
 
 
-def _agreement(result: Result) -> dict[str, Any]:
-    """How the clusters agree with labels that were known but not used."""
+def compute_agreement(result: Result) -> dict[str, Any]:
+    """Compare the clusters with known labels that were not used."""
     import numpy as np
     from sklearn.metrics import v_measure_score
 
     from ravine.metrics import adjusted_rand_index, contingency_table
 
-    assert result.given is not None
-    given = result.given if result.kept is None else result.given[result.kept]
-    there = np.array([label is not None for label in given.tolist()], dtype=bool)
-    if not there.any():
-        raise DataError(f"the column {result.model.label_column!r} is empty: leave --label-column out.")
-    known = np.unique([str(label) for label in given[there]], return_inverse=True)[1]
+    given = keep_rows(result.given, result.kept)
+    is_labelled = np.array([label is not None for label in given.tolist()], dtype=bool)
+    if not is_labelled.any():
+        raise CommandError(f"the column {result.model.label_column!r} is empty: omit --label-column.")
+    known = np.unique([str(label) for label in given[is_labelled]], return_inverse=True)[1]
+    labels = result.labels[is_labelled]
     return {
-        "rows": int(there.sum()),
-        "adjusted_rand_index": round(adjusted_rand_index(contingency_table(known, result.found[there])), 4),
-        "v_measure": round(float(v_measure_score(known, result.found[there])), 4),
+        "rows": int(is_labelled.sum()),
+        "adjusted_rand_index": round(adjusted_rand_index(contingency_table(known, labels)), 4),
+        "v_measure": round(float(v_measure_score(known, labels)), 4),
     }
 
 
-def _tell(result: Result, voice: Voice) -> None:
-    """The result in words."""
-    summary, word = result.summary, "cluster" if result.command == "cluster" else "class"
-    groups = summary["clusters" if word == "cluster" else "classes"]
-    plural = {"cluster": "clusters", "class": "classes"}[word] if len(groups) != 1 else word
-    voice.tell(f"\n{len(groups)} {plural} of {summary['rows_used']} rows")
-    width = max(len(visible(group[word])) for group in groups)
-    for group in groups[:30]:
+def print_result(result: Result, console: Console) -> None:
+    """Print the groups with the features that set them apart."""
+    summary, word = result.summary, result.group_name
+    groups, n_rows = summary[PLURALS[word]], summary["rows_used"]
+    console.print(f"\n{len(groups)} {word if len(groups) == 1 else PLURALS[word]} of {n_rows} rows")
+    width = max(len(escape(group[word])) for group in groups)
+    for group in groups[:MAX_GROUPS]:
         differs = ", ".join(
-            f"{visible(name)} {'constant' if value is None else format(value, '+.1f')}"
+            f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
             for name, value in group["differs_by"].items()
         )
-        share = 100.0 * group["rows"] / summary["rows_used"]
-        voice.tell(f"  {word} {visible(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
-    if len(groups) > 30:
-        voice.tell(f"  and {len(groups) - 30} more")
+        share = 100.0 * group["rows"] / n_rows
+        console.print(f"  {word} {escape(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
+    if len(groups) > MAX_GROUPS:
+        console.print(f"  and {len(groups) - MAX_GROUPS} more")
     if len(groups) > 1:
-        voice.tell("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
+        console.print("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
     if "agreement" in summary:
-        known = summary["agreement"]
-        voice.tell(
-            f"agreement with {result.model.label_column!r} ({known['rows']} rows): adjusted Rand index "
-            f"{known['adjusted_rand_index']:.2f}, V-measure {known['v_measure']:.2f}"
+        scores = summary["agreement"]
+        console.print(
+            f"Agreement with {result.model.label_column!r} ({scores['rows']} rows): adjusted Rand index "
+            f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
+
+
+def print_files(folder: Path, names: list[str], console: Console) -> None:
+    """Print the names of the files that were written."""
+    console.print(f"\nWritten to {folder}: {', '.join(name for name in names if '/' not in name)}")
+    figures = [name for name in names if "/" in name]
+    if figures:
+        console.print(f"and {len(figures)} figures: {', '.join(figures[:6])}")

@@ -1,10 +1,9 @@
-"""The paper's data sets: loaded from a folder, a cache or their archives, each with a card."""
+"""Data sets of the paper, loaded from a folder, a cache or their archives, each with a card."""
 
 from ravine.datasets.card import Card, Member, Source
 from ravine.datasets.content import fingerprint
 from ravine.datasets.dataset import Dataset
-from ravine.datasets.download import cache_folder
-from ravine.datasets.errors import (
+from ravine.datasets.dataset_errors import (
     CorruptDatasetError,
     DatasetError,
     DatasetNotFoundError,
@@ -13,6 +12,7 @@ from ravine.datasets.errors import (
     UnknownDatasetError,
     UnreadableDatasetError,
 )
+from ravine.datasets.download import cache_folder
 from ravine.datasets.folder import write_csv
 from ravine.datasets.loading import describe, list_datasets, load
 

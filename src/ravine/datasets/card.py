@@ -1,4 +1,4 @@
-"""What is known about a data set, and where its archive keeps it."""
+"""Description of a data set, and the location of its files in the archive."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ PAPER = "N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperpla
 
 @dataclass(frozen=True)
 class Member:
-    """A file inside a zip archive: the end of its path there, and the SHA-256 it may have (any, if empty)."""
+    """File inside a zip archive: the end of its path, and the SHA-256 that it may have (any if empty)."""
 
     path: str
     sha256: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """The file's name without folders."""
+        """Name of the file without folders."""
         return self.path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the original archive: its address, its SHA-256 if one is published, what to take out of a zip."""
+    """File of the original archive: its URL, its SHA-256 if published, and the members to extract from a zip."""
 
     url: str
     sha256: str | None = None
@@ -36,42 +36,42 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The name under which the file is kept."""
+        """Name of the file in the cache."""
         return unquote(urlsplit(self.url).path.rsplit("/", 1)[-1]).replace("+", "_").replace(" ", "_")
 
 
 @dataclass(frozen=True)
 class Card:
-    """The description of a data set.
+    """Description of a data set.
 
     Attributes
     ----------
     name : str
-        As in `list_datasets`.
+        One of `list_datasets`.
     title : str
-        The archive's title.
+        Title in the archive.
     n, d : int
-        Rows and columns.
+        Numbers of rows and features.
     classes : mapping of str to int
-        Each class with the number of its rows.
+        Number of rows of each class.
     source : str
-        Where the data are published.
+        Publisher of the data.
     licence : str
-        Terms of use that the archive states, as far as known.
+        Terms of use stated by the archive, as far as known.
     citation : str
-        What to cite.
+        Reference to cite.
     preprocessing : str
-        What was done to the archive's values.
+        Changes to the values of the archive.
     paper : str
-        How the set differs from the one in the paper, if it does.
+        Differences from the data set in the paper.
     missing : int
-        Missing cells.
+        Number of missing cells.
     sources : tuple of Source
-        The archive's files.
+        Files of the archive.
     fingerprint : str
         SHA-256 of the content, see `ravine.datasets.fingerprint`.
     sketch : tuple of float
-        Weighted sums of the values, for sets whose archive has more digits than the local file.
+        Weighted sums of the values, for data sets whose archive has more digits than the pinned content.
     labels : str
         SHA-256 of the classes alone, used with ``sketch``.
 
@@ -104,7 +104,7 @@ class Card:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return _card, ({**values, "classes": dict(self.classes)},)
+        return _restore_card, ({**values, "classes": dict(self.classes)},)
 
     def __hash__(self) -> int:
         return hash((self.name, self.fingerprint))
@@ -113,14 +113,14 @@ class Card:
         return "\n".join(f"{key:<14}{value}" for key, value in self.rows())
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain values, for JSON."""
-        words = ("name", "title", "n", "d", "missing", "source", "licence", "citation", "preprocessing", "paper")
-        values: dict[str, Any] = {word: getattr(self, word) for word in words}
+        """Return the card as plain values, for JSON."""
+        keys = ("name", "title", "n", "d", "missing", "source", "licence", "citation", "preprocessing", "paper")
+        values: dict[str, Any] = {key: getattr(self, key) for key in keys}
         files = [source.url for source in self.sources]
         return {**values, "classes": dict(self.classes), "files": files, "fingerprint": self.fingerprint}
 
     def rows(self) -> list[tuple[str, str]]:
-        """The card as pairs of a heading and a text."""
+        """Return the card as pairs of a heading and a text."""
         counts = ", ".join(f"{name}: {count}" for name, count in self.classes.items())
         size = f"{self.n} rows, {self.d} columns, {len(self.classes)} classes"
         return [
@@ -137,5 +137,5 @@ class Card:
         ]
 
 
-def _card(values: dict[str, Any]) -> Card:
+def _restore_card(values: dict[str, Any]) -> Card:
     return Card(**values)

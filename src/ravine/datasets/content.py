@@ -1,8 +1,8 @@
-"""Is this content that of the card? One fingerprint for local files, the cache and downloads alike.
+"""Comparison of the content of a data set with its card.
 
-A file's own checksum changes with its compression and line ends; the values do not. So what is pinned is the SHA-256 of
-the parsed values and classes. Where the archive keeps more digits than the pinned content (its values agree to about
-1e-8), weighted sums of all values are compared instead.
+The checksum of a file changes with compression and line ends, the values do not. The cards therefore pin the SHA-256 of
+the parsed values and classes, which is the same for local files, the cache and downloads. Where the archive has more
+digits than the pinned content (its values agree to about 1e-8), weighted sums of all values are compared instead.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.datasets.card import Card
-from ravine.datasets.errors import CorruptDatasetError
+from ravine.datasets.dataset_errors import CorruptDatasetError
 
-__all__ = ["check_content", "fingerprint", "label_digest", "sketch"]
+__all__ = ["check_content", "compute_sketch", "fingerprint", "hash_labels"]
 
-# Digits that the archive has beyond the pinned content change a sum by less than 1e-7; a moved row or column, a column
-# in other units, or a wrong file changes it by far more.
+# The additional digits of the archive change a sum by less than 1e-7; a moved row or column, another unit or a wrong
+# file changes it by far more.
 TOLERANCE = 1e-5
 N_SUMS = 6
 
 
 def fingerprint(data: Array, target: NDArray[np.str_]) -> str:
-    """SHA-256 of what a data set holds: shape, values and classes in the order of the rows.
+    """Compute the SHA-256 of the content of a data set: shape, values and classes in the order of the rows.
 
     Parameters
     ----------
     data : ndarray of shape (n, d)
-        Taken as little-endian float64; every NaN is the same, and -0 is 0.
+        Hashed as little-endian float64; all NaN are equal, and -0 equals 0.
     target : ndarray of shape (n,)
         Classes as strings.
 
@@ -50,21 +50,21 @@ def fingerprint(data: Array, target: NDArray[np.str_]) -> str:
     values[np.isnan(values)] = np.nan
     digest = hashlib.sha256(f"{data.shape[0]} {data.shape[1]}\n".encode())
     digest.update(values.tobytes())
-    digest.update(_joined(target))
+    digest.update(_join_labels(target))
     return digest.hexdigest()
 
 
-def label_digest(target: NDArray[np.str_]) -> str:
-    """SHA-256 of the classes in the order of the rows."""
-    return hashlib.sha256(_joined(target)).hexdigest()
+def hash_labels(target: NDArray[np.str_]) -> str:
+    """Compute the SHA-256 of the classes in the order of the rows."""
+    return hashlib.sha256(_join_labels(target)).hexdigest()
 
 
-def _joined(target: NDArray[np.str_]) -> bytes:
+def _join_labels(target: NDArray[np.str_]) -> bytes:
     return "\n".join(target.tolist()).encode()
 
 
-def sketch(data: Array) -> tuple[float, ...]:
-    """Sums of all values with weights that differ from cell to cell, over √(n d)."""
+def compute_sketch(data: Array) -> tuple[float, ...]:
+    """Compute sums of all values with weights that differ from cell to cell, divided by √(n d)."""
     n, d = data.shape
     sums = []
     for j in range(1, N_SUMS + 1):
@@ -74,11 +74,11 @@ def sketch(data: Array) -> tuple[float, ...]:
 
 
 def check_content(card: Card, data: Array, target: NDArray[np.str_], file: str) -> None:
-    """Refuse what is not the card's data set, and say in what it differs."""
-    hint = "get the original again, or, in Python, load it with check=False to use the file as it is"
+    """Raise an error that states how the content differs from the card."""
+    hint = "get a new copy, or use the file anyway with check=False in Python"
     if data.shape != (card.n, card.d):
         raise CorruptDatasetError(
-            f"{file} has {data.shape[0]} rows and {data.shape[1]} feature columns, but {card.name} has {card.n} and "
+            f"{file} has {data.shape[0]} rows and {data.shape[1]} features, but {card.name} has {card.n} and "
             f"{card.d}: {hint}."
         )
     names, counts = np.unique(target, return_counts=True)
@@ -89,15 +89,15 @@ def check_content(card: Card, data: Array, target: NDArray[np.str_], file: str) 
             f"{file} has {found.get(wrong, 0)} rows of class {wrong!r}, but {card.name} has "
             f"{card.classes.get(wrong, 0)}: {hint}."
         )
-    if fingerprint(data, target) == card.fingerprint or _close(card, data, target):
+    if fingerprint(data, target) == card.fingerprint or _is_close(card, data, target):
         return
     raise CorruptDatasetError(
-        f"{file} has the size of {card.name} but other values or another order of its rows (its content does not "
+        f"{file} has the size of {card.name} but other values or another order of rows (its content does not "
         f"match the pinned SHA-256): {hint}."
     )
 
 
-def _close(card: Card, data: Array, target: NDArray[np.str_]) -> bool:
-    if not card.sketch or label_digest(target) != card.labels or not np.isfinite(data).all():
+def _is_close(card: Card, data: Array, target: NDArray[np.str_]) -> bool:
+    if not card.sketch or hash_labels(target) != card.labels or not np.isfinite(data).all():
         return False
-    return bool(np.allclose(sketch(data), card.sketch, rtol=0.0, atol=TOLERANCE))
+    return bool(np.allclose(compute_sketch(data), card.sketch, rtol=0.0, atol=TOLERANCE))

@@ -1,4 +1,4 @@
-"""A loaded data set: features, classes, names and the card that describes it."""
+"""Loaded data set: features, classes, names and the card that describes it."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ __all__ = ["Dataset"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Features and classes of a data set; it cannot be changed.
+    """Features and classes of a data set (immutable).
 
     Attributes
     ----------
     name : str
-        As in `list_datasets`.
+        One of `list_datasets`.
     data : ndarray of shape (n, d)
-        The features, float64 and not scaled; missing cells are NaN. Read-only.
+        Features as float64, not scaled; missing cells are NaN. Read-only.
     target : ndarray of shape (n,)
-        The class of each row as a string. Read-only.
+        Class of each row as a string. Read-only.
     feature_names : tuple of str
-        One name for each column.
+        Names of the features.
     card : Card
         Size, source, licence, citation and preprocessing.
     origin : str
-        The file it was read from.
+        File or URL that the data were read from.
     checked : bool
-        Whether the content is known to be that of the card.
+        Whether the content was compared with the card.
 
     Examples
     --------
@@ -72,41 +72,42 @@ class Dataset:
 
     @property
     def classes(self) -> dict[str, int]:
-        """Classes in sorted order with the number of their rows."""
+        """Sorted classes with their numbers of rows."""
         names, counts = np.unique(self.target, return_counts=True)
         return {str(name): int(count) for name, count in zip(names, counts, strict=True)}
 
     @property
     def n_missing(self) -> int:
-        """The number of missing cells."""
+        """Number of missing cells."""
         return int(np.isnan(self.data).sum())
 
     def standardised(self) -> Dataset:
-        """As in the paper's Table 2: no missing cells, no constant columns, mean 0 and variance 1 in each column.
+        """Standardise the features as for Table 2 of the paper.
 
-        A missing cell gets the median of its column. The variance is that of the population (divided by n).
+        Missing cells are replaced by the median of their feature, constant features are dropped, and every feature gets
+        mean 0 and (population) variance 1.
 
         Returns
         -------
         Dataset
-            With new ``data`` and, if a column was dropped, ``feature_names``.
+            Data set with new ``data`` and ``feature_names``.
         """
         X = self.data
         missing = np.isnan(X)
         empty = np.flatnonzero(missing.all(axis=0))
         if len(empty):
-            raise ValueError(f"Column {self.feature_names[empty[0]]!r} of {self.name} has no value: drop it first.")
+            raise ValueError(f"Feature {self.feature_names[empty[0]]!r} of {self.name} has no value: drop it first.")
         if missing.any():
             X = np.where(missing, np.nanmedian(X, axis=0), X)
         varies = X.max(axis=0) > X.min(axis=0)
         if not varies.any():
-            raise ValueError(f"All columns of {self.name} are constant: there is nothing to standardise.")
+            raise ValueError(f"All features of {self.name} are constant: there is nothing to standardise.")
         X = X[:, varies]
         names = tuple(name for name, keep in zip(self.feature_names, varies, strict=True) if keep)
         return replace(self, data=(X - X.mean(axis=0)) / X.std(axis=0), feature_names=names)
 
     def to_frame(self) -> DataFrame:
-        """A pandas data frame: the features, then a column ``label``; needs pandas."""
+        """Return a pandas data frame of the features and, last, a column ``label``."""
         import pandas as pd
 
         frame = pd.DataFrame(self.data.copy(), columns=list(self.feature_names))

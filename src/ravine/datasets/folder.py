@@ -1,4 +1,4 @@
-"""Data sets in a folder: one ``NAME.csv.gz`` each, a header row, the features, last the column ``label``."""
+"""Data sets in a folder: a file ``NAME.csv.gz`` with a header, the features and, last, a column ``label``."""
 
 from __future__ import annotations
 
@@ -8,32 +8,34 @@ from pathlib import Path
 
 import numpy as np
 
-from ravine._files import replacing
-from ravine.datasets.archives import Parsed
+from ravine._files import replace_file
 from ravine.datasets.dataset import Dataset
-from ravine.datasets.errors import CorruptDatasetError, DatasetNotFoundError, UnreadableDatasetError
-from ravine.datasets.tables import MISSING, decode, gunzip, matrix_of, numbers, read_rows, split_label
+from ravine.datasets.dataset_errors import CorruptDatasetError, DatasetNotFoundError, UnreadableDatasetError
+from ravine.datasets.parsers import Parsed
+from ravine.tables.table_error import TableError
+from ravine.tables.text import decode, gunzip, parse_numbers, read_rows, split_column, try_read_matrix
 
-__all__ = ["existing_folder", "file_in", "read_bytes", "read_csv", "write_csv"]
+__all__ = ["check_folder", "find_file", "read_bytes", "read_csv", "write_csv"]
 
 SUFFIXES = (".csv.gz", ".csv")
+MISSING_CELLS = frozenset({"", "?", "NA", "NaN", "nan"})
 
 
-def existing_folder(path: Path, what: str) -> Path:
-    """The folder, or an error that names it and who asked for it."""
+def check_folder(path: Path, option: str) -> Path:
+    """Return the folder; an error names it and the option that it comes from."""
     try:
         if path.is_dir():
             return path
         exists = path.exists()
     except OSError as error:
-        raise UnreadableDatasetError(f"{what}={str(path)!r} cannot be read: {error.strerror}.") from error
+        raise UnreadableDatasetError(f"{option}={str(path)!r} cannot be read: {error.strerror}.") from error
     if exists:
-        raise DatasetNotFoundError(f"{what}={str(path)!r} is a file: name the folder that holds NAME.csv.gz.")
-    raise DatasetNotFoundError(f"{what}={str(path)!r} does not exist: name the folder that holds NAME.csv.gz.")
+        raise DatasetNotFoundError(f"{option}={str(path)!r} is a file: choose the folder that contains NAME.csv.gz.")
+    raise DatasetNotFoundError(f"{option}={str(path)!r} does not exist: choose the folder that contains NAME.csv.gz.")
 
 
-def file_in(folder: Path, name: str) -> Path | None:
-    """The file of a data set in a folder, if it is there."""
+def find_file(folder: Path, name: str) -> Path | None:
+    """Return the file of a data set in a folder, or None."""
     candidates = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
     try:
         return next((path for path in candidates if path.is_file()), None)
@@ -44,7 +46,7 @@ def file_in(folder: Path, name: str) -> Path | None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file, or an error that says why it cannot be read."""
+    """Return the content of a file; an error states why it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -52,65 +54,68 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_csv(path: Path) -> Parsed:
-    """Features, classes and names of columns; an empty cell is missing."""
-    file, content = str(path), read_bytes(path)
-    if path.suffix == ".gz":
-        content = gunzip(content, file)
+    """Return features, classes and feature names; an empty cell is missing."""
+    content = read_bytes(path)
+    try:
+        return _parse_csv(gunzip(content, str(path)) if path.suffix == ".gz" else content, str(path))
+    except TableError as error:
+        raise CorruptDatasetError(str(error)) from error
+
+
+def _parse_csv(content: bytes, file: str) -> Parsed:
     text = decode(content, file)
-    del content
-    quoted = '"' in text
     lines = text.splitlines()
     first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
     if not any(line.strip() for line in lines[first + 1 :]):
-        raise CorruptDatasetError(f"{file} has no rows: get it again.")
+        raise TableError(f"{file} has no rows: get a new copy.")
     header = read_rows(lines[first].encode(), file, separator=",")[0][1]
     if len(header) < 2 or header[-1].lower() != "label":
-        raise CorruptDatasetError(f"{file}: the last column must be 'label', but the header ends with {header[-1]!r}.")
+        raise TableError(f"{file}: the last column must be 'label', but the header ends with {header[-1]!r}.")
     names, labels = tuple(header[:-1]), []
     data = None
-    if not quoted:
+    if '"' not in text:
         parts = [line.rpartition(",") for line in lines[first + 1 :] if line.strip()]
         labels = [label.strip() for _, _, label in parts]
-        data = matrix_of((values for values, _, _ in parts), ",")
+        data = try_read_matrix((values for values, _, _ in parts), ",")
     if data is None or data.shape != (len(labels), len(names)):
-        lines[first] = ""  # so that messages count lines as the file does
-        rows, labels = split_label(read_rows("\n".join(lines).encode(), file, separator=",", width=len(header)), -1)
-        data = numbers(rows, file, names=names, missing=MISSING)
+        lines[first] = ""  # keeps the line numbers of messages right
+        rows, labels = split_column(read_rows("\n".join(lines).encode(), file, separator=",", width=len(header)), -1)
+        data = parse_numbers(rows, file, names=names, missing=MISSING_CELLS)
     if not all(labels):
-        raise CorruptDatasetError(f"{file} has a row without a label: row {labels.index('') + 1}; get it again.")
+        raise TableError(f"{file}, row {labels.index('') + 1}: the label is missing. Get a new copy.")
     return data, np.array(labels, dtype=np.str_), names
 
 
 def write_csv(dataset: Dataset, folder: str | os.PathLike[str]) -> Path:
-    """Write ``NAME.csv.gz`` into a folder, whole or not at all.
+    """Write ``NAME.csv.gz`` into a folder, completely or not at all.
 
     Parameters
     ----------
     dataset : Dataset
     folder : path-like
-        Made if it does not exist.
+        Created if it does not exist.
 
     Returns
     -------
     Path
-        The file; the same data give the same bytes.
+        The file. The same data give the same bytes.
     """
     folder = Path(folder)
     path = folder / f"{dataset.name}.csv.gz"
     lines = [",".join([*dataset.feature_names, "label"])]
     for row, label in zip(dataset.data.tolist(), dataset.target.tolist(), strict=True):
-        lines.append(",".join([*map(_cell, row), label]))
+        lines.append(",".join([*map(_format_cell, row), label]))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as part:
-            part.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
+        with replace_file(path) as temporary:
+            temporary.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
     except OSError as error:
-        raise UnreadableDatasetError(f"{path} cannot be written ({error.strerror}): name another folder.") from error
+        raise UnreadableDatasetError(f"{path} cannot be written ({error.strerror}): choose another folder.") from error
     return path
 
 
-def _cell(value: float) -> str:
-    """The shortest text that reads back as the same number; nothing for a missing one."""
+def _format_cell(value: float) -> str:
+    """Return the shortest text that reads back as the same number; empty for NaN."""
     if value != value:
         return ""
     text = repr(value)

@@ -1,4 +1,4 @@
-"""Find a data set: a folder first, then the cache, then its archive."""
+"""Loading of data sets: from a folder, else from the cache, else from the archive."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from ravine.checks import check_flag
 from ravine.datasets import download as archive
-from ravine.datasets.archives import Parsed
 from ravine.datasets.card import Card
 from ravine.datasets.catalogue import CARDS
 from ravine.datasets.content import check_content
 from ravine.datasets.dataset import Dataset
-from ravine.datasets.errors import CorruptDatasetError, DatasetNotFoundError, UnknownDatasetError
-from ravine.datasets.folder import existing_folder, file_in, read_csv
+from ravine.datasets.dataset_errors import CorruptDatasetError, DatasetNotFoundError, UnknownDatasetError
+from ravine.datasets.folder import check_folder, find_file, read_csv
+from ravine.datasets.parsers import Parsed
 
-__all__ = ["describe", "list_datasets", "load", "place"]
+__all__ = ["describe", "list_datasets", "load", "locate"]
 
 
 def list_datasets() -> tuple[str, ...]:
-    """Names of the data sets: the fourteen of the paper's Table 2 in alphabetical order, then S1.
+    """Return the names of the data sets: the fourteen of the paper's Table 2 in alphabetical order, then S1.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def list_datasets() -> tuple[str, ...]:
 
 
 def describe(name: str) -> Card:
-    """The card of a data set: size, classes, source, licence, citation, preprocessing.
+    """Return the card of a data set: size, classes, source, licence, citation, preprocessing.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def describe(name: str) -> Card:
     if isinstance(name, str) and name in CARDS:
         return CARDS[name]
     near = difflib.get_close_matches(str(name).lower().replace("-", "_").replace(" ", "_"), CARDS, n=2, cutoff=0.6)
-    guess = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(CARDS)}."
-    raise UnknownDatasetError(f"There is no data set {name!r}: {guess}")
+    guess = f"did you mean {' or '.join(map(repr, near))}?" if near else f"choose from {', '.join(CARDS)}."
+    raise UnknownDatasetError(f"Unknown data set {name!r}: {guess}")
 
 
 def load(
@@ -75,13 +75,13 @@ def load(
     name : str
         One of `list_datasets`.
     folder : path-like, default=None
-        Where ``NAME.csv.gz`` is: a header row, the features, last a column ``label``. Nothing else is tried then. With
-        None, the folder in the environment variable RAVINE_DATA is tried first, if it is set.
+        Folder with ``NAME.csv.gz``: a header, the features and, last, a column ``label``. No other place is tried.
+        With None, the folder in the environment variable RAVINE_DATA is tried first, if it is set.
     download : bool, default=True
-        Whether to ask the archive for what neither folder nor cache (RAVINE_CACHE, by default the user's) has. Needs
-        the package pooch, which the extra ``app`` brings.
+        Whether to download a data set that is neither in the folder nor in the cache (RAVINE_CACHE, by default the
+        user's cache folder). Needs the package pooch, which is part of the extra ``app``.
     check : bool, default=True
-        Whether to refuse content that is not that of the card. False allows a file of your own under this name.
+        Whether to reject content that does not match the card. False allows a file of your own under this name.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def load(
     Raises
     ------
     DatasetError
-        With one sentence on what is wrong and what to do; a subclass says which kind it is.
+        If the data set cannot be loaded; the subclass tells why, and the message states what to do.
 
     Examples
     --------
@@ -101,64 +101,64 @@ def load(
     """
     card = describe(name)
     download, check = check_flag("download", download), check_flag("check", check)
-    found = _local_file(card, folder)
+    found = _find_local_file(card, folder)
     if found is not None:
-        return _dataset(card, read_csv(found), str(found), check)
+        return _make_dataset(card, read_csv(found), str(found), check)
     if folder is not None:
         raise DatasetNotFoundError(
-            f"{Path(folder) / f'{name}.csv.gz'} does not exist: put it there, or name no folder to download it."
+            f"{Path(folder) / f'{name}.csv.gz'} does not exist: put it there, or omit the folder to download it."
         )
-    return _from_archive(card, download, check)
+    return _load_from_archive(card, download, check)
 
 
-def place(name: str) -> tuple[str, str]:
-    """Where `load` would look: ("folder", file), ("cache", file or folder) or ("archive", addresses)."""
+def locate(name: str) -> tuple[str, str]:
+    """Return where `load` would read: ("folder", file), ("cache", file or folder) or ("archive", URLs)."""
     card = describe(name)
     cache = archive.cache_folder()
-    found = _local_file(card, None)
+    found = _find_local_file(card, None)
     if found is not None:
         return ("cache" if found.parent == cache else "folder"), str(found)
-    if archive.cached(card):
+    if archive.is_cached(card):
         return "cache", str(cache / "archives" / name)
     return "archive", ", ".join(source.url for source in card.sources)
 
 
-def _local_file(card: Card, folder: Any) -> Path | None:
+def _find_local_file(card: Card, folder: Any) -> Path | None:
     if folder is not None:
         if not isinstance(folder, str | os.PathLike):
-            raise TypeError(f"folder must be the path of a folder, got {folder!r} of type {type(folder).__name__}.")
-        return file_in(existing_folder(Path(folder).expanduser(), "folder"), card.name)
+            raise TypeError(f"folder must be a path, got {folder!r} of type {type(folder).__name__}.")
+        return find_file(check_folder(Path(folder).expanduser(), "folder"), card.name)
     chosen = os.environ.get("RAVINE_DATA")
     if chosen:
-        found = file_in(existing_folder(Path(chosen).expanduser(), "RAVINE_DATA"), card.name)
+        found = find_file(check_folder(Path(chosen).expanduser(), "RAVINE_DATA"), card.name)
         if found is not None:
             return found
-    return file_in(archive.cache_folder(), card.name)
+    return find_file(archive.cache_folder(), card.name)
 
 
-def _from_archive(card: Card, download: bool, check: bool) -> Dataset:
+def _load_from_archive(card: Card, download: bool, check: bool) -> Dataset:
     origin = ", ".join(source.url for source in card.sources)
-    if archive.cached(card):
+    if archive.is_cached(card):
         try:
-            return _dataset(card, archive.open_sources(card), origin, check)
+            return _make_dataset(card, archive.parse_sources(card), origin, check)
         except CorruptDatasetError:
             if not download:
                 raise
-            archive.forget(card)  # the archive still has a good copy
+            archive.remove_cached(card)  # the archive may still have a valid copy
     elif not download:
         raise DatasetNotFoundError(
             f"{card.name} is neither in the folder of RAVINE_DATA nor in the cache {str(archive.cache_folder())!r}: "
-            f"put {card.name}.csv.gz there, or allow the download."
+            f"put {card.name}.csv.gz there, or allow downloads."
         )
-    archive.fetch(card)
+    archive.download_sources(card)
     try:
-        return _dataset(card, archive.open_sources(card), origin, check)
+        return _make_dataset(card, archive.parse_sources(card), origin, check)
     except CorruptDatasetError:
-        archive.forget(card)
+        archive.remove_cached(card)
         raise
 
 
-def _dataset(card: Card, parsed: Parsed, origin: str, check: bool) -> Dataset:
+def _make_dataset(card: Card, parsed: Parsed, origin: str, check: bool) -> Dataset:
     data, target, names = parsed
     if check:
         check_content(card, data, target, origin)

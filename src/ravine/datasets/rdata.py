@@ -1,7 +1,7 @@
-"""Read the file format of R's ``save``: enough of it for lists of matrices, vectors and factors.
+"""Reader of files written by R's ``save``: lists of matrices, vectors and factors.
 
-R's own document "R Internals", section "Serialization Formats", describes it: after the magic ``RDX2`` or ``RDX3`` and
-a header come items, each a 32-bit word of type and flags and then its content in big-endian (XDR) order.
+The format is described in "R Internals", section "Serialization Formats": after the magic ``RDX2`` or ``RDX3`` and a
+header come items, each a 32-bit word of type and flags followed by its content in big-endian (XDR) order.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ravine.datasets.errors import CorruptDatasetError
+from ravine.datasets.dataset_errors import CorruptDatasetError
 
 __all__ = ["RValue", "read_rdata"]
 
-# Types of items, and words that stand for a whole item.
+# Types of items, and type codes that stand for a whole item.
 SYMBOL, PAIRS, CHARS, LOGICALS, INTEGERS, REALS, STRINGS, LIST = 1, 2, 9, 10, 13, 14, 16, 19
 REFERENCE, NIL = 255, 254
 SINGLETONS = frozenset({242, 251, 252, 253, NIL})
@@ -32,33 +32,33 @@ MAX_DEPTH = 200
 
 @dataclass(frozen=True)
 class RValue:
-    """A vector or list of R with its attributes.
+    """Vector or list of R with its attributes.
 
     Attributes
     ----------
     content : ndarray or list
         Numbers as an array; strings (None for NA) and lists as a list.
     attributes : dict of str to RValue
-        As in R: "dim", "names", "levels", ...
+        Attributes of R: "dim", "names", "levels", ...
     """
 
     content: Any
     attributes: dict[str, RValue] = field(default_factory=dict)
 
-    def matrix(self) -> Any:
-        """A matrix, stored column after column, or the columns of a data frame."""
+    def as_matrix(self) -> Any:
+        """Return a matrix, which R stores by columns, or the columns of a data frame."""
         if "dim" not in self.attributes and isinstance(self.content, list):
             return np.column_stack([column.content for column in self.content])
         shape = tuple(int(size) for size in self.attributes["dim"].content)
         return np.asarray(self.content).reshape(shape, order="F")
 
-    def element(self, name: str) -> RValue:
-        """The element of a list by its name."""
+    def get_element(self, name: str) -> RValue:
+        """Return the element of a list by its name."""
         found: RValue = self.content[self.attributes["names"].content.index(name)]
         return found
 
-    def words(self) -> list[str]:
-        """A factor's levels, or the content as strings; whole numbers without a point."""
+    def as_strings(self) -> list[str]:
+        """Return the levels of a factor, or the content as strings; integers have no decimal point."""
         if "levels" in self.attributes:
             levels = self.attributes["levels"].content
             return [str(levels[int(code) - 1]) if code > 0 else "NA" for code in self.content]
@@ -68,29 +68,29 @@ class RValue:
 
 
 def read_rdata(content: bytes, file: str) -> dict[str, RValue]:
-    """The objects in a file written by R's ``save``, by their names.
+    """Return the objects in a file written by R's ``save`` by their names.
 
     Parameters
     ----------
     content : bytes
-        The file: compressed by gzip, bzip2 or xz, or not at all.
+        Content of the file, uncompressed or compressed by gzip, bzip2 or xz.
     file : str
-        Its name, for messages.
+        Name of the file, for messages.
     """
     try:
         plain = _decompress(content)
         if plain[:5] not in (b"RDX2\n", b"RDX3\n") or plain[5:7] != b"X\n":
-            raise ValueError("it does not begin like a file of R's save()")
+            raise ValueError("it does not begin like a file written by R's save()")
         reader = _Reader(plain, 7)
-        version = reader.integer()
-        reader.integer(), reader.integer()  # the versions of R that wrote it and that can read it
+        version = reader.read_integer()
+        reader.read_integer(), reader.read_integer()  # versions of R that wrote the file and that can read it
         if version == 3:
-            reader.take(reader.integer())  # the encoding of its strings
-        item = reader.item(0)
+            reader.take(reader.read_integer())  # encoding of the strings
+        item = reader.read_item(0)
         if not isinstance(item, dict):
-            raise ValueError("it holds no named objects")
+            raise ValueError("it contains no named objects")
     except (ValueError, EOFError, OSError, struct.error, zlib.error, lzma.LZMAError, IndexError, KeyError) as error:
-        raise CorruptDatasetError(f"{file} is truncated or damaged ({error}): get it again.") from error
+        raise CorruptDatasetError(f"{file} is truncated or damaged ({error}): get a new copy.") from error
     return item
 
 
@@ -102,7 +102,7 @@ def _decompress(content: bytes) -> bytes:
 
 
 class _Reader:
-    """A place in the file, and the symbols met so far."""
+    """Position in the file, and the symbols read so far."""
 
     def __init__(self, data: bytes, start: int) -> None:
         self.data, self.at = data, start
@@ -114,61 +114,61 @@ class _Reader:
         self.at += size
         return self.data[self.at - size : self.at]
 
-    def integer(self) -> int:
+    def read_integer(self) -> int:
         return int(struct.unpack(">i", self.take(4))[0])
 
-    def array(self, dtype: str, size: int) -> Any:
-        length = self.integer()
+    def _read_array(self, dtype: str, size: int) -> Any:
+        length = self.read_integer()
         return np.frombuffer(self.take(length * size), dtype=dtype).astype(dtype[1:])
 
-    def item(self, depth: int) -> Any:
-        """The next item: None, a str, an RValue, or a dict for a pairlist."""
+    def read_item(self, depth: int) -> Any:
+        """Read the next item: None, a str, an RValue, or a dict for a pairlist."""
         if depth > MAX_DEPTH:
             raise ValueError("it is nested too deeply")
-        word = self.integer()
+        word = self.read_integer()
         kind, has_attributes, has_tag = word & 0xFF, bool(word & 0x200), bool(word & 0x400)
         if kind in SINGLETONS:
             return None
         if kind == REFERENCE:
-            index = word >> 8 or self.integer()
+            index = word >> 8 or self.read_integer()
             return self.symbols[index - 1]
         if kind == SYMBOL:
-            self.symbols.append(str(self.item(depth + 1)))
+            self.symbols.append(str(self.read_item(depth + 1)))
             return self.symbols[-1]
         if kind == CHARS:
-            length = self.integer()
+            length = self.read_integer()
             return None if length == -1 else self.take(length).decode("utf-8", "replace")
         if kind == PAIRS:
-            return self._pairs(word, has_attributes, has_tag, depth)
+            return self._read_pairs(word, has_attributes, has_tag, depth)
         readers: dict[int, Callable[[], Any]] = {
-            LOGICALS: lambda: self.array(">i4", 4),
-            INTEGERS: lambda: self.array(">i4", 4),
-            REALS: lambda: self.array(">f8", 8),
-            STRINGS: lambda: [self.item(depth + 1) for _ in range(self._length())],
-            LIST: lambda: [self.item(depth + 1) for _ in range(self._length())],
+            LOGICALS: lambda: self._read_array(">i4", 4),
+            INTEGERS: lambda: self._read_array(">i4", 4),
+            REALS: lambda: self._read_array(">f8", 8),
+            STRINGS: lambda: [self.read_item(depth + 1) for _ in range(self._read_length())],
+            LIST: lambda: [self.read_item(depth + 1) for _ in range(self._read_length())],
         }
         if kind not in readers:
-            raise ValueError(f"it holds an object of R's type {kind}, which is not data")
+            raise ValueError(f"it contains an object of R's type {kind}, which is not data")
         content = readers[kind]()
-        return RValue(content, (self.item(depth + 1) or {}) if has_attributes else {})
+        return RValue(content, (self.read_item(depth + 1) or {}) if has_attributes else {})
 
-    def _length(self) -> int:
-        length = self.integer()
+    def _read_length(self) -> int:
+        length = self.read_integer()
         if not 0 <= length <= len(self.data):
-            raise ValueError("it has a list of impossible length")
+            raise ValueError("a list has an impossible length")
         return length
 
-    def _pairs(self, word: int, has_attributes: bool, has_tag: bool, depth: int) -> dict[str, Any]:
-        """A linked list: attributes, tag, value, then the rest, without a recursion for each element."""
+    def _read_pairs(self, word: int, has_attributes: bool, has_tag: bool, depth: int) -> dict[str, Any]:
+        """Read a linked list of attributes, tag and value, without a recursion for each element."""
         pairs: dict[str, Any] = {}
         while True:
             if has_attributes:
-                self.item(depth + 1)
-            tag = self.item(depth + 1) if has_tag else str(len(pairs))
-            pairs[str(tag)] = self.item(depth + 1)
-            word = self.integer()
+                self.read_item(depth + 1)
+            tag = self.read_item(depth + 1) if has_tag else str(len(pairs))
+            pairs[str(tag)] = self.read_item(depth + 1)
+            word = self.read_integer()
             if word & 0xFF != PAIRS:
                 if word & 0xFF != NIL:
-                    raise ValueError("a list in it does not end")
+                    raise ValueError("a list is not terminated")
                 return pairs
             has_attributes, has_tag = bool(word & 0x200), bool(word & 0x400)

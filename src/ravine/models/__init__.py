@@ -1,9 +1,10 @@
-"""Model files: fitted estimators as a zip of JSON and arrays, read without executing anything."""
+"""Model files: fitted estimators as a zip of JSON and arrays. Reading one executes no code."""
 
 from __future__ import annotations
 
-from ravine.models.errors import ModelFileError
+from ravine.models.archive import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
-from ravine.models.preparation import Preparation, TableModel
+from ravine.models.table_model import TableModel
+from ravine.tables.prepare import Preparation
 
 __all__ = ["ModelFileError", "ModelInfo", "Preparation", "TableModel", "inspect", "load", "save"]

@@ -1,4 +1,4 @@
-"""Each estimator as a document and arrays, and back: a fixed table of classes, nothing else can be built."""
+"""Estimators as a document and arrays, and back. Only the classes of a fixed table can be built."""
 
 from __future__ import annotations
 
@@ -11,40 +11,38 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.classes.pairs import PairModel
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.models.archive import Arrays
-from ravine.models.errors import ModelFileError
-from ravine.models.parts import (
+from ravine.models.archive import Arrays, ModelFileError
+from ravine.models.components import (
     HyperplanePool,
     HyperplaneStore,
     decode_test,
     decode_tree,
     encode_test,
     encode_tree,
-    need,
 )
-from ravine.models.values import decode_value, encode_value
+from ravine.models.values import decode_value, encode_value, get_field
 
 __all__ = ["ESTIMATORS", "decode_estimator", "encode_estimator"]
 
 ESTIMATORS: dict[str, type] = {
     kind.__name__: kind for kind in (MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier)
 }
-MOST_FEATURES = 1 << 40
+MAX_FEATURES = 1 << 40
 Document = dict[str, Any]
-Named = dict[str, NDArray[Any]]
+NamedArrays = dict[str, NDArray[Any]]
 
 
-def encode_estimator(estimator: Any) -> tuple[Document, Named]:
-    """An estimator as a document and arrays."""
+def encode_estimator(estimator: Any) -> tuple[Document, NamedArrays]:
+    """Encode a fitted estimator as a document and arrays."""
     kind = type(estimator).__name__
     known: Any = ESTIMATORS.get(kind)
     if type(estimator) is not known:
         raise TypeError(
-            f"a {kind} cannot be saved: only {', '.join(ESTIMATORS)} (not their subclasses, nor pipelines: save the "
-            "last step)."
+            f"a {kind} cannot be saved: only {', '.join(ESTIMATORS)} can, not their subclasses. Of a pipeline save the "
+            "last step."
         )
     check_is_fitted(estimator)
-    arrays: Named = {}
+    arrays: NamedArrays = {}
     parameters = _encode_parameters(estimator, arrays)
     store = HyperplaneStore()
     names = getattr(estimator, "feature_names_in_", None)
@@ -53,60 +51,58 @@ def encode_estimator(estimator: Any) -> tuple[Document, Named]:
         "feature_names": None if names is None else [str(name) for name in names],
         "n_iter": int(estimator.n_iter_),
     }
-    WAYS[kind][0](estimator, fitted, arrays, store)
-    arrays |= store.arrays(estimator.n_features_in_)
+    CODECS[kind][0](estimator, fitted, arrays, store)
+    arrays |= store.make_arrays(estimator.n_features_in_)
     return {"kind": kind, "parameters": parameters, "fitted": fitted}, arrays
 
 
 def decode_estimator(document: Document, arrays: Arrays) -> Any:
-    """What `encode_estimator` encoded."""
-    kind = need(document, "kind", str)
+    """Build the estimator that `encode_estimator` encoded."""
+    kind = get_field(document, "kind", str)
     if kind not in ESTIMATORS:
-        raise ModelFileError(f"it holds an unknown estimator, {kind[:60]!r}")
+        raise ModelFileError(f"unknown estimator {kind[:60]!r}")
     estimator = ESTIMATORS[kind]()
     known = estimator.get_params(deep=False)
-    parameters = need(document, "parameters", dict)
+    parameters = get_field(document, "parameters", dict)
     unknown = sorted(parameters.keys() - known.keys())
     if unknown:
         raise ModelFileError(f"{kind} has no parameter {unknown[0][:60]!r}")
     for name, value in parameters.items():
         setattr(estimator, name, decode_value(value, arrays))
-    fitted = need(document, "fitted", dict)
-    d = need(fitted, "n_features", int)
-    if not 0 < d < MOST_FEATURES:
-        raise ModelFileError(f"'n_features' is {d}")
+    fitted = get_field(document, "fitted", dict)
+    d = get_field(fitted, "n_features", int)
+    if not 0 < d < MAX_FEATURES:
+        raise ModelFileError(f"field 'n_features' has unexpected value {d}")
     estimator.n_features_in_ = d
-    names = need(fitted, "feature_names", list, type(None))
+    names = get_field(fitted, "feature_names", list, type(None))
     if names is not None:
         if len(names) != d or not all(isinstance(name, str) for name in names):
-            raise ModelFileError(f"'feature_names' are not {d} names")
-        estimator.feature_names_in_ = _objects(names)
-    estimator.n_iter_ = need(fitted, "n_iter", int)
-    WAYS[kind][1](estimator, fitted, arrays, HyperplanePool(arrays, d))
+            raise ModelFileError(f"field 'feature_names' does not hold {d} names")
+        estimator.feature_names_in_ = _as_object_array(names)
+    estimator.n_iter_ = get_field(fitted, "n_iter", int)
+    CODECS[kind][1](estimator, fitted, arrays, HyperplanePool(arrays, d))
     return estimator
 
 
-def _encode_parameters(estimator: Any, arrays: Named) -> Document:
-    encoded, refused = {}, []
+def _encode_parameters(estimator: Any, arrays: NamedArrays) -> Document:
+    encoded, rejected = {}, []
     for name, value in sorted(estimator.get_params(deep=False).items()):
         try:
             encoded[name] = encode_value(f"parameters/{name}", value, arrays)
         except TypeError as error:
-            refused.append(f"{name} ({error})")
-    if refused:
+            rejected.append(f"{name} ({error})")
+    if rejected:
+        first = rejected[0].split(" ")[0]
+        default = type(estimator)().get_params(deep=False)[first]
         raise TypeError(
-            f"these parameters cannot be saved, since a model file holds data and no code: {', '.join(refused)}. The "
+            f"these parameters cannot be saved, since a model file contains data, not code: {', '.join(rejected)}. The "
             "fitted model does not need them: replace them before saving, for example with "
-            f"set_params({refused[0].split(' ')[0]}={_plain_value(estimator, refused[0].split(' ')[0])!r})."
+            f"set_params({first}={default!r})."
         )
     return encoded
 
 
-def _plain_value(estimator: Any, name: str) -> Any:
-    return type(estimator)().get_params(deep=False)[name]
-
-
-def _objects(texts: list[str]) -> NDArray[Any]:
+def _as_object_array(texts: list[str]) -> NDArray[Any]:
     values = np.empty(len(texts), dtype=object)
     values[:] = texts
     return values
@@ -115,7 +111,7 @@ def _objects(texts: list[str]) -> NDArray[Any]:
 # ----------------------------------------------------------------------------------------------- one hyperplane
 
 
-def _encode_hyperplane(mdh: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+def _encode_hyperplane(mdh: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
     test = getattr(mdh, "valley_test_", None)
     fitted["hyperplane"] = store.add(mdh.hyperplane_)
     fitted["path"] = store.add_path(mdh.path_)
@@ -124,14 +120,14 @@ def _encode_hyperplane(mdh: Any, fitted: Document, arrays: Named, store: Hyperpl
 
 
 def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
-    plane = pool[need(fitted, "hyperplane", int)]
+    plane = pool[get_field(fitted, "hyperplane", int)]
     mdh.hyperplane_ = plane
-    mdh.labels_ = arrays.integers("labels", (None,), 0, 2)
+    mdh.labels_ = arrays.take_integers("labels", (None,), 0, 2)
     mdh.coef_ = plane.normal[None].copy()
     mdh.intercept_ = np.array([-plane.offset])
     mdh.density_, mdh.relative_depth_, mdh.bandwidth_ = plane.density, plane.relative_depth, plane.bandwidth
-    mdh.path_ = pool.path(need(fitted, "path", dict))
-    if need(fitted, "valley_test", dict, type(None)) is not None:
+    mdh.path_ = pool.decode_path(get_field(fitted, "path", dict))
+    if get_field(fitted, "valley_test", dict, type(None)) is not None:
         mdh.valley_test_ = decode_test(fitted["valley_test"], pool)
         mdh.pvalue_ = mdh.valley_test_.pvalue
 
@@ -139,23 +135,23 @@ def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
 # ----------------------------------------------------------------------------------------------- trees
 
 
-def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
     arrays |= encode_tree(mdt.tree_)
     arrays["leaves"] = mdt.leaves_.astype("<i8")
 
 
 def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
     tree = decode_tree(arrays, mdt.n_features_in_)
-    leaves = arrays.integers("leaves", (int(tree.size[0]),), 0, len(tree))
+    leaves = arrays.take_integers("leaves", (int(tree.size[0]),), 0, len(tree))
     if (tree.left[leaves] >= 0).any():
-        raise ModelFileError("some rows are in no leaf of the tree")
+        raise ModelFileError("some rows are not in a leaf of the tree")
     mdt._store(tree, leaves)
 
 
 # ----------------------------------------------------------------------------------------------- classifiers
 
 
-def _encode_classifier(mdc: Any, fitted: Document, arrays: Named, store: HyperplaneStore) -> None:
+def _encode_classifier(mdc: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
     model: PairModel = mdc._model
     classes = mdc.classes_
     kind = "object" if classes.dtype.kind == "O" else "array"
@@ -175,16 +171,16 @@ def _encode_classifier(mdc: Any, fitted: Document, arrays: Named, store: Hyperpl
 
 
 def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
-    classes = _decode_classes(need(fitted, "classes", dict), arrays)
-    pairs = arrays.integers("pairs", (None, 2), 0, len(classes))
+    classes = _decode_classes(get_field(fitted, "classes", dict), arrays)
+    pairs = arrays.take_integers("pairs", (None, 2), 0, len(classes))
     expected = np.array(np.triu_indices(len(classes), 1)).T
     if not np.array_equal(pairs, expected):
-        raise ModelFileError("its pairs of classes are not those of its classes")
-    planes = tuple(pool[k] for k in need(fitted, "hyperplanes", list))
-    voting = need(fitted, "voting", str)
+        raise ModelFileError("the pairs of classes do not match the classes")
+    planes = tuple(pool[k] for k in get_field(fitted, "hyperplanes", list))
+    voting = get_field(fitted, "voting", str)
     if len(planes) != len(pairs) or voting not in ("soft", "hard"):
-        raise ModelFileError("it has not one hyperplane for each pair of classes")
-    slopes = arrays.numbers("slopes", (len(pairs),))
+        raise ModelFileError("there is not one hyperplane for each pair of classes")
+    slopes = arrays.take_floats("slopes", (len(pairs),))
     mdc.classes_ = classes
     mdc._model = PairModel(len(classes), pairs, planes, slopes, voting)
     mdc.hyperplanes_ = dict(zip([tuple(classes[pair].tolist()) for pair in pairs], planes, strict=True))
@@ -192,27 +188,27 @@ def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
         mdc.hyperplane_ = planes[0]
     mdc.coef_ = np.stack([plane.normal for plane in planes])
     mdc.intercept_ = np.array([-plane.offset for plane in planes])
-    mdc.transduction_ = classes[arrays.integers("codes", (None,), 0, len(classes))]
-    mdc.path_ = pool.path(need(fitted, "path", dict))
+    mdc.transduction_ = classes[arrays.take_integers("codes", (None,), 0, len(classes))]
+    mdc.path_ = pool.decode_path(get_field(fitted, "path", dict))
 
 
 def _decode_classes(value: Document, arrays: Arrays) -> NDArray[Any]:
-    kind = need(value, "type", str)
+    kind = get_field(value, "type", str)
     if kind == "array":
         classes = arrays.take("classes", "biufU", (None,))
     else:
-        texts = need(value, "texts", list)
+        texts = get_field(value, "texts", list)
         if kind != "object" or not all(isinstance(text, str) for text in texts):
-            raise ModelFileError("its classes are damaged")
-        classes = _objects(texts)
+            raise ModelFileError("the classes are damaged")
+        classes = _as_object_array(texts)
     if len(classes) < 2 or len(set(classes.tolist())) != len(classes) or classes.tolist() != sorted(classes.tolist()):
-        raise ModelFileError("its classes are damaged")
+        raise ModelFileError("the classes are damaged")
     return classes
 
 
-Encode = Callable[[Any, Document, Named, HyperplaneStore], None]
+Encode = Callable[[Any, Document, NamedArrays, HyperplaneStore], None]
 Decode = Callable[[Any, Document, Arrays, HyperplanePool], None]
-WAYS: dict[str, tuple[Encode, Decode]] = {
+CODECS: dict[str, tuple[Encode, Decode]] = {
     "MinimumDensityHyperplane": (_encode_hyperplane, _decode_hyperplane),
     "MinimumDensityTree": (_encode_tree_estimator, _decode_tree_estimator),
     "MinimumDensityClassifier": (_encode_classifier, _decode_classifier),

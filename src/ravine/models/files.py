@@ -1,4 +1,4 @@
-"""`save` and `load`: a fitted estimator in a file, equal to the bit when it comes back."""
+"""`save` and `load`: fitted estimators in files, exact to the bit."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ravine.models.archive import MOST_BYTES, Arrays, read_archive, write_archive
-from ravine.models.errors import ModelFileError
+from ravine.models.archive import MAX_BYTES, Arrays, ModelFileError, read_archive, write_archive
 from ravine.models.estimators import decode_estimator, encode_estimator
-from ravine.models.parts import need
-from ravine.models.preparation import MISSING, SCALES, Preparation, TableModel
-from ravine.models.schema import stamp, upgrade
+from ravine.models.schema import make_header, upgrade
+from ravine.models.table_model import TableModel
+from ravine.models.values import get_field
+from ravine.tables.prepare import MISSING, SCALES, Preparation
 
 __all__ = ["ModelInfo", "inspect", "load", "save"]
 
@@ -24,21 +24,21 @@ __all__ = ["ModelInfo", "inspect", "load", "save"]
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator to a file.
 
-    The file is a zip of JSON and arrays; nothing in it can be executed. Everything that was fitted is kept:
-    hyperplanes, paths, trees, labels of the training rows, names of the columns. What is at ``path`` is replaced at
-    once, when the new file is complete.
+    The file is a zip of JSON and arrays and contains no code. It keeps everything that was fitted: hyperplanes, paths,
+    trees, labels of the training rows, feature names. An existing file is replaced only once the new one is complete.
 
     Parameters
     ----------
     model : MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
-        Fitted. Functions and generators among its parameters (``callback``, ``splitter``, a callable ``bandwidth`` or
-        ``split_next``, a ``random_state`` that is no integer) cannot be saved: a TypeError names them.
+        Fitted model. Functions and generators among its parameters (``callback``, ``splitter``, a callable
+        ``bandwidth`` or ``split_next``, a ``random_state`` that is not an integer) cannot be saved: a TypeError names
+        them.
     path : path-like
-        By custom ending in ``.ravine``.
+        File to write, by convention ending in ``.ravine``.
 
     See Also
     --------
-    load : Read it again.
+    load : Read the file.
 
     Examples
     --------
@@ -68,34 +68,34 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "label_column": model.label_column,
         }
         arrays |= {f"table/{name}": getattr(prep, name) for name in ("medians", "centre", "scale")}
-    write_archive(path, {**stamp(), **document, "table": table}, arrays)
+    write_archive(path, {**make_header(), **document, "table": table}, arrays)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
-    """Read a model that `save` or the command `ravine` wrote.
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a model written by `save` or by the command `ravine`.
 
-    No code in the file is executed: it is JSON and plain arrays, all of whose sizes, types and values are checked.
+    Reading executes no code: the file consists of JSON and plain arrays whose sizes, types and values are all checked.
 
     Parameters
     ----------
     path : path-like
     max_bytes : int, default=1073741824
-        A file that would take more memory than this is refused.
+        Files that would take more memory than this are rejected.
 
     Returns
     -------
     MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
-        What was saved. The command saves a `TableModel`, which takes tables with named columns and prepares them as it
-        did the first.
+        The saved model. The command saves a `TableModel`, which takes tables with named columns and prepares them as
+        it did the training table.
 
     Raises
     ------
     ModelFileError
-        The file is no model, is damaged or was written by a newer version of ravine.
+        If the file is not a model, is damaged or was written by a newer version of ravine.
 
     See Also
     --------
-    save : Write such a file.
+    save : Write the file.
 
     Examples
     --------
@@ -111,16 +111,16 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MOST_BYTES) -> Any:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file says of itself.
+    """Content and origin of a model file.
 
     Attributes
     ----------
     model : object
-        What `load` returns.
+        The model, as returned by `load`.
     schema : int
-        Version of the file, as written.
+        Version of the file format.
     versions : dict
-        Of the libraries that wrote it.
+        Versions of the libraries that wrote the file.
     """
 
     model: Any
@@ -129,7 +129,7 @@ class ModelInfo:
 
 
 def inspect(path: str | os.PathLike[str]) -> ModelInfo:
-    """Read a model and what its file says of itself.
+    """Read a model together with the versions that wrote it.
 
     Parameters
     ----------
@@ -139,55 +139,57 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
     -------
     ModelInfo
     """
-    return _read(path, MOST_BYTES)
+    return _read(path, MAX_BYTES)
 
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
-    with _named(path):
+    with _name_file(path):
         written, arrays = read_archive(path, max_bytes)
         document = upgrade(written, arrays)
         estimator = decode_estimator(document, arrays)
-        table = need(document, "table", dict, type(None))
+        table = get_field(document, "table", dict, type(None))
         model = estimator if table is None else _decode_table(table, arrays, estimator)
-        arrays.finish()
+        arrays.check_all_taken()
         versions = written.get("versions")
         texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
         return ModelInfo(model, int(written["schema"]), texts)
 
 
 @contextmanager
-def _named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors begin with the name of the file."""
+def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Add the name of the file and advice to errors."""
+    start = f"{Path(path).name} cannot be read"
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{Path(path).name} cannot be read: {str(error).rstrip('.')}.") from error
+        raise ModelFileError(f"{start}: {str(error).rstrip('.')}. {error.advice}") from error
     except MemoryError as error:
-        raise ModelFileError(f"{Path(path).name} cannot be read: it needs more memory than there is.") from error
+        raise ModelFileError(f"{start}: it needs more memory than is available.") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{Path(path).name} cannot be read: it is damaged ({error}).") from error
+        damaged = ModelFileError(f"it is damaged ({error})")
+        raise ModelFileError(f"{start}: {damaged}. {damaged.advice}") from error
 
 
 def _decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> TableModel:
-    columns, categories = _texts(need(table, "columns", list)), need(table, "categories", dict)
-    missing, scaling = need(table, "missing", str), need(table, "scaling", str)
+    columns, categories = _check_texts(get_field(table, "columns", list)), get_field(table, "categories", dict)
+    missing, scaling = get_field(table, "missing", str), get_field(table, "scaling", str)
     if missing not in MISSING or scaling not in SCALES or not set(categories) <= set(columns):
-        raise ModelFileError("the preparation of its table is damaged")
-    known = Preparation(columns, {name: _texts(texts) for name, texts in categories.items()}, missing, scaling)
+        raise ModelFileError("the preparation of the table is damaged")
+    known = Preparation(columns, {name: _check_texts(texts) for name, texts in categories.items()}, missing, scaling)
     d = estimator.n_features_in_
     if len(known.feature_names) != d:
-        raise ModelFileError(f"its table has {len(known.feature_names)} features, its estimator {d}")
-    medians, centre, scale = (arrays.numbers(f"table/{name}", (d,)) for name in ("medians", "centre", "scale"))
+        raise ModelFileError(f"the table has {len(known.feature_names)} features, but the estimator has {d}")
+    medians, centre, scale = (arrays.take_floats(f"table/{name}", (d,)) for name in ("medians", "centre", "scale"))
     filled = np.isfinite(medians).all() or missing != "impute-median"
     if not (filled and np.isfinite(centre).all() and np.isfinite(scale).all() and (scale > 0.0).all()):
-        raise ModelFileError("the scales of its table are damaged")
+        raise ModelFileError("the scales of the table are damaged")
     preparation = Preparation(columns, known.categories, missing, scaling, medians, centre, scale)
-    return TableModel(estimator, preparation, need(table, "label_column", str, type(None)))
+    return TableModel(estimator, preparation, get_field(table, "label_column", str, type(None)))
 
 
-def _texts(values: Any) -> tuple[str, ...]:
+def _check_texts(values: Any) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ModelFileError("the names of its columns are damaged")
+        raise ModelFileError("the names of the columns are damaged")
     if len(set(values)) != len(values):
-        raise ModelFileError("the names of its columns are not all different")
+        raise ModelFileError("the names of the columns are not unique")
     return tuple(values)

@@ -1,7 +1,7 @@
-"""Versions of the model file, and how files of older ones are read.
+"""Versions of the model file, and the upgrade of older files.
 
-Schema 2 is the current one. Schema 1 is a smaller form that is read, too: one hyperplane or a tree, without the path,
-the valley test, classifiers and the preparation of tables.
+Schema 2 is the current version. Schema 1 is smaller: a hyperplane or a tree, without path, valley test, classifiers and
+the preparation of tables.
 """
 
 from __future__ import annotations
@@ -12,52 +12,52 @@ from typing import Any
 
 import numpy as np
 
-from ravine.models.archive import Arrays
-from ravine.models.errors import ModelFileError
-from ravine.models.parts import COUNTS, FLAGS, NUMBERS, need
-from ravine.models.values import decode_number
+from ravine.models.archive import CHECK_NAME, Arrays, ModelFileError
+from ravine.models.components import COUNTS, FLAGS, NUMBERS
+from ravine.models.values import decode_number, get_field
 
-__all__ = ["FORMAT", "SCHEMA", "stamp", "upgrade"]
+__all__ = ["FORMAT", "SCHEMA", "make_header", "upgrade"]
 
 FORMAT = "ravine model"
 SCHEMA = 2
 
 
-def stamp() -> dict[str, Any]:
-    """What every document begins with."""
+def make_header() -> dict[str, Any]:
+    """Return the fields that every document begins with: format, schema, versions."""
     names = ("ravine", "numpy", "scikit-learn")
     versions = {name: importlib.metadata.version(name) for name in names}
     return {"format": FORMAT, "schema": SCHEMA, "versions": {**versions, "python": platform.python_version()}}
 
 
 def upgrade(document: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """The document in the current schema; arrays are renamed in place."""
+    """Return the document in the current schema; arrays are renamed in place."""
     if document.get("format") != FORMAT:
-        raise ModelFileError("it is no model written by ravine")
-    schema = need(document, "schema", int)
+        raise ModelFileError("it is not a ravine model", CHECK_NAME)
+    schema = get_field(document, "schema", int)
     if schema > SCHEMA:
         versions = document.get("versions")
         writer = versions.get("ravine") if isinstance(versions, dict) else None
         raise ModelFileError(
-            f"it was written by a newer version of ravine ({str(writer)[:20]}, schema {schema}; this one reads up to "
-            f"{SCHEMA}): upgrade ravine"
+            f"it was written by a newer version of ravine ({str(writer)[:20]}, schema {schema}; this version reads up "
+            f"to schema {SCHEMA})",
+            "Upgrade ravine.",
         )
     if schema < 1:
-        raise ModelFileError(f"its schema {schema} is unknown")
+        raise ModelFileError(f"unknown schema {schema}")
     while schema < SCHEMA:
         document = UPGRADES[schema](document, arrays)
         schema += 1
     return document
 
 
-def _from_1_to_2(old: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
-    kind, d = need(old, "class", str), need(old, "features", int)
+def _upgrade_1_to_2(old: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    kind, d = get_field(old, "class", str), get_field(old, "features", int)
     fitted: dict[str, Any] = {"n_features": d, "feature_names": old.get("columns"), "n_iter": 1}
     if "hyperplane" in old:
-        known = need(old, "hyperplane", dict)
-        numbers = [[decode_number(need(known, name, int, float, dict), name) for name in NUMBERS]]
-        arrays.put("hyperplanes/normal", arrays.numbers("normal", (d,))[None])
-        arrays.put("hyperplanes/point", arrays.numbers("point", (d,))[None])
+        known = get_field(old, "hyperplane", dict)
+        numbers = [[decode_number(get_field(known, name, int, float, dict), name) for name in NUMBERS]]
+        arrays.put("hyperplanes/normal", arrays.take_floats("normal", (d,))[None])
+        arrays.put("hyperplanes/point", arrays.take_floats("point", (d,))[None])
         arrays.put("hyperplanes/numbers", np.array(numbers))
         path: dict[str, Any] = {name: [] for name in ("hyperplane", *FLAGS, *COUNTS, "gamma", "pair")}
         fitted |= {"hyperplane": 0, "path": path, "valley_test": None}
@@ -69,10 +69,10 @@ def _from_1_to_2(old: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
         "schema": 2,
         "versions": old.get("versions", {}),
         "kind": kind,
-        "parameters": need(old, "params", dict),
+        "parameters": get_field(old, "params", dict),
         "fitted": fitted,
         "table": None,
     }
 
 
-UPGRADES = {1: _from_1_to_2}
+UPGRADES = {1: _upgrade_1_to_2}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._files import replacing
+from ravine._files import replace_file
 from ravine.studies.claims import MEASURES, Cells, score_matrix
 from ravine.studies.methods import Method
 
@@ -30,7 +30,7 @@ def new_figure(**options: Any) -> Any:
 
 def save(figure: Any, path: Path) -> None:
     """Write a picture, whole or not at all."""
-    with replacing(path) as part:
+    with replace_file(path) as part:
         figure.savefig(part, dpi=150, facecolor="white")
 
 

@@ -1,0 +1,231 @@
+"""Components of fitted estimators (hyperplanes, valley tests, trees) as JSON and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.density import Judgement, Valley
+from ravine.estimators import HalfTest, PathStep, ValleyTest
+from ravine.hyperplane import Hyperplane
+from ravine.models.archive import Arrays, ModelFileError
+from ravine.models.values import decode_number, encode_number, get_field, is_instance
+from ravine.tree import Tree
+
+__all__ = ["HyperplanePool", "HyperplaneStore", "decode_test", "decode_tree", "encode_test", "encode_tree"]
+
+NUMBERS = ("offset", "density", "relative_depth", "bandwidth", "alpha")
+FLAGS = ("valid", "interior", "polished", "converged", "certified")
+COUNTS = ("start", "n_iter", "n_evaluations", "n_tied", "n_rows")
+TREE_LINKS = ("parent", "left", "right", "size", "order", "cluster")
+TREE_NUMBERS = ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue")
+LARGEST = 1 << 62
+
+
+class HyperplaneStore:
+    """Hyperplanes of a model that is being saved; each is stored once and referred to by its number."""
+
+    def __init__(self) -> None:
+        self._planes: list[Hyperplane] = []
+        self._number: dict[int, int] = {}
+
+    def add(self, plane: Hyperplane) -> int:
+        """Store a hyperplane and return its number."""
+        if id(plane) not in self._number:
+            self._number[id(plane)] = len(self._planes)
+            self._planes.append(plane)
+        return self._number[id(plane)]
+
+    def add_path(self, path: tuple[PathStep, ...]) -> dict[str, Any]:
+        """Store the hyperplanes of a path; return its steps, field by field."""
+        columns: dict[str, Any] = {"hyperplane": [self.add(step.hyperplane) for step in path]}
+        columns |= {name: [bool(getattr(step, name)) for step in path] for name in FLAGS}
+        columns |= {name: [int(getattr(step, name)) for step in path] for name in COUNTS}
+        columns["gamma"] = [encode_number(step.gamma) for step in path]
+        columns["pair"] = [None if step.pair is None else [int(k) for k in step.pair] for step in path]
+        return columns
+
+    def make_arrays(self, n_features: int) -> dict[str, NDArray[Any]]:
+        """Return all hyperplanes, one per row."""
+        planes = self._planes
+        no_point = np.full(n_features, np.nan)
+        points = [no_point if plane.point is None else plane.point for plane in planes]
+        shape = (len(planes), n_features)
+        return {
+            "hyperplanes/normal": np.array([plane.normal for plane in planes], dtype=np.float64).reshape(shape),
+            "hyperplanes/point": np.array(points, dtype=np.float64).reshape(shape),
+            "hyperplanes/numbers": np.array(
+                [[getattr(plane, name) for name in NUMBERS] for plane in planes], dtype=np.float64
+            ).reshape(-1, len(NUMBERS)),
+        }
+
+
+class HyperplanePool:
+    """Hyperplanes of a file, by their numbers."""
+
+    def __init__(self, arrays: Arrays, n_features: int) -> None:
+        normals = arrays.take_floats("hyperplanes/normal", (None, n_features))
+        points = arrays.take_floats("hyperplanes/point", (len(normals), n_features))
+        numbers = arrays.take_floats("hyperplanes/numbers", (len(normals), len(NUMBERS)))
+        _check_hyperplanes(normals, points, numbers[:, 0])
+        self._planes = [
+            _build_hyperplane(normal, point, dict(zip(NUMBERS, known, strict=True)))
+            for normal, point, known in zip(normals, points, numbers.tolist(), strict=True)
+        ]
+
+    def __getitem__(self, number: Any) -> Hyperplane:
+        if not is_instance(number, int) or not 0 <= number < len(self._planes):
+            raise ModelFileError(f"hyperplane {str(number)[:40]!r} does not exist")
+        plane: Hyperplane = self._planes[number]
+        return plane
+
+    def decode_path(self, columns: Any) -> tuple[PathStep, ...]:
+        """Return the steps of a path."""
+        n = len(get_field(columns, "hyperplane", list))
+        planes = [self[k] for k in columns["hyperplane"]]
+        fields: dict[str, list[Any]] = {name: _get_column(columns, name, n, bool) for name in FLAGS}
+        fields |= {name: _get_column(columns, name, n, int) for name in COUNTS}
+        gammas = _get_column(columns, "gamma", n, int, float, dict)
+        fields["gamma"] = [decode_number(value, "gamma") for value in gammas]
+        fields["pair"] = [_decode_pair(value) for value in _get_column(columns, "pair", n, list, type(None))]
+        return tuple(PathStep(planes[k], **{name: values[k] for name, values in fields.items()}) for k in range(n))
+
+
+def _check_hyperplanes(normals: NDArray[Any], points: NDArray[Any], offsets: NDArray[Any]) -> None:
+    """Check that normals are unit vectors and that hyperplanes with a finite offset have a point."""
+    lengths = np.sqrt((normals**2).sum(axis=1))
+    if not (np.abs(lengths - 1.0) < 1e-6).all():
+        raise ModelFileError("the normal of a hyperplane is not a unit vector")
+    finite = np.isfinite(offsets)
+    if np.isnan(offsets).any() or not np.isfinite(points[finite]).all():
+        raise ModelFileError("a hyperplane has no valid offset or point")
+
+
+def _build_hyperplane(normal: NDArray[Any], point: NDArray[Any], numbers: dict[str, float]) -> Hyperplane:
+    # The constructor may move the point by a rounding error.
+    plane = Hyperplane.__new__(Hyperplane)
+    plane.__setstate__({"normal": normal.copy(), **numbers, "point": None if np.isnan(point).all() else point.copy()})
+    return plane
+
+
+def _get_column(columns: Any, name: str, n: int, *types: type) -> list[Any]:
+    values = get_field(columns, name, list)
+    for value in values:
+        if not is_instance(value, *types):
+            raise ModelFileError(f"field {name!r} of the path has unexpected value {str(value)[:40]!r}")
+    if len(values) != n:
+        raise ModelFileError(f"field {name!r} of the path has {len(values)} values instead of {n}")
+    return list(values)
+
+
+def _decode_pair(value: Any) -> tuple[int, int] | None:
+    if value is None:
+        return None
+    if len(value) != 2 or not all(type(k) is int for k in value):
+        raise ModelFileError("a pair of classes is damaged")
+    return value[0], value[1]
+
+
+# ----------------------------------------------------------------------------------------------- the valley test
+
+
+def encode_test(test: ValleyTest, store: HyperplaneStore) -> dict[str, Any]:
+    """Encode the result of a valley test."""
+    return {
+        "pvalue": encode_number(test.pvalue),
+        "halves": [_encode_half(half, store) for half in test.halves],
+        "grid_columns": [int(j) for j in test.grid_columns],
+    }
+
+
+def _encode_half(half: HalfTest, store: HyperplaneStore) -> dict[str, Any]:
+    intervals = None if half.valley is None else (half.valley.middle, half.valley.left, half.valley.right)
+    judgement = half.judgement
+    return {
+        "hyperplane": store.add(half.hyperplane),
+        "valley": None if intervals is None else [[*map(encode_number, interval)] for interval in intervals],
+        "counts": None if judgement is None else [int(k) for k in judgement.counts],
+        "pvalues": None
+        if judgement is None
+        else [*map(encode_number, (judgement.pvalue_left, judgement.pvalue_right))],
+    }
+
+
+def decode_test(value: Any, pool: HyperplanePool) -> ValleyTest:
+    """Decode the result of a valley test."""
+    halves = [_decode_half(half, pool) for half in get_field(value, "halves", list)]
+    columns = get_field(value, "grid_columns", list)
+    if not all(type(j) is int for j in columns):
+        raise ModelFileError("the grid columns of a valley test are damaged")
+    return ValleyTest(decode_number(get_field(value, "pvalue", int, float, dict)), tuple(halves), tuple(columns))
+
+
+def _decode_half(half: Any, pool: HyperplanePool) -> HalfTest:
+    valley, judgement = None, None
+    if get_field(half, "valley", list, type(None)) is not None:
+        intervals = [_decode_two_numbers(interval) for interval in half["valley"]]
+        if len(intervals) != 3:
+            raise ModelFileError("a valley does not have three intervals")
+        valley = Valley(*intervals)
+    if get_field(half, "counts", list, type(None)) is not None:
+        counts, (left, right) = half["counts"], _decode_two_numbers(get_field(half, "pvalues", list))
+        if len(counts) != 3 or not all(type(k) is int for k in counts):
+            raise ModelFileError("the counts of a valley test are damaged")
+        judgement = Judgement((counts[0], counts[1], counts[2]), left, right)
+    return HalfTest(pool[get_field(half, "hyperplane", int)], valley, judgement)
+
+
+def _decode_two_numbers(values: Any) -> tuple[float, float]:
+    if not isinstance(values, list) or len(values) != 2:
+        raise ModelFileError("the numbers of a valley test are damaged")
+    return decode_number(values[0]), decode_number(values[1])
+
+
+# ----------------------------------------------------------------------------------------------- the tree
+
+
+def encode_tree(tree: Tree) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a tree."""
+    arrays = {f"tree/{name}": getattr(tree, name).astype("<i8") for name in TREE_LINKS}
+    return arrays | {f"tree/{name}": getattr(tree, name) for name in (*TREE_NUMBERS, "normal", "point")}
+
+
+def decode_tree(arrays: Arrays, n_features: int) -> Tree:
+    """Build a tree; its links are checked, so that descending it always ends in a leaf."""
+    parent = arrays.take_integers("tree/parent", (None,), -1, LARGEST)
+    m = len(parent)
+    # All fields but the sizes are numbers of nodes or clusters; there are no more clusters than nodes.
+    most = {name: LARGEST if name == "size" else m for name in TREE_LINKS[1:]}
+    links = {name: arrays.take_integers(f"tree/{name}", (m,), -1, high) for name, high in most.items()}
+    numbers = {name: arrays.take_floats(f"tree/{name}", (m,)) for name in TREE_NUMBERS}
+    planes = {name: arrays.take_floats(f"tree/{name}", (m, n_features)) for name in ("normal", "point")}
+    _check_links(parent, links)
+    inner = links["left"] >= 0
+    _check_hyperplanes(planes["normal"][inner], planes["point"][inner], numbers["offset"][inner])
+    if not np.isfinite(numbers["offset"][inner]).all():
+        raise ModelFileError("an inner node of the tree has no hyperplane")
+    fields: dict[str, Any] = {"parent": parent, **links, **numbers, **planes}
+    return Tree(**fields)
+
+
+def _check_links(parent: NDArray[np.intp], links: dict[str, NDArray[np.intp]]) -> None:
+    m, left, right = len(parent), links["left"], links["right"]
+    nodes, inner = np.arange(m), left >= 0
+    _require(m % 2 == 1 and parent[0] == -1 and (inner == (right >= 0)).all(), "nodes")
+    children = np.concatenate([left[inner], right[inner]])
+    parents = np.concatenate([nodes[inner], nodes[inner]])
+    # Every node but the root is a child of exactly one earlier node.
+    _require(np.array_equal(np.sort(children), nodes[1:]) and (parents < children).all(), "children")
+    _require(np.array_equal(parent[children], parents), "parents")
+    cluster, order, size = links["cluster"], links["order"], links["size"]
+    _require((cluster[inner] == -1).all(), "clusters")
+    _require(np.array_equal(np.unique(cluster[~inner]), np.arange(cluster.max() + 1)), "clusters")
+    _require(np.array_equal(np.sort(order[inner]), np.arange(inner.sum())) and (order[~inner] < 0).all(), "order")
+    _require((size > 0).all() and np.array_equal(size[inner], size[left[inner]] + size[right[inner]]), "sizes")
+
+
+def _require(valid: bool | np.bool_, what: str) -> None:
+    if not valid:
+        raise ModelFileError(f"invalid tree structure ({what})")

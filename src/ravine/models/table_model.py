@@ -1,0 +1,56 @@
+"""Model of a table: a fitted estimator with the preparation of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.tables.prepare import Preparation, describe_missing
+
+__all__ = ["TableModel"]
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Fitted estimator together with the preparation of the table it was fitted to.
+
+    Attributes
+    ----------
+    estimator : MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier
+    preparation : Preparation
+    label_column : str or None
+        Column that held the labels.
+    """
+
+    estimator: Any
+    preparation: Preparation
+    label_column: str | None = None
+
+    def transform(self, table: Mapping[str, Any]) -> Array:
+        """Return the features that the estimator sees; an error names columns with missing cells.
+
+        Parameters
+        ----------
+        table : mapping
+            Columns by name, for example a data frame.
+        """
+        raw = self.preparation.matrix(table)
+        counts = self.preparation.missing_counts(raw)
+        if counts and self.preparation.missing != "impute-median":
+            raise ValueError(f"{describe_missing(counts)}. Fill them, or drop the rows.")
+        return self.preparation.finish(raw)
+
+    def predict(self, table: Mapping[str, Any]) -> NDArray[Any]:
+        """Return the cluster or class of each row of a table.
+
+        Parameters
+        ----------
+        table : mapping
+            Columns by name, for example a data frame.
+        """
+        return np.asarray(self.estimator.predict(self.transform(table)))

@@ -1,0 +1,1 @@
+"""Tables: read from files of any kind, columns chosen, features prepared for an estimator."""

@@ -1,0 +1,237 @@
+"""Choice of the columns that become features. Every decision is reported: nothing is dropped or encoded silently."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine.tables.read import Report
+from ravine.tables.sniff import is_missing, is_number
+from ravine.tables.table_error import TableError
+
+__all__ = ["ColumnChoices", "choose_features", "extract_columns", "join_names", "read_labels", "resolve_columns"]
+
+# A column with more distinct texts than this is not categorical.
+MAX_CATEGORIES = 50
+# The name that pandas gives to an unnamed index when it writes a data frame.
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
+
+
+@dataclass(frozen=True)
+class ColumnChoices:
+    """The user's choices about columns.
+
+    Attributes
+    ----------
+    drop : tuple of str
+        Columns to leave out.
+    key, label : str or None
+        Columns that identify and label the rows; they are not features.
+    encode : {"error", "one-hot"}
+        Treatment of text columns.
+    missing : {"error", "drop", "impute-median"}
+        Treatment of missing cells.
+    scale : {"standard", "robust", "none"}
+    """
+
+    drop: tuple[str, ...] = ()
+    key: str | None = None
+    label: str | None = None
+    encode: str = "error"
+    missing: str = "error"
+    scale: str = "standard"
+
+
+def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:
+    """Check that all chosen columns exist, and split ``--drop a,b`` unless there is a column of that name."""
+    names = table.column_names
+    dropped: list[str] = []
+    for entry in choices.drop:
+        dropped += [entry] if entry in names else entry.split(",")
+    for name in dropped:
+        _check_exists(name, "--drop", names)
+    if choices.key is not None:
+        _check_exists(choices.key, "--key", names)
+    if choices.label is not None:
+        _check_exists(choices.label, "--label-column", names)
+        if choices.label == choices.key:
+            raise TableError(f"--key and --label-column are the same column, {choices.label!r}: choose two.")
+    return replace(choices, drop=tuple(dropped))
+
+
+def _check_exists(name: str, option: str, names: Sequence[str]) -> None:
+    if name not in names:
+        near = get_close_matches(name, names, 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"The columns are {join_names(names)}."
+        raise TableError(f"{option} {name}: no such column. {hint}")
+
+
+def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDArray[Any]:
+    """Return the labels in a column: integers if all are, else text; None where a cell is empty.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    column : str
+    report : callable
+    learn : bool
+        Whether a classifier is trained on the labels. Then -1 is rejected: it could also mean "unlabelled".
+    """
+    cells = [None if is_missing(cell) else cell for cell in _decode_dictionary(table[column]).to_pylist()]
+    labels = [cell for cell in cells if cell is not None]
+    # Integers with gaps are often stored as floats.
+    integers = all(type(cell) is int or (isinstance(cell, float) and cell.is_integer()) for cell in labels)
+    cells = [None if cell is None else int(cell) if integers else str(cell) for cell in cells]
+    if learn and any(cell is not None and str(cell).strip() in ("-1", "-1.0") for cell in cells):
+        raise TableError(
+            f'column {column!r} contains -1, which is ambiguous: it could be a class or mean "unlabelled". Leave the '
+            "cells of unlabelled rows empty, or rename the class."
+        )
+    values = np.empty(len(cells), dtype=object)
+    values[:] = cells
+    report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled")
+    return values
+
+
+def join_names(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names as text, with the number of those left out."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# ----------------------------------------------------------------------------------------------- types of columns
+
+
+def choose_features(
+    table: Any, choices: ColumnChoices, report: Report
+) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Return the columns to use, and the categories of those that hold text."""
+    excluded = {*choices.drop, choices.key, choices.label}
+    indices = [name for name in table.column_names if PANDAS_INDEX.fullmatch(name) and name not in excluded]
+    if indices:
+        report(f"{join_names(indices)}: index of a data frame, not used (--key {indices[0]} copies it to the results)")
+    columns = [name for name in table.column_names if name not in {*excluded, *indices}]
+    texts, booleans, others = _sort_by_type(table, columns)
+    if others or (texts and choices.encode == "error"):
+        raise TableError(_describe_unusable(table, texts, others, columns))
+    if not columns:
+        raise TableError("no column is left: drop fewer.")
+    if booleans:
+        report(f"{join_names(booleans)}: true and false are used as 1 and 0")
+    _warn_about_counters(table, columns, report)
+    return tuple(columns), {name: _find_categories(table, name, report) for name in texts}
+
+
+def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the columns of text, those of booleans, and those of types that cannot be used."""
+    types = import_module("pyarrow").types
+    texts, booleans, empty, others = [], [], [], {}
+    for name in columns:
+        kind = table.schema.field(name).type
+        kind = kind.value_type if types.is_dictionary(kind) else kind
+        if types.is_null(kind) or table[name].null_count == table.num_rows:
+            empty.append(name)
+        elif types.is_boolean(kind):
+            booleans.append(name)
+        elif _is_text(kind):
+            texts.append(name)
+        elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+            others[name] = "dates or times" if types.is_temporal(kind) else str(kind)
+    if empty:
+        raise TableError(_describe_empty(empty))
+    return texts, booleans, others
+
+
+def _describe_empty(names: Sequence[str]) -> str:
+    return f"{join_names(names)}: all cells are empty. Leave out with {_suggest_dropping(names)}."
+
+
+def _describe_unusable(table: Any, texts: list[str], others: dict[str, str], columns: list[str]) -> str:
+    """Return the message about columns that are not numeric, with examples and a way out."""
+    parts = [f"{name!r} (text such as {_find_example(table[name])[:30]!r})" for name in texts[:3]]
+    parts += [f"{name!r} (text)" for name in texts[3:8]]
+    parts += [f"{name!r} ({kind})" for name, kind in list(others.items())[:5]]
+    unusable = [*texts, *others]
+    rest = len(unusable) - len(parts)
+    nothing_left = len(unusable) == len(columns)
+    advice = "Convert them to numbers first" if nothing_left else f"Leave out with {_suggest_dropping(unusable)}"
+    if texts and not others:
+        advice += ", or encode categories as zeros and ones with --encode one-hot"
+    commas = [name for name in texts if _has_decimal_commas(table[name])]
+    if commas:
+        advice = f"If {join_names(commas, 3)} use decimal commas, add --decimal ,  Otherwise: {advice}"
+    return (
+        f"{'no column is numeric: ' if nothing_left else ''}"
+        f"{', '.join(parts)}{f' and {rest} more' if rest > 0 else ''} "
+        f"{'is' if len(unusable) == 1 else 'are'} not numeric. {advice}. If a column identifies or labels the rows, "
+        "name it with --key or --label-column."
+    )
+
+
+def _has_decimal_commas(column: Any) -> bool:
+    """Return whether all cells are numbers, some of them with a decimal comma."""
+    cells = [str(cell) for cell in _decode_dictionary(column).unique().to_pylist() if not is_missing(cell)]
+    return all(map(is_number, cells)) and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+
+
+def _find_example(column: Any) -> str:
+    """Return a cell that is not a number, if there is one."""
+    cells = [str(cell) for cell in column.to_pylist() if not is_missing(cell)]
+    return next((cell for cell in cells if not is_number(cell)), cells[0] if cells else "")
+
+
+def _suggest_dropping(names: Sequence[str]) -> str:
+    words = " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
+    return words + (" ..." if len(names) > 5 else "")
+
+
+def _find_categories(table: Any, name: str, report: Report) -> tuple[str, ...]:
+    found = sorted({str(cell) for cell in _decode_dictionary(table[name]).unique().to_pylist() if not is_missing(cell)})
+    if len(found) > MAX_CATEGORIES:
+        raise TableError(
+            f"column {name!r} has {len(found)} distinct texts, too many for --encode one-hot (at most "
+            f"{MAX_CATEGORIES}): leave it out with {_suggest_dropping([name])}, or use it as --key."
+        )
+    if not found:
+        raise TableError(_describe_empty([name]))
+    report(f"{name!r} has {len(found)} categories, encoded as zeros and ones: {join_names(found, 5)}")
+    return tuple(found)
+
+
+def _warn_about_counters(table: Any, columns: Sequence[str], report: Report) -> None:
+    """Report columns that number the rows: they are rarely meant as features."""
+    types = import_module("pyarrow").types
+    for name in columns:
+        if types.is_integer(table.schema.field(name).type) and not table[name].null_count and table.num_rows > 2:
+            values = np.asarray(table[name])
+            if (np.diff(values[:1000]) == 1).all() and (np.diff(values) == 1).all():
+                report(f"warning: {name!r} numbers the rows but is used as a feature; use --key {name} if it is an id")
+
+
+def _is_text(kind: Any) -> bool:
+    types = import_module("pyarrow").types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _decode_dictionary(column: Any) -> Any:
+    types = import_module("pyarrow").types
+    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+
+
+def extract_columns(table: Any, columns: Sequence[str]) -> dict[str, Any]:
+    """Return columns of numbers, booleans or text, with None or NaN for missing cells."""
+    plain: dict[str, Any] = {}
+    for name in columns:
+        plain[name] = column = _decode_dictionary(table[name])
+        if _is_text(column.type):
+            plain[name] = cells = np.empty(len(column), dtype=object)
+            cells[:] = [None if is_missing(cell) else cell for cell in column.to_pylist()]
+    return plain

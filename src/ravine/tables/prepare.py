@@ -1,0 +1,296 @@
+"""Preparation of a table: from its columns to the features of an estimator, repeatable on new tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.tables.choose import ColumnChoices, choose_features, extract_columns, join_names
+from ravine.tables.read import Report
+from ravine.tables.table_error import TableError
+
+__all__ = ["MISSING", "SCALES", "Preparation", "PreparedTable", "describe_missing", "fit_table", "transform_table"]
+
+SCALES = ("standard", "robust", "none")
+MISSING = ("error", "drop", "impute-median")
+# Rows that are processed together, so that the table is not copied.
+BLOCK = 1 << 16
+# The quartiles of a normal distribution are 1.349 standard deviations apart.
+NORMAL_QUARTILES = 1.349
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """Columns of a table that are used, and their conversion to features.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns of the table, in the order in which they are used.
+    categories : dict
+        Categories of each text column; each becomes a feature of zeros and ones.
+    missing : {"error", "drop", "impute-median"}
+        Treatment of missing cells.
+    scaling : {"standard", "robust", "none"}
+        Divisor of the features: the standard deviation, the interquartile range (divided by 1.349, which makes it the
+        standard deviation of normal data), or none.
+    medians, centre, scale : ndarray of shape (n_features,)
+        Statistics of the training table. A missing cell becomes its median if ``missing`` is "impute-median", and a
+        feature x becomes (x - centre) / scale. The "medians" of the features of a text column encode its most frequent
+        category, so that a row with a missing cell has exactly one category, too.
+    """
+
+    columns: tuple[str, ...]
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = "error"
+    scaling: str = "standard"
+    medians: Array = field(default_factory=lambda: np.empty(0))
+    centre: Array = field(default_factory=lambda: np.empty(0))
+    scale: Array = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features: that of the column, or "column=category"."""
+        names: list[str] = []
+        for column in self.columns:
+            texts = self.categories.get(column)
+            names += [column] if texts is None else [f"{column}={text}" for text in texts]
+        return tuple(names)
+
+    def _features_of_columns(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
+        """Yield each column with its categories and the positions of its features."""
+        start = 0
+        for name in self.columns:
+            texts = self.categories.get(name)
+            end = start + (1 if texts is None else len(texts))
+            yield name, texts, slice(start, end)
+            start = end
+
+    def matrix(self, table: Mapping[str, Any]) -> Array:
+        """Return the features of a table before scaling, NaN where cells are missing.
+
+        Parameters
+        ----------
+        table : mapping
+            Columns by name: a data frame, a pyarrow table or a dictionary of arrays.
+        """
+        check_columns(table, self.columns)
+        columns = {name: np.asarray(table[name]) for name in self.columns}
+        n_rows = len(next(iter(columns.values()))) if columns else 0
+        raw = np.empty((n_rows, len(self.feature_names)))
+        for name, texts, place in self._features_of_columns():
+            if texts is None:
+                raw[:, place.start] = _convert_to_floats(name, columns[name])
+            else:
+                raw[:, place] = _encode_categories(name, columns[name], texts)
+        return raw
+
+    def fitted(self, raw: Array) -> Preparation:
+        """Return this preparation with the medians, centres and scales of the given features (NaN is ignored).
+
+        Parameters
+        ----------
+        raw : ndarray of shape (n, n_features)
+            Features from `matrix`; every one needs at least one value.
+        """
+        p = raw.shape[1]
+        medians, centre, scale = self._compute_medians(raw), np.zeros(p), np.ones(p)
+        for j in range(p):
+            column = raw[:, j]
+            gaps = np.isnan(column)
+            values = column[~gaps] if gaps.any() else column
+            if self.missing == "impute-median" and gaps.any():
+                values = np.where(gaps, medians[j], column)
+            with np.errstate(over="ignore", invalid="ignore"):
+                if self.scaling == "standard":
+                    centre[j], scale[j] = values.mean(), values.std()
+                elif self.scaling == "robust":
+                    low, centre[j], high = np.percentile(values, [25, 50, 75])
+                    scale[j] = (high - low) / NORMAL_QUARTILES or values.std()
+                extent = np.abs(values - centre[j]).max() / (scale[j] or 1.0)
+            if not np.isfinite([centre[j], scale[j], extent]).all():
+                raise ValueError(
+                    f"column {self.feature_names[j]!r} contains values as large as {np.abs(values).max():.3g}, which "
+                    "cannot be scaled: correct them, use a larger unit, or leave the column out."
+                )
+        # A spread below the rounding error of the values counts as none.
+        scale[~(scale > 4.0 * np.finfo(float).eps * np.abs(centre))] = 1.0
+        return replace(self, medians=medians, centre=centre, scale=scale)
+
+    def _compute_medians(self, raw: Array) -> Array:
+        """Return medians, or the most frequent category of text; NaN unless missing cells are imputed."""
+        medians = np.full(raw.shape[1], np.nan)
+        if self.missing != "impute-median":
+            return medians
+        for _, texts, place in self._features_of_columns():
+            if texts is None:
+                medians[place] = np.nanmedian(raw[:, place])
+            else:
+                medians[place] = np.arange(len(texts)) == np.nansum(raw[:, place], axis=0).argmax()
+        return medians
+
+    def finish(self, raw: Array) -> Array:
+        """Impute missing cells, if chosen, then centre and scale the features, in place."""
+        for start in range(0, len(raw), BLOCK):
+            block = raw[start : start + BLOCK]
+            if self.missing == "impute-median":
+                rows, columns = np.nonzero(np.isnan(block))
+                block[rows, columns] = self.medians[columns]
+            if self.scaling != "none":
+                block -= self.centre
+                block /= self.scale
+        return raw
+
+    def missing_counts(self, raw: Array) -> dict[str, int]:
+        """Return the number of missing cells of each feature that has any."""
+        counts = np.zeros(raw.shape[1], dtype=np.intp)
+        for start in range(0, len(raw), BLOCK):
+            counts += np.isnan(raw[start : start + BLOCK]).sum(axis=0)
+        return {name: int(n) for name, n in zip(self.feature_names, counts.tolist(), strict=True) if n}
+
+
+def check_columns(table: Any, columns: Sequence[str]) -> None:
+    """Raise an error that names the columns missing from a table."""
+    names = list(map(str, getattr(table, "column_names", table)))
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise ValueError(
+            f"the table has no column {join_names(missing)}, which the model needs; it has {join_names(names)}."
+        )
+
+
+def describe_missing(counts: Mapping[str, int], most: int = 8) -> str:
+    """Return a message with the number of missing cells of each feature."""
+    parts = [f"{name!r} {n}" for name, n in list(counts.items())[:most]]
+    more = f" and {len(counts) - most} more" if len(counts) > most else ""
+    return f"missing cells: {', '.join(parts)}{more}"
+
+
+def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
+    """Convert a column of numbers or booleans to float64, NaN where a cell is missing."""
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64, copy=False)
+    try:
+        if values.dtype.kind in "OT":
+            return np.array([np.nan if _is_none(value) else _convert_to_float(value) for value in values.tolist()])
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"column {name!r} is not numeric.")
+
+
+def _convert_to_float(value: Any) -> float:
+    if isinstance(value, str):
+        raise TypeError("text")
+    return float(value)
+
+
+def _is_none(value: Any) -> bool:
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+
+
+def _encode_categories(name: str, values: NDArray[Any], texts: Sequence[str]) -> Array:
+    position = {text: k for k, text in enumerate(texts)}
+    encoded: dict[Any, Array] = {}
+    rows = []
+    for value in values.tolist():
+        if value not in encoded:
+            row = np.zeros(len(texts))
+            if _is_none(value):
+                row[:] = np.nan
+            elif str(value) in position:
+                row[position[str(value)]] = 1.0
+            else:
+                raise ValueError(f"column {name!r} contains {str(value)[:40]!r}, a category unknown to the model.")
+            encoded[value] = row
+        rows.append(encoded[value])
+    return np.array(rows).reshape(-1, len(texts))
+
+
+# ----------------------------------------------------------------------------------------------- whole tables
+
+
+@dataclass(frozen=True)
+class PreparedTable:
+    """Features of a table.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_kept, n_features)
+    kept : ndarray of bool of shape (n,) or None
+        Mask of the rows that are used; None for all.
+    preparation : Preparation
+    """
+
+    X: NDArray[Any]
+    kept: NDArray[np.bool_] | None
+    preparation: Preparation
+
+
+def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTable:
+    """Choose the features of a table and scale them; an error names the columns that cannot be used."""
+    columns, categories = choose_features(table, choices, report)
+    plan = Preparation(columns, categories, choices.missing, choices.scale)
+    raw, kept = _read_features(
+        table, plan, report, "the median of their column",
+        "Use --missing drop to leave these rows out, or --missing impute-median to fill the cells with the median of "
+        "their column (or --drop a column with many).",
+    )  # fmt: skip
+    if kept is not None and kept.sum() < 2:
+        raise TableError("every row has a missing cell: use --missing impute-median, or --drop the emptiest columns.")
+    plan = plan.fitted(raw)
+    constant = [name for j, name in enumerate(plan.feature_names) if (raw[:, j] == raw[0, j]).all()]
+    X = plan.finish(raw)
+    if len(constant) == len(plan.feature_names):
+        raise TableError("all rows are equal: there is nothing to separate.")
+    if constant:
+        report(f"{join_names(constant)} {'is' if len(constant) == 1 else 'are'} constant and cannot separate anything")
+    how = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
+    report(f"{len(plan.feature_names)} features, {how.get(choices.scale, 'not scaled (--scale none)')}")
+    return PreparedTable(X, kept, plan)
+
+
+def transform_table(table: Any, plan: Preparation, report: Report) -> PreparedTable:
+    """Prepare a new table as the one that a model was fitted to."""
+    if plan.missing == "impute-median" and np.isnan(plan.medians).any():
+        raise TableError("the model has no medians: fit it with --missing impute-median, or use --missing drop.")
+    raw, kept = _read_features(
+        table, plan, report, "the medians of the training table",
+        "Fill them, or use --missing drop to leave these rows unlabelled.",
+    )  # fmt: skip
+    return PreparedTable(plan.finish(raw), kept, plan)
+
+
+def _read_features(
+    table: Any, plan: Preparation, report: Report, medians: str, advice: str
+) -> tuple[Array, NDArray[np.bool_] | None]:
+    """Return the unscaled features of the rows to use, and the mask of these rows (None for all)."""
+    check_columns(table, plan.columns)
+    raw = plan.matrix(extract_columns(table, plan.columns))
+    _check_finite(raw, plan.feature_names)
+    counts = plan.missing_counts(raw)
+    if not counts:
+        return raw, None
+    if plan.missing == "error":
+        raise TableError(f"{describe_missing(counts)}. {advice}")
+    if plan.missing == "impute-median":
+        of_text = ", text with the most frequent category" if plan.categories else ""
+        report(f"{describe_missing(counts)}; filled with {medians}{of_text}")
+        return raw, None
+    kept: NDArray[np.bool_] = np.logical_not(np.isnan(raw).any(axis=1))
+    report(f"{describe_missing(counts)}; {int((~kept).sum())} of {len(kept)} rows are left out and get no label")
+    return raw[kept], kept
+
+
+def _check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
+    if np.isfinite(raw.sum()):  # neither infinite nor missing values
+        return
+    for j, name in enumerate(names):
+        infinite = np.isinf(raw[:, j])
+        if infinite.any():
+            row = int(infinite.argmax()) + 1
+            raise TableError(f"column {name!r} contains an infinite value (row {row}): correct or empty that cell.")
