@@ -18,7 +18,7 @@ from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels, wit
 from ravine.classes.pairs import PairModel, fit_pairs
 from ravine.estimators.classifier_options import pair_options
 from ravine.estimators.hyperplane import NoSplitWarning
-from ravine.estimators.shortcuts import HyperplanePlot
+from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.search.separator import Separator
@@ -27,7 +27,7 @@ from ravine.search.space import PathStep
 __all__ = ["MinimumDensityClassifier"]
 
 
-class MinimumDensityClassifier(HyperplanePlot, ClassifierMixin, BaseEstimator):
+class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimator):
     """Classify with few labels: hyperplanes that respect them and avoid dense regions.
 
     The hyperplane minimises the density of all rows along it, labelled or not, plus a penalty for labelled rows on the

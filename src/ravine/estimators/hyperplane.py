@@ -25,7 +25,7 @@ from ravine.checks import (
     make_generator,
     restore_on_failure,
 )
-from ravine.estimators.shortcuts import HyperplanePlot
+from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.optimise import OPTIMISERS
 from ravine.rows import as_rows
 from ravine.rows.inputs import allow_sparse, validate_rows
@@ -45,7 +45,7 @@ class NoSplitWarning(UserWarning):
 
 
 class MinimumDensityHyperplane(
-    HyperplanePlot, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    HyperplanePlotMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Split data in two by the hyperplane with the lowest density along it.
 

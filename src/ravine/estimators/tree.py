@@ -23,7 +23,7 @@ from ravine.checks import (
     restore_on_failure,
 )
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.shortcuts import TreePlot
+from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Splitter, Tree, grow
@@ -41,7 +41,7 @@ PRIORITIES: dict[str, Priority | None] = {
 }
 
 
-class MinimumDensityTree(TreePlot, ClusterMixin, BaseEstimator):
+class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     """Cluster by splitting again and again with minimum density hyperplanes.
 
     The rows are split by the hyperplane with the lowest density along it, then each side again, until there are

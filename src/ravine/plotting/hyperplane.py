@@ -159,7 +159,7 @@ class HyperplaneDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: ArrayLike,
+        X: ArrayLike | None,
         y: ArrayLike | None = None,
         *,
         node: int | None = None,

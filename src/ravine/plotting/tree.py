@@ -90,7 +90,7 @@ class TreeDisplay:
         self.names = list(names)
 
     @classmethod
-    def from_estimator(cls, estimator: MinimumDensityTree, X: ArrayLike | None = None, **options: Any) -> TreeDisplay:
+    def from_estimator(cls, estimator: Any, X: ArrayLike | None = None, **options: Any) -> TreeDisplay:
         """Draw a fitted tree.
 
         Parameters

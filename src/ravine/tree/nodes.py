@@ -13,10 +13,12 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree import editing, html, text
-from ravine.tree.pictures import displays
+from ravine.tree.descent import descend
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from ravine.plotting import TreeDisplay
 
 __all__ = ["Node", "Tree"]
 
@@ -187,16 +189,9 @@ class Tree:
         if len(X.shape) != 2 or X.shape[1] != self.normal.shape[1]:
             raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
         reached = np.zeros(X.shape[0], dtype=np.intp)
-        waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
-        while waiting:
-            k, rows = waiting.pop()
-            plane = self.hyperplane(k)
-            if plane is None:
-                reached[slice(None) if rows is None else rows] = k
-                continue
-            beyond = plane.distance(X, rows) > 0.0
-            rows = np.arange(X.shape[0]) if rows is None else rows
-            waiting += [(int(self.left[k]), rows[~beyond]), (int(self.right[k]), rows[beyond])]
+        for visit in descend(self, X):
+            if visit.hyperplane is None:
+                reached[visit.indices] = visit.node
         return reached
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -267,20 +262,22 @@ class Tree:
     def _repr_html_(self) -> str:
         return html.draw(self)
 
-    def plot(self, X: Any = None, **options: Any) -> Any:
+    def plot(self, X: Any = None, **options: Any) -> TreeDisplay:
         """Draw the tree, with the projected density of the rows of X in every node if X is given.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), optional
         **options
-            For :meth:`ravine.plotting.TreeDisplay.from_tree`.
+            Options of :meth:`ravine.plotting.TreeDisplay.from_tree`.
 
         Returns
         -------
         TreeDisplay
         """
-        return displays().TreeDisplay.from_tree(self, X, **options)
+        from ravine.plotting import TreeDisplay  # upward, see ravine.estimators.plot_mixins
+
+        return TreeDisplay.from_tree(self, X, **options)
 
     def rules(self, leaf: int, feature_names: Any = None, n_features: int = 3) -> str:
         """In words, how a row comes to a leaf.
