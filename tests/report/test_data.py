@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
-from ravine.report.curves import density_curve
-from ravine.report.findings import find
-from ravine.report.pack import sample_rows
+from ravine.report.findings import collect_findings
+from ravine.report.narrative import write_story
+from ravine.report.payload import sample_rows
 from support.report_files import report
 
 QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
@@ -33,13 +33,11 @@ def page(blobs, mdt, tmp_path_factory):
     return report(tmp_path_factory.mktemp("report"), mdt, X, labels_true=y, feature_names=list("abcd"))[1].data
 
 
-def test_words_tell_one_cut_from_several(blobs, mdt):
-    from ravine.report.words import story
-
+def test_story_counts_clusters_and_splits(blobs, mdt):
     X, _ = blobs
-    assert ", and the parts again, which gave 5 clusters." in story(find(mdt, X, None), "x")[0]
+    assert write_story(collect_findings(mdt, X, None), "x")[0].endswith("were divided into 5 clusters by 4 splits.")
     two = MinimumDensityTree(2, **QUICK).fit(X)
-    assert story(find(two, X, None), "x")[0].endswith("were cut in two, which gave 2 clusters.")
+    assert write_story(collect_findings(two, X, None), "x")[0].endswith("were divided into 2 clusters by 1 split.")
 
 
 def slow_effect(X, inside):
@@ -171,35 +169,6 @@ def test_values_of_the_sample_have_the_original_units(mdt, blobs, tmp_path):
         assert mean == pytest.approx(units[inside, j].mean(), abs=0.05 * units[:, j].std())
 
 
-def test_far_rows_leave_the_picture_and_are_counted(rng):
-    distance = np.concatenate([rng.standard_normal(9998) - 3.0, [1e7, -1e9]])
-    curve = density_curve(distance, 0.1, 400)
-    assert curve.below == 1 + (distance[:9998] < curve.low).sum()
-    assert curve.above == 1 + (distance[:9998] > curve.high).sum()
-    assert curve.high < 1e3
-    np.testing.assert_allclose(
-        curve.density, ProjectedDensity(distance[:9998], 0.1)(curve.points) * 0.9998, rtol=1e-6, atol=1e-9
-    )
-
-
-def test_too_small_a_bandwidth_is_widened_and_said(rng):
-    curve = density_curve(rng.uniform(-1, 1, 300), 1e-6, 400)
-    assert not curve.own_bandwidth
-    assert curve.bandwidth == pytest.approx((curve.high - curve.low) / 399)
-    curve = density_curve(rng.uniform(-1, 1, 300), np.nan, 400)
-    assert not curve.own_bandwidth
-    assert np.isfinite(curve.density).all()
-
-
-@pytest.mark.parametrize("distance", [np.zeros(5), np.array([1e-300]), np.array([-3.0, -3.0]), np.array([1e200, 0.0])])
-@pytest.mark.parametrize("bandwidth", [np.nan, 0.0, 1e-3, 1.0])
-def test_curves_of_odd_distances_are_finite(distance, bandwidth):
-    curve = density_curve(distance, bandwidth, 400)
-    assert np.isfinite([curve.low, curve.high]).all()
-    assert np.isfinite(curve.density).all()
-    assert density_curve(distance[:0], bandwidth, 400) is None
-
-
 # ------------------------------------------------------------------------------------------------- other estimators
 
 
@@ -243,13 +212,13 @@ def test_the_sample_has_rows_of_every_cluster_and_all_labelled_ones():
     rng = np.random.default_rng(3)
     X = np.concatenate([rng.standard_normal((4000, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
     mdt = MinimumDensityTree(2, **QUICK).fit(X)
-    rows = sample_rows(find(mdt, X, None), 200)
+    rows = sample_rows(collect_findings(mdt, X, None), 200)
     assert len(rows) == len(np.unique(rows)) == 200
     assert (mdt.labels_[rows] == mdt.labels_[-1]).sum() >= 12
-    np.testing.assert_array_equal(rows, sample_rows(find(mdt, X, None), 200))
+    np.testing.assert_array_equal(rows, sample_rows(collect_findings(mdt, X, None), 200))
     y = np.full(len(X), -1)
     y[::100], y[-5:] = 0, 1
     mdc = MinimumDensityClassifier(random_state=0, subsample=None, init=("means",)).fit(X, y)
-    rows = sample_rows(find(mdc, X, y), 200)
+    rows = sample_rows(collect_findings(mdc, X, y), 200)
     assert set(np.flatnonzero(y >= 0)) <= set(rows.tolist())
     assert len(rows) == 200

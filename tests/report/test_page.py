@@ -23,9 +23,8 @@ from ravine import (
     NoSplitWarning,
     Split,
 )
-from ravine.report import text as report_text
-from ravine.report import write, write_report
-from ravine.report.words import AUTHORS, PAPER
+from ravine.report import encoding, write_report, writer
+from ravine.report.citation import AUTHORS, PAPER
 from support.report_files import Page, report
 
 QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
@@ -115,7 +114,7 @@ def test_nothing_is_loaded_from_anywhere(nasty):
 
 
 def test_scripts_never_read_markup_from_data():
-    folder = Path(write.__file__).parent
+    folder = Path(writer.__file__).parent
     for path in folder.glob("*.js"):
         code = path.read_text(encoding="utf-8")
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "XMLHttp"):
@@ -125,10 +124,10 @@ def test_scripts_never_read_markup_from_data():
 
 
 def test_json_cannot_end_its_script():
-    text = report_text.embedded_json({"a</script>": "<!-- & \u2028 \u2029"})
+    text = encoding.embed_json({"a</script>": "<!-- & \u2028 \u2029"})
     assert not set("<>&\u2028\u2029") & set(text)
     with pytest.raises(ValueError, match="JSON"):
-        report_text.embedded_json([float("nan")])
+        encoding.embed_json([float("nan")])
 
 
 # ------------------------------------------------------------------------------------------------- valid
@@ -160,7 +159,7 @@ def test_every_element_that_the_script_asks_for_is_there(nasty):
 
 
 def test_styles_define_every_colour_that_is_used():
-    css = (Path(write.__file__).parent / "page.css").read_text(encoding="utf-8")
+    css = (Path(writer.__file__).parent / "page.css").read_text(encoding="utf-8")
     assert set(re.findall(r"var\((--\w+)\)", css)) <= set(re.findall(r"(--\w+):", css))
     assert "prefers-color-scheme: dark" in css
     assert "prefers-reduced-motion" in css
@@ -178,7 +177,7 @@ def contrast_ratio(one, other):
 
 
 def test_text_and_colours_have_enough_contrast():
-    css = (Path(write.__file__).parent / "page.css").read_text(encoding="utf-8")
+    css = (Path(writer.__file__).parent / "page.css").read_text(encoding="utf-8")
     themes = [
         dict(re.findall(r"(--\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root[^{]*\{([^}]*)\}", css)
     ]
@@ -394,7 +393,7 @@ def test_wrong_arguments_are_named_and_nothing_is_written(tmp_path, mdt, blobs, 
 def test_only_fitted_estimators_of_this_library_have_a_report(tmp_path, blobs, mdt):
     with pytest.raises(NotFittedError):
         write_report(tmp_path / "report.html", MinimumDensityTree(), blobs)
-    with pytest.raises(TypeError, match="Of a pipeline take the last step"):
+    with pytest.raises(TypeError, match="For a pipeline, pass its last step"):
         write_report(tmp_path / "report.html", make_pipeline(mdt), blobs)
 
 

@@ -1,18 +1,25 @@
 """Explanations of a fitted estimator that plotting, report and command line share."""
 
+from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
 from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
-from ravine.explain.labels import encode_any_labels
+from ravine.explain.estimators import check_estimator
+from ravine.explain.labels import encode_any_labels, encode_classes
 from ravine.explain.names import name_features
 from ravine.explain.text import clean_text, format_count, format_plural, shorten
 
 __all__ = [
+    "DensitySummary",
     "EffectSizes",
     "GroupMoments",
+    "check_estimator",
     "clean_text",
     "compare_with_rest",
     "encode_any_labels",
+    "encode_classes",
     "format_count",
     "format_plural",
     "name_features",
+    "place_points",
     "shorten",
+    "summarise_density",
 ]

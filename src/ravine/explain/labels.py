@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["encode_any_labels"]
+__all__ = ["encode_any_labels", "encode_classes"]
 
 
 def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[NDArray[np.intp], list[Any]]:
@@ -53,3 +53,12 @@ def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[
 
 def _is_missing(label: Any) -> bool:
     return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
+
+
+def encode_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of each label in the sorted classes of a classifier, which contain all of them."""
+    try:
+        return np.searchsorted(classes, labels).astype(np.intp)
+    except TypeError:  # labels of several types have no order
+        place = {label: k for k, label in enumerate(classes.tolist())}
+        return np.array([place[label] for label in labels.tolist()], dtype=np.intp)

@@ -1,5 +1,5 @@
-"""One self-contained HTML file that explains what was found."""
+"""Reports: one self-contained HTML file that explains a fitted estimator."""
 
-from ravine.report.write import write_report
+from ravine.report.writer import write_report
 
 __all__ = ["write_report"]

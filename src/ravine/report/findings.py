@@ -1,4 +1,4 @@
-"""Everything that the report tells, computed from a fitted estimator and its rows."""
+"""Everything that a report shows, computed from a fitted estimator and its rows."""
 
 from __future__ import annotations
 
@@ -9,27 +9,37 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.explain import EffectSizes, GroupMoments, compare_with_rest, encode_any_labels
+from ravine.explain import EffectSizes, GroupMoments, compare_with_rest, encode_any_labels, encode_classes
 from ravine.metrics import adjusted_rand_index
-from ravine.report.splits import Cut, PairSplit, TreeSplit, cuts_of, single_split, walk_pairs, walk_tree
+from ravine.report.splits import (
+    NodeSummary,
+    PairSummary,
+    TreeCut,
+    list_cuts,
+    make_stump,
+    summarise_nodes,
+    summarise_pairs,
+)
 from ravine.tree import Tree
 
-__all__ = ["Comparison", "Findings", "find"]
+__all__ = ["Findings", "KnownLabels", "collect_findings"]
 
-# Clusters, and pairs of classes, that are shown; the report says so if there are more.
+# Clusters and pairs of classes that are shown; the report says so if there are more.
 MOST_CLUSTERS, MOST_PAIRS = 120, 190
-# A column with more different values than this names rows rather than kinds of rows.
+# A column with more different values than this identifies rows rather than kinds of rows.
 MOST_LABELS = 1000
+
+Encoded = tuple[NDArray[np.intp], list[Any]]
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Labels that were known.
+class KnownLabels:
+    """Labels that were known, to be compared with the groups.
 
     Attributes
     ----------
     codes : ndarray of shape (n,)
-        -1 where there is none.
+        -1 for unlabelled rows.
     names : list
     table : ndarray of shape (g, l), int, or None
         Rows of each group with each label; None if there are too many different labels.
@@ -42,7 +52,10 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found.
+    """Contents of a report.
+
+    Rows belong to *parts* (leaves of the tree, or classes); *groups* are the clusters of all cuts of the tree, each a
+    union of parts, or the classes.
 
     Attributes
     ----------
@@ -50,24 +63,24 @@ class Findings:
     estimator : object
     X : ndarray of shape (n, d)
     part_of_row : ndarray of shape (n,)
-        Place in ``part_numbers`` of the smallest group of each row.
+        Position in ``part_numbers`` of the part of each row.
     part_numbers : list of int
-        Leaves (numbers of nodes), or codes of classes.
+        Numbers of the leaves, or codes of the classes.
     parts : GroupMoments
     effects : EffectSizes
         Of the groups.
     group_sizes : ndarray of shape (g,)
-    cuts : list of (Cut, list of int, float or None)
-        With the group of each cluster and the agreement with the labels that were known.
-    comparison : Comparison or None
+    cuts : list of (TreeCut, list of int, float or None)
+        Each cut of the tree with the group of each cluster and the adjusted Rand index with the known labels.
+    known : KnownLabels or None
     tree : Tree or None
-    nodes : list of TreeSplit
-    pairs : list of PairSplit
+    nodes : list of NodeSummary
+    pairs : list of PairSummary
     class_names : list
     n_left_out : int
-        Clusters, or pairs of classes, that are not shown.
+        Number of clusters, or of pairs of classes, that are not shown.
     same_rows : bool
-        Whether X looks like the rows of the fit.
+        Whether X appears to be the rows of the fit.
     """
 
     kind: str
@@ -78,23 +91,23 @@ class Findings:
     parts: GroupMoments
     effects: EffectSizes
     group_sizes: NDArray[np.intp]
-    cuts: list[tuple[Cut, list[int], float | None]]
-    comparison: Comparison | None
+    cuts: list[tuple[TreeCut, list[int], float | None]]
+    known: KnownLabels | None
     tree: Tree | None
-    nodes: list[TreeSplit]
-    pairs: list[PairSplit]
+    nodes: list[NodeSummary]
+    pairs: list[PairSummary]
     class_names: list[Any]
     n_left_out: int
     same_rows: bool
 
     @property
     def n_groups(self) -> int:
-        """Clusters or classes that the estimator found, among those shown."""
+        """Number of clusters or classes of the estimator, among those shown."""
         return self.cuts[-1][0].n_clusters if self.cuts else len(self.part_numbers)
 
 
-def find(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
-    """Look at the rows with a fitted estimator.
+def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
+    """Compute the contents of a report.
 
     Parameters
     ----------
@@ -104,65 +117,71 @@ def find(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | 
     """
     known = None if labels_true is None else encode_any_labels(labels_true, len(X), "labels_true")
     if isinstance(estimator, MinimumDensityClassifier):
-        return _classes(estimator, X, known)
+        return _collect_classes(estimator, X, known)
     if isinstance(estimator, MinimumDensityHyperplane):
         labels = estimator.predict(X) if estimator.labels_ is None else estimator.labels_
-        tree = single_split(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
-        return _clusters("hyperplane", estimator, tree, X, known)
+        tree = make_stump(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
+        return _collect_clusters("hyperplane", estimator, tree, X, known)
     assert isinstance(estimator, MinimumDensityTree)
-    return _clusters("tree", estimator, estimator.tree_, X, known)
+    return _collect_clusters("tree", estimator, estimator.tree_, X, known)
 
 
-Known = tuple[NDArray[np.intp], list[Any]] | None
-
-
-def _clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], known: Known) -> Findings:
+def _collect_clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], known: Encoded | None) -> Findings:
     tree = whole.cut(n_clusters=MOST_CLUSTERS) if whole.n_clusters > MOST_CLUSTERS else whole
-    nodes, leaf_of_row = walk_tree(tree, X)
+    nodes, leaf_of_row = summarise_nodes(tree, X)
     leaves = tree.leaves()
     place = np.zeros(len(tree), dtype=np.intp)
     place[leaves] = np.arange(len(leaves))
     part_of_row = place[leaf_of_row]
-    cuts = cuts_of(tree)
-    groups: dict[frozenset[int], int] = {}
-    of_cuts = []
-    for cut in cuts:
-        clusters: list[set[int]] = [set() for _ in range(cut.n_clusters)]
-        for node, cluster in cut.frontier:
-            clusters[cluster].update(place[tree.leaves(node)].tolist())
-        of_cuts.append([groups.setdefault(frozenset(parts), len(groups)) for parts in clusters])
-    members = np.zeros((len(groups), len(leaves)), dtype=bool)
-    for which, number in groups.items():
-        members[number, list(which)] = True
+    cuts = list_cuts(tree)
+    members, groups_of_cuts = _unite_leaves(tree, cuts, place)
     parts = GroupMoments.of(X, part_of_row, len(leaves))
-    comparison = _compare(known, part_of_row, members)
-    table = None if comparison is None else comparison.table
-    agreements = [None if table is None else adjusted_rand_index(table[numbers]) for numbers in of_cuts]
+    compared = _compare(known, part_of_row, members)
+    table = None if compared is None else compared.table
+    agreements = [None if table is None else adjusted_rand_index(table[groups]) for groups in groups_of_cuts]
     return Findings(
         kind=kind, estimator=estimator, X=X, part_of_row=part_of_row, part_numbers=leaves, parts=parts,
         effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
-        cuts=list(zip(cuts, of_cuts, agreements, strict=True)), comparison=comparison, tree=tree, nodes=nodes, pairs=[],
+        cuts=list(zip(cuts, groups_of_cuts, agreements, strict=True)), known=compared, tree=tree, nodes=nodes, pairs=[],
         class_names=[], n_left_out=whole.n_clusters - tree.n_clusters,
         same_rows=[node.size for node in nodes] == tree.size.tolist(),
     )  # fmt: skip
 
 
-def _compare(known: Known, part_of_row: NDArray[np.intp], members: NDArray[np.bool_]) -> Comparison | None:
+def _unite_leaves(
+    tree: Tree, cuts: list[TreeCut], place: NDArray[np.intp]
+) -> tuple[NDArray[np.bool_], list[list[int]]]:
+    """Return the leaves of each different cluster of all cuts, and for each cut the numbers of its clusters."""
+    groups: dict[frozenset[int], int] = {}
+    groups_of_cuts = []
+    for cut in cuts:
+        clusters: list[set[int]] = [set() for _ in range(cut.n_clusters)]
+        for node, cluster in cut.frontier:
+            clusters[cluster].update(place[tree.leaves(node)].tolist())
+        groups_of_cuts.append([groups.setdefault(frozenset(parts), len(groups)) for parts in clusters])
+    members = np.zeros((len(groups), tree.n_leaves), dtype=bool)
+    for parts, number in groups.items():
+        members[number, list(parts)] = True
+    return members, groups_of_cuts
+
+
+def _compare(known: Encoded | None, part_of_row: NDArray[np.intp], members: NDArray[np.bool_]) -> KnownLabels | None:
+    """Count the known labels in each group; None if there are none."""
     if known is None or not len(known[1]):
         return None
     codes, names = known
     if len(names) > MOST_LABELS:
-        return Comparison(codes, names, None)
-    there = codes >= 0
-    places = part_of_row[there] * len(names) + codes[there]
-    counts = np.bincount(places, minlength=members.shape[1] * len(names)).reshape(-1, len(names))
-    return Comparison(codes, names, members.astype(np.intp) @ counts)
+        return KnownLabels(codes, names, None)
+    labelled = codes >= 0
+    cells = part_of_row[labelled] * len(names) + codes[labelled]
+    counts = np.bincount(cells, minlength=members.shape[1] * len(names)).reshape(-1, len(names))
+    return KnownLabels(codes, names, members.astype(np.intp) @ counts)
 
 
-def _classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Known) -> Findings:
+def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Encoded | None) -> Findings:
     names = estimator.classes_.tolist()
     same_rows = len(estimator.transduction_) == len(X)
-    codes = _class_codes(estimator, estimator.transduction_ if same_rows else estimator.predict(X))
+    codes = encode_classes(estimator.transduction_ if same_rows else estimator.predict(X), estimator.classes_)
     planes = list(estimator.hyperplanes_.values())
     every = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
     size = np.bincount(codes, minlength=len(names))
@@ -170,20 +189,12 @@ def _classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Known)
     if len(shown) > MOST_PAIRS:  # those of the largest classes
         largest = sorted(range(len(shown)), key=lambda i: -min(size[list(every[i])]))[:MOST_PAIRS]
         shown = [shown[i] for i in sorted(largest)]
-    pairs = walk_pairs([(a, b, plane) for (a, b), plane in shown], X, codes, len(names))
+    pairs = summarise_pairs([(a, b, plane) for (a, b), plane in shown], X, codes, len(names))
     parts = GroupMoments.of(X, codes, len(names))
     members = np.eye(len(names), dtype=bool)
     return Findings(
         kind="classifier", estimator=estimator, X=X, part_of_row=codes, part_numbers=list(range(len(names))),
-        parts=parts, effects=compare_with_rest(parts, members), group_sizes=size, cuts=[],
-        comparison=_compare(known, codes, members), tree=None, nodes=[], pairs=pairs, class_names=names,
+        parts=parts, effects=compare_with_rest(parts), group_sizes=size, cuts=[],
+        known=_compare(known, codes, members), tree=None, nodes=[], pairs=pairs, class_names=names,
         n_left_out=len(every) - len(shown), same_rows=same_rows,
     )  # fmt: skip
-
-
-def _class_codes(estimator: MinimumDensityClassifier, labels: NDArray[Any]) -> NDArray[np.intp]:
-    try:
-        return np.searchsorted(estimator.classes_, labels).astype(np.intp)
-    except TypeError:  # labels of several types
-        number = {label: k for k, label in enumerate(estimator.classes_.tolist())}
-        return np.array([number[label] for label in labels.tolist()], dtype=np.intp)

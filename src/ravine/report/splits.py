@@ -1,4 +1,4 @@
-"""The splits of a fitted estimator and what lies on their two sides, in one form for all estimators."""
+"""Splits of a fitted estimator and the rows on their two sides, in one form for all estimators."""
 
 from __future__ import annotations
 
@@ -10,95 +10,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.explain import DensitySummary, summarise_density
 from ravine.hyperplane import Hyperplane
-from ravine.report.curves import Curve, density_curve
-from ravine.tree import Tree
+from ravine.tree import Tree, descend
 
-__all__ = ["Cut", "PairSplit", "TreeSplit", "cuts_of", "single_split", "walk_pairs", "walk_tree"]
+__all__ = ["NodeSummary", "PairSummary", "TreeCut", "list_cuts", "make_stump", "summarise_nodes", "summarise_pairs"]
 
+# Points of one density, and of all densities of a report together.
 MOST_POINTS, ALL_POINTS = 400, 60_000
+FEWEST_POINTS = 96
+
+
+def _allot_points(n_curves: int) -> int:
+    """Return the number of points that each of ``n_curves`` densities may have."""
+    return min(MOST_POINTS, max(ALL_POINTS // max(n_curves, 1), FEWEST_POINTS))
 
 
 # ------------------------------------------------------------------------------------------------- trees
 
 
 @dataclass(frozen=True)
-class TreeSplit:
-    """A node of a tree as the rows of X meet it.
+class NodeSummary:
+    """Node of a tree with the rows of X that reach it.
 
     Attributes
     ----------
     node, size : int
-    curve : Curve or None
+    curve : DensitySummary or None
         None for a leaf.
     """
 
     node: int
     size: int
-    curve: Curve | None
+    curve: DensitySummary | None
 
 
-def single_split(plane: Hyperplane, labels: NDArray[np.intp], pvalue: float) -> Tree:
-    """One hyperplane as a tree of two leaves, or of one if it splits nothing."""
+def make_stump(plane: Hyperplane, labels: NDArray[np.intp], pvalue: float) -> Tree:
+    """Return one hyperplane as a tree of two leaves, or of one leaf if it splits nothing."""
     m = 3 if plane.splits else 1
-    unknown = np.full(m, np.nan)
 
-    def at_root(value: float) -> Array:
-        return np.where(np.arange(m) == 0, value if m == 3 else np.nan, np.nan)
+    def at_root(value: Any, shape: tuple[int, ...] = ()) -> Array:
+        """Return the value for the root and NaN for the leaves."""
+        values = np.full((m, *shape), np.nan)
+        if m == 3:
+            values[0] = value
+        return values
 
-    vectors = {"normal": np.full((m, len(plane.normal)), np.nan), "point": np.full((m, len(plane.normal)), np.nan)}
-    if m == 3:
-        assert plane.point is not None
-        vectors["normal"][0], vectors["point"][0] = plane.normal, plane.point
     known = {name: at_root(getattr(plane, name)) for name in
              ("offset", "bandwidth", "alpha", "density", "relative_depth")}  # fmt: skip
-    tested = unknown.copy()
+    vectors = {name: at_root(getattr(plane, name), plane.normal.shape) for name in ("normal", "point")}
+    tested = np.full(m, np.nan)
     tested[0] = pvalue
     sizes = [len(labels), *np.bincount(labels, minlength=2).tolist()][:m]
     return Tree(
-        parent=np.array([-1, 0, 0][:m]), left=np.array([1, -1, -1][:m] if m == 3 else [-1]),
-        right=np.array([2, -1, -1][:m] if m == 3 else [-1]), pvalue=tested, size=np.array(sizes),
+        parent=np.array([-1, 0, 0][:m]), left=np.array([1, -1, -1] if m == 3 else [-1]),
+        right=np.array([2, -1, -1] if m == 3 else [-1]), pvalue=tested, size=np.array(sizes),
         order=np.array([0, -1, -1] if m == 3 else [-1]), cluster=np.array([-1, 0, 1] if m == 3 else [0]),
         **vectors, **known,
     )  # fmt: skip
 
 
-def walk_tree(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[list[TreeSplit], NDArray[np.intp]]:
-    """Every node with its rows and their density, and the leaf of each row.
+def summarise_nodes(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[list[NodeSummary], NDArray[np.intp]]:
+    """Summarise the rows that reach each node, and return the leaf of each row.
 
     Parameters
     ----------
     tree : Tree
     X : ndarray of shape (n, d)
+
+    Returns
+    -------
+    nodes : list of NodeSummary
+        One for each node of the tree, in its order.
+    leaf_of_row : ndarray of shape (n,)
     """
-    points = min(MOST_POINTS, max(ALL_POINTS // max(tree.n_leaves - 1, 1), 96))
+    most_points = _allot_points(tree.n_leaves - 1)
     leaf_of_row = np.zeros(len(X), dtype=np.intp)
-    found: dict[int, TreeSplit] = {}
-    waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
-    while waiting:
-        k, rows = waiting.pop()
-        size = len(X) if rows is None else len(rows)
-        plane = tree.hyperplane(k)
-        if plane is None:
-            leaf_of_row[slice(None) if rows is None else rows] = k
-            found[k] = TreeSplit(k, size, None)
-            continue
-        distance = plane.distance(X, rows)
-        found[k] = TreeSplit(k, size, density_curve(distance, plane.bandwidth, points))
-        rows = np.arange(len(X)) if rows is None else rows
-        beyond = distance > 0.0
-        waiting += [(int(tree.left[k]), rows[~beyond]), (int(tree.right[k]), rows[beyond])]
+    found: dict[int, NodeSummary] = {}
+    for visit in descend(tree, X):
+        curve = None
+        if visit.hyperplane is None:
+            leaf_of_row[visit.indices] = visit.node
+        else:
+            assert visit.distances is not None
+            curve = summarise_density(visit.distances, visit.hyperplane.bandwidth, most_points)
+        found[visit.node] = NodeSummary(visit.node, len(visit.indices), curve)
     return [found[k] for k in range(len(tree))], leaf_of_row
 
 
 @dataclass(frozen=True)
-class Cut:
+class TreeCut:
     """A tree cut to some number of clusters.
 
     Attributes
     ----------
     frontier : list of (int, int)
-        The nodes of the whole tree that are leaves now, from left to right, each with its cluster.
+        Nodes of the whole tree that are leaves of the cut tree, from left to right, each with its cluster.
     n_clusters : int
     """
 
@@ -106,18 +113,18 @@ class Cut:
     n_clusters: int
 
 
-def cuts_of(tree: Tree) -> list[Cut]:
-    """The tree cut to every number of clusters that it has, from one up; nothing is fitted again."""
+def list_cuts(tree: Tree) -> list[TreeCut]:
+    """Cut the tree to every possible number of clusters, from one up, without fitting anything again."""
     cuts, cut = [], tree
-    # Each is cut from the one before, which undoes one split where the whole tree would have many undone.
+    # Each tree is cut from the one before, which undoes a single split.
     for k in range(tree.n_clusters, 0, -1):
         cut = cut.cut(n_clusters=k)
         if cut.n_clusters == k:
-            cuts.append(Cut(_frontier(tree, cut), k))
+            cuts.append(TreeCut(_find_frontier(tree, cut), k))
     return cuts[::-1]
 
 
-def _frontier(whole: Tree, cut: Tree) -> list[tuple[int, int]]:
+def _find_frontier(whole: Tree, cut: Tree) -> list[tuple[int, int]]:
     found, waiting = [], [(0, 0)]
     while waiting:
         node, at = waiting.pop()
@@ -132,8 +139,8 @@ def _frontier(whole: Tree, cut: Tree) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class PairSplit:
-    """The hyperplane between two classes, as the rows of the two meet it.
+class PairSummary:
+    """Hyperplane between two classes with the rows of the two.
 
     Attributes
     ----------
@@ -141,10 +148,11 @@ class PairSplit:
         Codes of the classes; the normal points to the second.
     plane : Hyperplane
     size : int
-        Rows that belong to one of the two.
+        Number of rows of the two classes.
     sides : tuple of two int
-        Of these, rows on the side of the first and of the second class.
-    curve : Curve or None
+        Numbers of these rows on the side of the first and of the second class.
+    curve : DensitySummary or None
+        None if the hyperplane splits nothing.
     """
 
     first: int
@@ -152,16 +160,16 @@ class PairSplit:
     plane: Hyperplane
     size: int
     sides: tuple[int, int]
-    curve: Curve | None
+    curve: DensitySummary | None
 
 
-def walk_pairs(
+def summarise_pairs(
     pairs: Sequence[tuple[int, int, Hyperplane]],
     X: NDArray[np.floating[Any]],
     codes: NDArray[np.intp],
     n_classes: int,
-) -> list[PairSplit]:
-    """Every pair of classes with its rows and their density.
+) -> list[PairSummary]:
+    """Summarise the rows of each pair of classes.
 
     Parameters
     ----------
@@ -171,18 +179,18 @@ def walk_pairs(
         The class of each row.
     n_classes : int
     """
-    points = min(MOST_POINTS, max(ALL_POINTS // max(len(pairs), 1), 96))
-    rows_of = [np.flatnonzero(codes == k) for k in range(n_classes)] if n_classes > 2 else []
+    most_points = _allot_points(len(pairs))
+    members = [np.flatnonzero(codes == k) for k in range(n_classes)] if n_classes > 2 else []
     found = []
     for first, second, plane in pairs:
-        rows = np.sort(np.concatenate([rows_of[first], rows_of[second]])) if rows_of else None
-        size = len(X) if rows is None else len(rows)
+        indices = np.sort(np.concatenate([members[first], members[second]])) if members else None
+        size = len(X) if indices is None else len(indices)
         if not plane.splits:
             sides = (0, size) if plane.offset < 0.0 else (size, 0)
-            found.append(PairSplit(first, second, plane, size, sides, None))
+            found.append(PairSummary(first, second, plane, size, sides, None))
             continue
-        distance = plane.distance(X, rows)
-        beyond = int((distance > 0.0).sum())
-        curve = density_curve(distance, plane.bandwidth, points)
-        found.append(PairSplit(first, second, plane, size, (size - beyond, beyond), curve))
+        distances = plane.distance(X, indices)
+        n_positive = int((distances > 0.0).sum())
+        curve = summarise_density(distances, plane.bandwidth, most_points)
+        found.append(PairSummary(first, second, plane, size, (size - n_positive, n_positive), curve))
     return found

@@ -1,4 +1,4 @@
-"""A tree as a small piece of HTML for notebooks: a table of its nodes and a drawing of its shape."""
+"""Tree as HTML for notebooks: a table of its clusters and a drawing of its shape."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine.hyperplane import html_number, html_table, html_wrapped
+from ravine.tree.text import write_title
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
 __all__ = ["draw"]
 
-# Rows of the table, and leaves of the drawing.
+# Limits of the table and of the drawing.
 MOST_CLUSTERS, MOST_LEAVES = 12, 256
+# Sizes in pixels; LEAF is the height of the largest leaf.
 WIDTH, HEIGHT, LEAF = 420.0, 130.0, 26.0
 
 
 def draw(tree: Tree) -> str:
-    """The clusters with their sizes, and the tree with leaves as high as they are large."""
+    """Return a table of the cluster sizes and a drawing of the tree, in which the height of a leaf shows its size."""
     clusters = np.bincount(tree.cluster[tree.cluster >= 0], weights=tree.size[tree.cluster >= 0]).astype(int)
     rows: list[tuple[object, object]] = [(f"cluster {k}", f"{n} rows") for k, n in enumerate(clusters[:MOST_CLUSTERS])]
     if len(clusters) > MOST_CLUSTERS:
         rows.append((f"and {len(clusters) - MOST_CLUSTERS} more", f"{clusters[MOST_CLUSTERS:].sum()} rows"))
-    title = f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows)"
+    title = write_title(tree)
     if tree.n_leaves > MOST_LEAVES:
-        return html_wrapped(title, html_table(rows) + f"<div>{tree.n_leaves} leaves: too many to draw here</div>")
-    return html_wrapped(title, html_table(rows) + _drawing(tree))
+        return html_wrapped(title, html_table(rows) + f"<div>{tree.n_leaves} leaves are too many to draw</div>")
+    return html_wrapped(title, html_table(rows) + _draw_shape(tree))
 
 
-def _drawing(tree: Tree) -> str:
+def _draw_shape(tree: Tree) -> str:
     leaves = tree.leaves()
     depth, step = tree.depth, WIDTH / len(leaves)
     level = (HEIGHT - LEAF - 8.0) / max(int(depth.max()), 1)
@@ -43,19 +45,19 @@ def _drawing(tree: Tree) -> str:
     largest = max(int(tree.size[leaf]) for leaf in leaves)
     parts = []
     for k in range(len(tree)):
-        words = escape(_words(tree, k))
+        text = escape(_describe_node(tree, k))
         if tree.left[k] < 0:
             height = max(LEAF * float(tree.size[k]) / max(largest, 1), 1.5)
             parts.append(
                 f'<rect x="{x[k] - 0.4 * step:.1f}" y="{y[k]:.1f}" width="{0.8 * step:.1f}" height="{height:.1f}" '
-                f'fill="currentColor" opacity="0.75"><title>{words}</title></rect>'
+                f'fill="currentColor" opacity="0.75"><title>{text}</title></rect>'
             )
             continue
         a, b = int(tree.left[k]), int(tree.right[k])
         parts.append(
             f'<path d="M{x[a]:.1f} {y[a]:.1f}V{y[k]:.1f}H{x[b]:.1f}V{y[b]:.1f}" fill="none" stroke="currentColor" '
             f'opacity="0.6"/><circle cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="3" fill="currentColor">'
-            f"<title>{words}</title></circle>"
+            f"<title>{text}</title></circle>"
         )
     return (
         f'<svg width="{WIDTH:.0f}" height="{HEIGHT:.0f}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
@@ -63,7 +65,7 @@ def _drawing(tree: Tree) -> str:
     )
 
 
-def _words(tree: Tree, k: int) -> str:
+def _describe_node(tree: Tree, k: int) -> str:
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
         return f"node {k}, cluster {tree.cluster[k]}: {tree.size[k]} rows{tested}"

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["draw", "rules"]
+__all__ = ["draw", "rules", "write_title"]
 
 # Nodes that are drawn.
 MOST_NODES = 60
@@ -18,7 +18,7 @@ MOST_NODES = 60
 
 def draw(tree: Tree) -> str:
     """The tree as an indented text."""
-    lines = [f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows)"]
+    lines = [write_title(tree)]
     waiting = [(0, "", "")]
     while waiting and len(lines) <= MOST_NODES:
         k, above, branch = waiting.pop()
@@ -29,6 +29,11 @@ def draw(tree: Tree) -> str:
     if waiting:
         lines.append(f"... and {len(tree) - MOST_NODES} more nodes")
     return "\n".join(lines)
+
+
+def write_title(tree: Tree) -> str:
+    """Return the numbers of clusters and rows."""
+    return f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows)"
 
 
 def _describe(tree: Tree, k: int) -> str:

@@ -1,0 +1,153 @@
+"""Text of a report: the method, its result and its limits in plain words."""
+
+from __future__ import annotations
+
+import math
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+from ravine.explain import clean_text, format_count, format_plural, shorten
+from ravine.report.findings import Findings
+
+__all__ = ["list_caveats", "list_parameters", "list_versions", "write_headline", "write_story"]
+
+PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
+MOST_CHARACTERS = 300
+
+METHOD = (
+    "A hyperplane is a flat border that divides the rows in two. The method rotates and shifts it until it runs "
+    "through the emptiest valley between dense groups of rows: a minimum density hyperplane."
+)
+
+
+def write_headline(found: Findings, source: str) -> str:
+    """Write the title of the report."""
+    if found.kind == "classifier":
+        return f"{format_plural(len(found.class_names), 'class', 'classes')} in {source}"
+    if found.n_groups == 1:
+        return f"No separate clusters in {source}"
+    return f"{format_plural(found.n_groups + found.n_left_out, 'cluster')} in {source}"
+
+
+def write_story(found: Findings, source: str) -> list[str]:
+    """Write the paragraphs of the summary: the result, the method, and how far the result can be trusted."""
+    table = f"{format_plural(len(found.X), 'row')} with {format_plural(found.X.shape[1], 'feature')} from {source}"
+    write = {"classifier": _write_classes, "hyperplane": _write_hyperplane, "tree": _write_tree}[found.kind]
+    result, *trust = write(found, table)
+    return [result, METHOD, *trust]
+
+
+def _write_tree(found: Findings, table: str) -> list[str]:
+    estimator, n = found.estimator, found.n_groups + found.n_left_out
+    n_splits = int((estimator.tree_.left >= 0).sum())
+    result = f"{table} were divided into {format_plural(n, 'cluster')} by {format_plural(n_splits, 'split')}."
+    if n == 1:
+        result = f"{table} were analysed and not split: as far as can be shown, they form one group."
+        if not math.isnan(estimator.tree_.pvalue[0]):
+            result += f" The test of the first split gave P = {estimator.tree_.pvalue[0]:.2g}."
+    if isinstance(estimator.n_clusters, str):
+        trust = (
+            "The number of clusters was chosen automatically: a group was split only if a test showed, at the level "
+            f"{estimator.alpha_test:g}, that the valley is real. One half of the rows of the group chose the split; "
+            "the other half, which had no part in the choice, was counted. The P-value of the first split is exact "
+            "under the conditions of the test; the P-values below it are a guide, since the same rows decided on the "
+            "splits above. A group that was not split may still contain small or overlapping clusters."
+        )
+    else:
+        wanted = int(estimator.n_clusters)
+        trust = f"The number of clusters, {wanted}, was given"
+        trust += "." if n >= wanted else f", but only {n} could be separated."
+        trust += (
+            " A split is therefore not evidence of two groups: its relative depth measures how empty the valley is, "
+            "and its P-value, if it was tested, whether the valley also shows in rows that did not choose it."
+        )
+    return [result, trust]
+
+
+def _write_hyperplane(found: Findings, table: str) -> list[str]:
+    if found.n_groups == 1:
+        return [f"{table} were analysed, and no hyperplane was found that separates two groups of them."]
+    p = getattr(found.estimator, "pvalue_", math.nan)
+    if math.isnan(p):
+        trust = (
+            "Any data can be split in two: the relative depth measures how empty the valley is, but the direction was "
+            "chosen to make it empty. Whether the valley is real was not tested."
+        )
+    else:
+        trust = (
+            "Whether the valley is real was tested: one half of the rows chose a split; the other half, which had no "
+            f"part in the choice, was counted. P = {p:.2g} is the probability of a valley at least as clear if there "
+            "were only one group."
+        )
+    return [f"{table} were split in two by one hyperplane.", trust]
+
+
+def _write_classes(found: Findings, table: str) -> list[str]:
+    n = len(found.class_names)
+    n_labelled = 0 if found.known is None else int((found.known.codes >= 0).sum())
+    labelled = f", based on the labels of {format_plural(n_labelled, 'row')}" if n_labelled else ""
+    method = (
+        "The labels determine which class lies on which side, and the rows without a label determine where the valley "
+        "between the classes is: the hyperplane minimises the density along it plus a penalty for labelled rows on the "
+        "wrong side."
+    )
+    if n > 2:
+        method += " There is one hyperplane for each pair of classes; together they decide."
+    return [f"{table} were assigned to {n} classes{labelled}.", method]
+
+
+def list_caveats(found: Findings, n_sampled: int) -> list[str]:
+    """List restrictions that apply to the numbers in the report, of which ``n_sampled`` rows are shown."""
+    out = []
+    n_clusters = found.n_groups + found.n_left_out
+    if len(found.X) > n_sampled:
+        out.append(
+            f"Sizes, means and densities are computed from all {format_count(len(found.X))} rows. Single rows are "
+            f"shown from a sample of {format_count(n_sampled)}, in which small groups are over-represented."
+        )
+    if found.n_left_out and found.kind == "tree":
+        out.append(
+            f"The tree has {format_count(n_clusters)} clusters; the report shows its first splits, down to "
+            f"{found.n_groups} clusters."
+        )
+    elif found.n_left_out:
+        out.append(f"{format_count(found.n_left_out)} more pairs, of the smallest classes, are not shown.")
+    if not found.same_rows:
+        out.append(
+            "These are not the rows that the model was fitted to: sizes, means and densities are those of the rows "
+            "shown, relative depths and P-values are those of the fit."
+        )
+    if found.known is not None and found.known.table is None:
+        out.append(
+            f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."
+        )
+    return out
+
+
+def list_parameters(estimator: Any, settings: Mapping[str, Any] | None) -> tuple[list[tuple[str, str]], ...]:
+    """List the settings of the run and the parameters of the estimator, as names and values."""
+    run = [(clean_text(name), shorten(value, MOST_CHARACTERS)) for name, value in (settings or {}).items()]
+    own = [(name, shorten(_show_parameter(value), MOST_CHARACTERS)) for name, value in estimator.get_params().items()]
+    return run, own
+
+
+def _show_parameter(value: Any) -> str:
+    """Return a parameter as text; a function by its name, without an address that changes from run to run."""
+    if callable(value):
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)} (a function)"
+    if type(value).__module__ not in ("builtins", "numpy"):
+        return type(value).__qualname__
+    return " ".join(repr(value).split())
+
+
+def list_versions() -> list[tuple[str, str]]:
+    """List the software that made the report."""
+    found = [("Python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            found.append((package, metadata.version(package)))
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,316 @@
+"""Findings as plain values for the scripts of the page: summaries and a sample, never all rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.explain import DensitySummary, shorten
+from ravine.hyperplane import Hyperplane
+from ravine.report.encoding import round_by_spread, round_figures
+from ravine.report.findings import Findings
+from ravine.report.splits import PairSummary
+from ravine.tree import Tree
+
+__all__ = ["Budget", "Naming", "build_payload", "sample_rows"]
+
+# Rows of each cluster that the sample contains whatever its size.
+FEWEST_OF_PART = 12
+# Labels that are named for a cluster.
+MOST_LABELS_NAMED = 5
+# Features shown for the rows of the sample, if X has as many.
+FEWEST_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits on the amount of data in the page.
+
+    Attributes
+    ----------
+    rows, cells : int
+        Rows and values of the sample.
+    columns : int
+        Features whose values are shown for the rows of the sample.
+    features : int
+        Features named for each cluster and each direction.
+    characters : int
+        Characters of a name.
+    """
+
+    rows: int
+    cells: int = 48_000
+    columns: int = 24
+    features: int = 12
+    characters: int = 120
+
+    def halve(self) -> Budget:
+        """Return half of the limits, with names shorter by a third."""
+        return Budget(
+            self.rows // 2, self.cells // 2, max(self.columns // 2, 1), max(self.features // 2, 1),
+            max(2 * self.characters // 3, 12),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Names of features and rows, and the units of the features.
+
+    Attributes
+    ----------
+    features : sequence of str
+    keys : ndarray of shape (n,) or None
+        Names of the rows; None for their numbers from 0.
+    key_name, label_name : str
+        Headings of the names and of the labels.
+    center, scale : ndarray of shape (d,)
+        A value x of X is ``scale * x + center`` in the units of the user.
+    """
+
+    features: Sequence[str]
+    keys: NDArray[Any] | None
+    key_name: str
+    label_name: str
+    center: Array
+    scale: Array
+
+
+class _FeatureIndex:
+    """Numbers of the features that the page mentions, in the order of their first mention."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+        self.rank: dict[int, tuple[int, int]] = {}
+
+    def mention(self, j: int, rank: int) -> int:
+        """Return the number of feature j, which has the position ``rank`` in some list."""
+        best, mentions = self.rank.get(j, (rank, 0))
+        self.rank[j] = min(best, rank), mentions - 1
+        return self.numbers.setdefault(j, len(self.numbers))
+
+    def rank_first(self, most: int) -> list[int]:
+        """Return the features with the best position in any list; of equal ones, those in more lists."""
+        return sorted(self.numbers, key=lambda j: (self.rank[j], j))[:most]
+
+
+def build_payload(found: Findings, naming: Naming, budget: Budget) -> dict[str, Any]:
+    """Return everything that the page draws.
+
+    Parameters
+    ----------
+    found : Findings
+    naming : Naming
+    budget : Budget
+    """
+    return _PayloadBuilder(found, naming, budget).build()
+
+
+class _PayloadBuilder:
+    """Builder of the payload; ``indices`` are the rows of the sample."""
+
+    def __init__(self, found: Findings, naming: Naming, budget: Budget) -> None:
+        self.found, self.naming, self.budget = found, naming, budget
+        self.features = _FeatureIndex()
+        self.indices = sample_rows(found, budget.rows)
+
+    def build(self) -> dict[str, Any]:
+        """Return the payload; features are numbered in the order in which its entries mention them."""
+        found = self.found
+        data: dict[str, Any] = {
+            "kind": found.kind,
+            "n": len(found.X),
+            "nFeatures": found.X.shape[1],
+            "keyName": self._shorten(self.naming.key_name),
+            "labelName": self._shorten(self.naming.label_name),
+            "classes": [self._shorten(name) for name in found.class_names],
+            "groups": [self._describe_group(g) for g in range(len(found.group_sizes))],
+            "cuts": [
+                {"frontier": [list(pair) for pair in cut.frontier], "groups": groups, "agreement": _round(agreement, 4)}
+                for cut, groups, agreement in found.cuts
+            ],
+            "splits": self._describe_splits(),
+        }
+        data["sample"] = self._describe_sample()
+        data["labels"] = self._name_labels(data)
+        data["features"] = [self._shorten(self.naming.features[j]) for j in self.features.numbers]
+        return data
+
+    def _shorten(self, name: object) -> str:
+        return shorten(name, self.budget.characters)
+
+    # ------------------------------------------------------------------------------------------- groups
+
+    def _describe_group(self, g: int) -> dict[str, Any]:
+        """Return the size of a group, the features that set it apart, and its known labels."""
+        effects, known = self.found.effects, self.found.known
+        group: dict[str, Any] = {
+            "size": int(self.found.group_sizes[g]),
+            "apart": [
+                self._describe_effect(g, j, rank)
+                for rank, j in enumerate(effects.rank_features(g, self.budget.features))
+            ],
+        }
+        if known is not None and known.table is not None:
+            counts = known.table[g]
+            most = np.argsort(-counts, kind="stable")[:MOST_LABELS_NAMED].tolist()
+            group["labels"] = [[k, int(counts[k])] for k in most if counts[k]]
+            group["labelled"] = int(counts.sum())
+        return group
+
+    def _describe_effect(self, g: int, j: int, rank: int) -> list[int | float | None]:
+        """Return number, effect size, two means, pooled standard deviation and sign of a feature, in original units."""
+        effects, parts = self.found.effects, self.found.parts
+        scale, center = float(self.naming.scale[j]), float(self.naming.center[j])
+        origin, spread = float(parts.origin[j]) * scale + center, float(parts.std[j]) * abs(scale)
+        inside, outside = (
+            round_by_spread(origin + scale * float(means[g, j]), 30.0 * spread)
+            for means in (effects.inside, effects.outside)
+        )
+        size = float(effects.effect[g, j]) * math.copysign(1.0, scale)
+        pooled = _round(float(effects.pooled[g, j]) * abs(scale), 3)
+        return [self.features.mention(j, rank), _round(size, 3), inside, outside, pooled, 1 if size > 0.0 else -1]
+
+    def _name_labels(self, data: dict[str, Any]) -> dict[str, str]:
+        """Return the names of the labels that the page mentions."""
+        if self.found.known is None:
+            return {}
+        used = {k for group in data["groups"] for k, _ in group.get("labels", ())} | set(data["sample"]["labels"])
+        return {str(k): self._shorten(self.found.known.names[k]) for k in sorted(used) if k >= 0}
+
+    # ------------------------------------------------------------------------------------------- splits
+
+    def _describe_splits(self) -> list[dict[str, Any]]:
+        """Return the nodes of the tree, or the pairs of classes, with curves, directions and rows of the sample."""
+        parts, tree = self.found.part_of_row[self.indices], self.found.tree
+        if tree is None:
+            return [
+                self._describe_pair(pair, np.flatnonzero(np.isin(parts, (pair.first, pair.second))))
+                for pair in self.found.pairs
+            ]
+        leaf = np.asarray(self.found.part_numbers)[parts]
+        return [self._describe_node(tree, k, np.flatnonzero(np.isin(leaf, tree.leaves(k)))) for k in range(len(tree))]
+
+    def _describe_pair(self, pair: PairSummary, places: NDArray[np.intp]) -> dict[str, Any]:
+        """Return a pair of classes; ``places`` are the positions of its rows in the sample."""
+        return {
+            "first": pair.first,
+            "second": pair.second,
+            "size": pair.size,
+            "sides": list(pair.sides),
+            "level": 1,
+            **self._describe_hyperplane(pair.plane, pair.curve, math.nan),
+            **self._locate_rows(pair.plane, places),
+        }
+
+    def _describe_node(self, tree: Tree, k: int, places: NDArray[np.intp]) -> dict[str, Any]:
+        """Return a node of the tree; ``places`` are the positions of its rows in the sample."""
+        plane, nodes, pvalue = tree.hyperplane(k), self.found.nodes, float(tree.pvalue[k])
+        entry: dict[str, Any] = {"size": nodes[k].size, "level": len(tree.ancestry(k)), "parent": int(tree.parent[k])}
+        if plane is None:
+            return entry | {"p": _round(pvalue, 3), "rows": places.tolist()}
+        left, right = int(tree.left[k]), int(tree.right[k])
+        return {
+            **entry,
+            "left": left,
+            "right": right,
+            "order": int(tree.order[k]),
+            "sides": [nodes[left].size, nodes[right].size],
+            **self._describe_hyperplane(plane, nodes[k].curve, pvalue),
+            **self._locate_rows(plane, places),
+        }
+
+    def _describe_hyperplane(self, plane: Hyperplane, curve: DensitySummary | None, pvalue: float) -> dict[str, Any]:
+        """Return the largest weights of the normal, the depth and the density."""
+        order = np.argsort(-np.abs(plane.normal), kind="stable")
+        named = [j for j in order[: self.budget.features].tolist() if plane.normal[j] != 0.0]
+        others = np.delete(plane.normal, named)
+        out: dict[str, Any] = {
+            "weights": [[self.features.mention(j, i), _round(float(plane.normal[j]), 3)] for i, j in enumerate(named)],
+            "others": [int((others != 0.0).sum()), _round(float(np.linalg.norm(others)), 3)],
+            "depth": _round(plane.relative_depth, 4),
+            "p": _round(pvalue, 3),
+            "offset": _round(plane.offset, 6),
+        }
+        return out if curve is None else {**out, "curve": _describe_curve(curve)}
+
+    def _locate_rows(self, plane: Hyperplane, places: NDArray[np.intp]) -> dict[str, Any]:
+        """Return positions in the sample with the signed distances of these rows."""
+        if not plane.splits:
+            return {"rows": places.tolist()}
+        distances = plane.distance(self.found.X, self.indices[places])
+        return {"rows": places.tolist(), "at": round_figures(distances.tolist())}
+
+    # ------------------------------------------------------------------------------------------- rows
+
+    def _describe_sample(self) -> dict[str, Any]:
+        """Return rows by name, with the values of the most important features in the units of the user."""
+        found, naming, budget, features = self.found, self.naming, self.budget, self.features
+        for j in range(min(FEWEST_COLUMNS, found.X.shape[1])):  # needed where no feature has been mentioned
+            if len(features.numbers) < FEWEST_COLUMNS:
+                features.mention(j, found.X.shape[1])
+        columns = features.rank_first(min(budget.columns, max(budget.cells // max(len(self.indices), 1), 1)))
+        spread = (found.parts.std * np.abs(naming.scale))[columns].tolist()
+        values = found.X[self.indices][:, columns].astype(np.float64) * naming.scale[columns] + naming.center[columns]
+        keys = self.indices.tolist() if naming.keys is None else naming.keys[self.indices].tolist()
+        return {
+            "columns": [features.numbers[j] for j in columns],
+            "values": [[round_by_spread(x, s) for x, s in zip(row, spread, strict=True)] for row in values.tolist()],
+            "keys": [k if type(k) is int else self._shorten(k) for k in keys],
+            "parts": [found.part_numbers[p] for p in found.part_of_row[self.indices].tolist()],
+            "labels": [] if found.known is None else found.known.codes[self.indices].tolist(),
+        }
+
+
+def _describe_curve(curve: DensitySummary) -> dict[str, Any]:
+    peak = float(curve.density.max())
+    return {
+        "low": curve.low,
+        "high": curve.high,
+        "peak": peak,
+        # Heights in ten thousandths of the highest point.
+        "y": np.round(curve.density * (1e4 / peak if peak > 0.0 else 0.0)).astype(int).tolist(),
+        "bandwidth": _round(curve.bandwidth, 4),
+        "own": curve.has_fitted_bandwidth,
+        "out": [curve.below, curve.above],
+    }
+
+
+def _round(x: float | None, digits: int) -> int | float | None:
+    return None if x is None else round_figures([x], digits)[0]
+
+
+def sample_rows(found: Findings, most: int) -> NDArray[np.intp]:
+    """Return the indices of at most ``most`` rows: labelled rows of a classifier, some rows of each part, and others.
+
+    The sample is the same in every run.
+
+    Parameters
+    ----------
+    found : Findings
+    most : int
+    """
+    n = len(found.X)
+    if n <= most:
+        return np.arange(n)
+    rng = np.random.default_rng(0)
+    chosen = np.zeros(n, dtype=bool)
+    if found.kind == "classifier" and found.known is not None:
+        labelled = np.flatnonzero(found.known.codes >= 0)
+        if len(labelled) <= most // 2:
+            chosen[labelled] = True
+    shuffled = rng.permutation(n)
+    few = min(FEWEST_OF_PART, (most - int(chosen.sum())) // max(2 * len(found.part_numbers), 1))
+    # The first few of each part in the shuffled order: a stable sort keeps that order inside the parts.
+    by_part = shuffled[np.argsort(found.part_of_row[shuffled], kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(found.parts.size)])
+    for k in range(len(found.part_numbers)):
+        chosen[by_part[starts[k] : min(starts[k] + few, starts[k + 1])]] = True
+    rest = shuffled[~chosen[shuffled]]
+    chosen[rest[: most - int(chosen.sum())]] = True
+    return np.flatnonzero(chosen)
