@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
+from ravine.rows import as_rows
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
@@ -45,13 +46,14 @@ def descend(tree: Tree, X: Any) -> Iterator[Visit]:
     Parameters
     ----------
     tree : Tree
-    X : array, sparse matrix or other rows of shape (n, d)
+    X : array, sparse matrix or Rows of shape (n, d)
 
     Yields
     ------
     Visit
     """
-    everything = np.arange(X.shape[0])
+    rows = as_rows(X)
+    everything = np.arange(rows.shape[0])
     waiting: list[tuple[int, NDArray[np.intp]]] = [(0, everything)]
     while waiting:
         k, indices = waiting.pop()
@@ -60,7 +62,7 @@ def descend(tree: Tree, X: Any) -> Iterator[Visit]:
             yield Visit(k, indices, None, None)
             continue
         # All rows are faster to project without indices.
-        distances = plane.distance(X, None if indices is everything else indices)
+        distances = plane.distance(rows, None if indices is everything else indices)
         yield Visit(k, indices, plane, distances)
         positive = distances > 0.0
         waiting += [(int(tree.left[k]), indices[~positive]), (int(tree.right[k]), indices[positive])]
