@@ -118,7 +118,7 @@ class Hyperplane:
         return (self.distance(X) > 0.0).astype(np.intp)
 
     def margin(self, X: ArrayLike) -> float:
-        """Distance to the nearest row of X."""
+        """Return the distance to the nearest row of X (eq. (18))."""
         return float(np.min(np.abs(self.distance(X))))
 
     def _repr_html_(self) -> str:

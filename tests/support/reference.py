@@ -27,7 +27,7 @@ def log_peak(h):
 
 
 def log_density(p, h, b, w=None):
-    """Log of eq. (4) at the points b."""
+    """Log of eq. (3) at the points b."""
     w = weights_of(p, w)
     u = (np.atleast_1d(b)[:, None] - p) / h
     return logsumexp(-0.5 * u**2, b=w, axis=1) - np.log(w.sum()) + log_peak(h)
@@ -39,7 +39,7 @@ def density(p, h, b, w=None):
 
 
 def derivatives(p, h, b, w=None):
-    """First and second derivative of eq. (4) by b."""
+    """First and second derivative of eq. (3) by b."""
     w = weights_of(p, w)
     u = (np.atleast_1d(b)[:, None] - p) / h
     kernels = w * np.exp(-0.5 * u**2 + log_peak(h)) / w.sum()
@@ -47,7 +47,7 @@ def derivatives(p, h, b, w=None):
 
 
 def log_derivatives(p, h, b, w=None):
-    """First and second derivative of the log of eq. (4) by b, in units of h."""
+    """First and second derivative of the log of eq. (3) by b, in units of h."""
     w = weights_of(p, w)
     u = (np.asarray(p) - np.atleast_1d(b)[:, None]) / h
     exponent = -0.5 * u**2

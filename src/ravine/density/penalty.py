@@ -17,7 +17,7 @@ class BalancePenalty:
     """Penalty for b outside F(v), eq. (10), with η in units of h so that it does not depend on the units of the data.
 
     In units of h and of the kernel's peak, ``L`` is exp(-1/2) and the penalty at a distance e from F(v) is
-    ``L / eta**epsilon * e**(1 + epsilon)``.
+    ``L / eta**epsilon * e**(1 + epsilon)``. Minimisers lie at most η outside F(v) (Proposition 2).
     """
 
     eta: float = 0.01
@@ -46,7 +46,7 @@ class BalancePenalty:
 
 @dataclass(frozen=True)
 class Minima:
-    """Set B(v) of global minimisers of the penalised density over b, lowest first.
+    """Set B_C(v) of global minimisers of the penalised density over b (eq. (12) and (23)), lowest first.
 
     Attributes
     ----------

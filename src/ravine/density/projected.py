@@ -135,7 +135,7 @@ class ProjectedDensity:
         return self._find_extrema(lo, hi)[1]
 
     def minimise(self, lo: float, hi: float, penalty: BalancePenalty | None = None) -> Minima:
-        """Find the global minimiser(s) over b of the density with a penalty outside [lo, hi] (eq. (10)).
+        """Find the global minimiser(s) over b of the density with a penalty outside [lo, hi] (eq. (10) and (12)).
 
         The result is certified: no b is lower by more than 1e-9 of the kernel's peak, or, in valleys deeper than 1e-6
         of it, by more than 1e-10 of the minimum itself. Ties within that tolerance are listed in ``ties``.

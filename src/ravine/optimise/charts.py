@@ -190,7 +190,7 @@ def minimise_spherical(
     memory: Memory | None = None,
     resolution: float = 1e-14,
 ) -> Asking[SphereResult]:
-    """Minimise by BFGS in spherical coordinates (eq. (21)), as in the paper.
+    """Minimise by BFGS in spherical coordinates (eq. (21) and (22)), as in the paper.
 
     Parameters
     ----------
