@@ -20,7 +20,7 @@ from ravine.rows import (
     array,
     as_rows,
 )
-from ravine.rows.moments import ROWS_WORTH_A_THREAD
+from ravine.rows.sample import ROWS_WORTH_A_THREAD
 from support import reference as ref
 
 EPS = np.finfo(float).eps

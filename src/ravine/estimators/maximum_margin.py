@@ -176,7 +176,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
             # Equal rows have one margin, and change sides together.
             distinct = np.sort(np.unique(rows[counted], axis=0, return_index=True)[1])
             points = found.space.sample.fetch(distinct)
-            search = _Search(points, found.space.sample.moments().matrix, alpha)
+            search = _Search(points, found.space.sample.moments().covariance, alpha)
             best = search.run([(s.normal, s.separation.b) for track in found.tracks for s in track])
             self.n_partitions_ = len(search.free)
             if best is None:

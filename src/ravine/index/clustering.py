@@ -87,8 +87,8 @@ class ClusteringIndex:
     ----------
     sample : Sample
     moments : Moments
-        Whose standard deviation defines F(v) (eq. (7)). Where they have no covariance, that of the sample's own
-        rows, about the same mean, is used: the sample is asked for its products.
+        Whose standard deviation defines F(v) (eq. (7)). Where the covariance is not stored, that of the
+        sample's own rows, about the same mean, is used: the sample is asked for its products.
     bandwidth : float
         In working units.
     penalty : BalancePenalty
@@ -116,7 +116,7 @@ class ClusteringIndex:
         self, sample: Sample, moments: Moments, bandwidth: float, penalty: BalancePenalty, alpha: float
     ) -> None:
         self.sample = sample
-        self.covariance = moments.covariance
+        self.moments = moments
         self.bandwidth = bandwidth
         self.penalty = penalty
         self.alpha = alpha
@@ -137,7 +137,7 @@ class ClusteringIndex:
         """Go to v (no new projection if already there): value and gradient."""
         if not self.is_at(v):
             self._aim(v)
-            if self.covariance is None:
+            if not self.moments.is_stored:
                 *_, (self._vv, _, _) = yield [*self._flush(), Variances(self._track, turned=False)]
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._gradient())
@@ -158,7 +158,7 @@ class ClusteringIndex:
     def set_tangent(self, u: Array) -> Asking[None]:
         """Face along u; the projection is asked for with the first trial, or with the product of the covariance."""
         self._turn(u)
-        if self.covariance is None:
+        if not self.moments.is_stored:
             *_, self._quadratic = yield [*self._flush(), Variances(self._track, turned=True)]
             return
         assert self._v is not None
@@ -232,8 +232,7 @@ class ClusteringIndex:
 
     def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
         """What must not be negative in eq. (9), and its derivatives by (v, b); the mean is the origin."""
-        assert self.covariance is not None  # of very many columns only a few directions are searched
-        covered = self.covariance @ v
+        covered = self.moments.times(v)
         sigma = math.sqrt(max(float(v @ covered), np.finfo(float).tiny))
         wider = self.alpha / sigma * covered
         return (
@@ -246,17 +245,17 @@ class ClusteringIndex:
     def _aim(self, v: Array) -> None:
         self._pending.append(SetDirection(self._track, v))
         self._v = v
-        if self.covariance is not None:
-            self._cov_v = self.covariance @ v
+        if self.moments.is_stored:
+            self._cov_v = self.moments.times(v)
 
     def _turn(self, u: Array) -> None:
-        if self.covariance is not None:
-            self._cov_u = self.covariance @ u
+        if self.moments.is_stored:
+            self._cov_u = self.moments.times(u)
         self._pending.append(SetTangent(self._track, u))
 
     def _move(self, t: float, v: Array) -> None:
         self._pending.append(Rotate(self._track, t))
-        if self.covariance is None:
+        if not self.moments.is_stored:
             self._v, self._vv = v, self._sigma(t) ** 2
         else:
             self._v, self._cov_v = v, math.cos(t) * self._cov_v + math.sin(t) * self._cov_u
@@ -264,7 +263,7 @@ class ClusteringIndex:
     def _sigma(self, t: float) -> float:
         """Standard deviation of the projections at the angle t."""
         if t == 0.0:
-            if self.covariance is None:
+            if not self.moments.is_stored:
                 return math.sqrt(self._vv)
             assert self._v is not None
             return math.sqrt(max(float(self._v @ self._cov_v), 0.0))
@@ -298,7 +297,7 @@ class ClusteringIndex:
         """Gradient of log φ at the current normal (eq. (26)): the rows near b, and the balance penalty."""
         m = self.minima
         pull_back = Gradient(self._track, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))
-        if self.covariance is None and self._feels_sigma(m):
+        if not self.moments.is_stored and self._feels_sigma(m):
             *_, self._cov_v, gradient = yield [*self._flush(), CovarianceProduct(self._track), pull_back]
         else:
             *_, gradient = yield [*self._flush(), pull_back]

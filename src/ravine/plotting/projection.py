@@ -8,12 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import eigh
 
 from ravine._typing import Array
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.rows import Moments, Rows
-from ravine.search.lanczos import leading_eigenvectors
+from ravine.rows import Rows, StoredMoments
 from ravine.search.space import WorkingSpace
 
 __all__ = ["Curve", "Line", "density_curve", "sample_rows", "unit_vector"]
@@ -78,9 +76,10 @@ class Line:
             beyond = float(np.linalg.norm(rest))
             if beyond > 1e-9:
                 basis, inner = np.column_stack([basis, rest / beyond]), np.append(inner, beyond)
-                moments = Moments(moments.total, np.pad(moments.matrix, (0, 1)))
-        variance = max(float(inner @ moments.times(inner)), 0.0)
-        largest, value, axis = _first_axes(moments, inner)
+                moments = StoredMoments(moments.total, np.pad(moments.covariance, (0, 1)))
+        variance = moments.variance_along(inner)
+        largest, _ = moments.leading_axis()
+        value, axis = moments.across(inner).leading_axis()
         across = None
         if value > 1e-20 * largest and value > len(inner) * np.finfo(float).eps * largest:
             across = axis - (axis @ inner) * inner if basis is None else basis @ axis
@@ -97,28 +96,6 @@ class Line:
         if self.across_direction is None:
             return None
         return X.project(self.origin, self.across_direction, rows) + float(self.across_direction @ self.origin)
-
-
-def _first_axes(moments: Moments, v: Array) -> tuple[float, float, Array]:
-    """Largest eigenvalue of the covariance, and that of what is left of it across v with its vector."""
-    if moments.covariance is not None:
-        off = np.eye(len(v)) - np.outer(v, v)
-        return _first_axis(moments.covariance)[0], *_first_axis(off @ moments.covariance @ off)
-
-    def across(u: Array) -> Array:
-        left = moments.times(u - (u @ v) * v)
-        return np.asarray(left - (left @ v) * v)
-
-    (largest, *_), _ = leading_eigenvectors(moments.times, len(v), 1)
-    (value, *_), vectors = leading_eigenvectors(across, len(v), 1)
-    return max(float(largest), 0.0), max(float(value), 0.0), vectors[0]
-
-
-def _first_axis(symmetric: Array) -> tuple[float, Array]:
-    """Largest eigenvalue and its vector."""
-    last = len(symmetric) - 1
-    values, vectors = eigh(symmetric, subset_by_index=[last, last])
-    return max(float(values[0]), 0.0), vectors[:, 0]
 
 
 # ------------------------------------------------------------------------------------------------- curves

@@ -5,6 +5,7 @@ from ravine.rows.base import Indices, Rows
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.cluster import ClusterRows
 from ravine.rows.conversion import as_rows
+from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.questions import (
     AngleDerivative,
     CovarianceProduct,
@@ -12,17 +13,17 @@ from ravine.rows.questions import (
     GradientNoise,
     Histogram,
     LogSum,
-    Moments,
     Request,
     Rotate,
-    Sample,
     SetDirection,
     SetTangent,
     ValuesIn,
     Variances,
 )
 from ravine.rows.row_space import RowSpace
+from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
+from ravine.rows.units import round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Indices",
     "LogSum",
     "Moments",
+    "ProductMoments",
     "Request",
     "Rotate",
     "RowBlocks",
@@ -49,7 +51,9 @@ __all__ = [
     "SetTangent",
     "SparseRows",
     "SparseSample",
+    "StoredMoments",
     "ValuesIn",
     "Variances",
     "as_rows",
+    "round_to_power_of_two",
 ]

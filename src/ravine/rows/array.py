@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
-from ravine.rows.moments import provisional_units, total_of
 from ravine.rows.projections import BLOCK_ROWS, TrackedSample
 from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
+from ravine.rows.sample import sum_arrays
+from ravine.rows.units import guess_units
 
 __all__ = ["ArrayRows", "DenseSample", "project_array"]
 
@@ -106,7 +107,7 @@ class DenseSample(TrackedSample):
         self._set_up((len(X) if rows is None else len(rows), X.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
             few = self._at(slice(None, None, max(1, self.n_rows // 1024)))
-            self._measure(*provisional_units(few.astype(np.float64)))
+            self._measure(*guess_units(few.astype(np.float64)))
         else:
             self.origin, self.unit = origin, unit
 
@@ -175,7 +176,7 @@ class DenseSample(TrackedSample):
                 )  # fmt: skip
             return out
 
-        return total_of(mapper(block, self._blocks)) / self.unit
+        return sum_arrays(mapper(block, self._blocks)) / self.unit
 
 
 def project_array(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows.questions import Sample
+from ravine.rows.sample import Sample
 
 __all__ = ["Indices", "Rows", "Subset"]
 

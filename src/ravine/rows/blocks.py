@@ -14,19 +14,19 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample, project_array
 from ravine.rows.base import Indices, Rows
-from ravine.rows.moments import provisional_units, round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, PassSample, Track
 from ravine.rows.questions import (
     CovarianceProduct,
     Gradient,
     ProjectionRequest,
     RowSumRequest,
-    Sample,
     SetDirection,
 )
 from ravine.rows.reading.reader import Job, PieceReader
 from ravine.rows.reading.sources import find_pieces
 from ravine.rows.reading.spill import check_spill_folder, spilled
+from ravine.rows.sample import Sample
+from ravine.rows.units import guess_units, round_to_power_of_two
 
 __all__ = ["BlockSample", "RowBlocks"]
 
@@ -257,7 +257,7 @@ class BlockSample(PassSample):
         self._set_up((source.shape[0] if rows is None else len(rows), source.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
             few = source.first_rows(rows, FIRST_ROWS)
-            center, around = provisional_units(few)
+            center, around = guess_units(few)
             if (few == few[0]).all():  # they say nothing about the unit
                 around = round_to_power_of_two(self._largest(center))
             self._measure(center, around)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample
 from ravine.rows.base import Indices, Rows
-from ravine.rows.moments import MeasuredSample, provisional_units, total_of
 from ravine.rows.questions import (
     AngleDerivative,
     Gradient,
@@ -23,12 +22,13 @@ from ravine.rows.questions import (
     LogSum,
     Request,
     Rotate,
-    Sample,
     SetDirection,
     SetTangent,
     ValuesIn,
 )
 from ravine.rows.reading.reader import LARGEST
+from ravine.rows.sample import Sample, sum_arrays
+from ravine.rows.units import guess_units
 from ravine.rows.workers.rounds import Command, Rounds, current_client
 
 __all__ = ["ClusterRows", "ClusterSample"]
@@ -253,7 +253,7 @@ class ClusterTrack:
         self.u: Array | None = None
 
 
-class ClusterSample(MeasuredSample):
+class ClusterSample(Sample):
     """All or some rows of a Dask array; one round for each batch of questions.
 
     Parameters
@@ -283,7 +283,7 @@ class ClusterSample(MeasuredSample):
         source._samples[self.number] = self
         if units is None:
             few = np.concatenate(source.ask("first_rows", source.same(self.number)))
-            self._measure(*provisional_units(few))
+            self._measure(*guess_units(few))
             self._units = (self.origin, self.unit)
             source.ask("set_units", source.same(self.number, *self._units))
         else:
@@ -315,22 +315,22 @@ class ClusterSample(MeasuredSample):
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z."""
         seconds, firsts = zip(*self._sums("second_sums", center, unit), strict=True)
-        return total_of(seconds), total_of(firsts)
+        return sum_arrays(seconds), sum_arrays(firsts)
 
     def _largest(self, center: Array) -> float:
         return float(max(self._sums("_largest", center)))
 
     def fourth_sums(self, whitening: Array) -> Array:
         """Weighted sum of |y|² y yᵀ."""
-        return total_of(self._sums("fourth_sums", whitening))
+        return sum_arrays(self._sums("fourth_sums", whitening))
 
     def third_sums(self, directions: Array) -> Array:
         """Weighted sums of the cubes of the projections."""
-        return total_of(self._sums("third_sums", directions))
+        return sum_arrays(self._sums("third_sums", directions))
 
     def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
         """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
-        return total_of(self._sums("side_sums", center, direction, scale))
+        return sum_arrays(self._sums("side_sums", center, direction, scale))
 
     # ------------------------------------------------------------------------------------------- protocol
 
@@ -383,7 +383,7 @@ def _follow(r: Request) -> None:
 def _merged(r: Request, answers: list[Any]) -> Any:
     """The answer of all parts from those of each."""
     if isinstance(r, Histogram | Gradient):
-        return total_of(answers)
+        return sum_arrays(answers)
     if isinstance(r, LogSum):
         return float(np.logaddexp.reduce(np.array(answers)))
     if isinstance(r, AngleDerivative):

@@ -1,127 +1,187 @@
-"""What every sample measures: size, mean, unit and moments, from sums over its rows wherever they are."""
+"""Total weight and covariance of rows: `StoredMoments` with the matrix, `ProductMoments` with its products only."""
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 
 import numpy as np
 
 from ravine._typing import Array
-from ravine.rows.questions import Moments
+from ravine.rows.lanczos import leading_eigenvectors
 
-__all__ = ["ROWS_WORTH_A_THREAD", "MeasuredSample", "provisional_units", "round_to_power_of_two", "total_of"]
+__all__ = ["Moments", "ProductMoments", "StoredMoments"]
 
-# Below this many rows a question is cheaper than handing it to a thread.
-ROWS_WORTH_A_THREAD = 20_000
-# Its inverse must be finite.
-SMALLEST_UNIT = 2.0**-1000
+# Iterations of conjugate gradients.
+MOST_STEPS = 50
 
 
-class MeasuredSample(ABC):
-    """Rows of which sums can be had."""
+class Moments(ABC):
+    """First and second moments of rows, in working units.
 
-    n_rows: int
+    The covariance Σ is divided by the total weight: the population convention, so that an integer weight equals
+    repetition.
+
+    Attributes
+    ----------
+    total : float
+        Sum of the weights: n in the paper.
+    n_features : int
+    is_stored : bool
+        Whether Σ is stored as a matrix, which makes products with it cheap.
+    """
+
+    total: float
     n_features: int
-    origin: Array
-    unit: float
-    is_remote = False
-
-    def _set_up(
-        self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int
-    ) -> None:
-        self.n_rows, self.n_features = shape
-        self.weights = weights
-        self.total = float(self.n_rows) if weights is None else float(weights.sum())
-        self.lightest = 1.0 if weights is None else float(weights[weights > 0].min(initial=math.inf))
-        self._given_pool = pool
-        self._pool = pool if self.n_rows >= ROWS_WORTH_A_THREAD else None
-        self._blocks = [slice(i, min(i + block_rows, self.n_rows)) for i in range(0, self.n_rows, block_rows)]
-        self._moments: Moments | None = None
-
-    def moments(self) -> Moments:
-        """Total weight and covariance, in working units."""
-        if self._moments is None:
-            covariance, shift = self._second_moments(self.origin, self.unit)
-            self._moments = Moments(self.total, covariance - np.outer(shift, shift))
-        return self._moments
+    is_stored: bool
 
     @property
-    def column_variances(self) -> Array:
-        """Variances of the features, in working units."""
-        return np.maximum(np.diagonal(self.moments().matrix), 0.0)
+    @abstractmethod
+    def covariance(self) -> Array:
+        """The matrix Σ; a TypeError if it is not stored."""
 
-    def _measure(self, center: Array, unit: float) -> None:
-        """Mean, unit and covariance in one pass about a provisional centre, or two where that would lose digits."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            covariance, shift = self._second_moments(center, unit)
-        spread = np.diagonal(covariance) - shift**2
-        if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
-            unit = round_to_power_of_two(self._largest(center))
-            _, shift = self._second_moments(center, unit)
-            center = center + shift * unit
-            covariance, shift = self._second_moments(center, unit)
-        self.origin = center + shift * unit
-        covariance = covariance - np.outer(shift, shift)
-        rescale = max(round_to_power_of_two(math.sqrt(max(float(np.trace(covariance)), 0.0))), SMALLEST_UNIT / unit)
-        self.unit = unit * rescale
-        self._moments = Moments(self.total, covariance / rescale**2)
-
-    def _second_moments(self, center: Array, unit: float) -> tuple[Array, Array]:
-        """Weighted means of z zᵀ and of z, for z = (x - center) / unit."""
-        second, first = self.second_sums(center, unit)
-        return second / self.total, first / self.total
-
-    def fourth_moments(self, whitening: Array) -> Array:
-        """Mean of |y|² y yᵀ over the rows y = whitening @ z: the scatter of invariant coordinate selection."""
-        return self.fourth_sums(whitening) / self.total
-
-    def skewness_signs(self, directions: Array) -> Array:
-        """1 or -1 for each direction (row): the sign of the third moment of the projections on it."""
-        return np.where(self.third_sums(directions) < 0.0, -1.0, 1.0)
+    @property
+    @abstractmethod
+    def trace(self) -> float:
+        """Sum of the variances of the features."""
 
     @abstractmethod
-    def _largest(self, center: Array) -> float:
-        """The largest distance of a cell from the centre."""
+    def times(self, v: Array) -> Array:
+        """Return Σ·v."""
+
+    def variance_along(self, v: Array) -> float:
+        """Return the variance v·Σ·v of the projections on v."""
+        return max(float(v @ self.times(v)), 0.0)
 
     @abstractmethod
-    def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
-        """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
+    def principal_axes(self, n: int) -> tuple[Array, Array]:
+        """Return eigenvalues of Σ, decreasing, and eigenvectors (rows), without those of no variance.
+
+        These are at least the ``n`` leading ones; all, if Σ is stored.
+        """
 
     @abstractmethod
-    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
-        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
+    def leading_axis(self) -> tuple[float, Array]:
+        """Return the largest eigenvalue of Σ and its eigenvector."""
 
     @abstractmethod
-    def third_sums(self, directions: Array) -> Array:
-        """Weighted sums of the cubes of the projections on the directions."""
+    def across(self, v: Array) -> Moments:
+        """Return the moments of the rows without their components along the unit vector v."""
 
     @abstractmethod
-    def fourth_sums(self, whitening: Array) -> Array:
-        """Weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
+    def solve_ridge(self, ridge: float, vector: Array) -> Array:
+        """Return (Σ + ridge·I)⁻¹ times a vector, up to a tolerance if Σ is not stored."""
 
 
-def provisional_units(rows: Array) -> tuple[Array, float]:
-    """A centre and a unit from a few rows, near enough for sums that lose no digits."""
-    center = rows[0] + np.mean(rows - rows[0], axis=0)
-    return center, round_to_power_of_two(float(np.max(np.abs(rows - center), initial=0.0)))
+class StoredMoments(Moments):
+    """Moments with the covariance as a matrix.
+
+    Parameters
+    ----------
+    total : float
+    covariance : ndarray of shape (d, d)
+    """
+
+    is_stored = True
+
+    def __init__(self, total: float, covariance: Array) -> None:
+        self.total, self._covariance = total, covariance
+        self.n_features = len(covariance)
+
+    @property
+    def covariance(self) -> Array:
+        """The matrix Σ."""
+        return self._covariance
+
+    @property
+    def trace(self) -> float:
+        """Sum of the variances of the features."""
+        return float(np.trace(self._covariance))
+
+    def times(self, v: Array) -> Array:
+        """Return Σ·v."""
+        return np.asarray(self._covariance @ v)
+
+    def principal_axes(self, n: int) -> tuple[Array, Array]:
+        """Return all eigenvalues of Σ, decreasing, and eigenvectors (rows), without those of no variance."""
+        values, vectors = np.linalg.eigh(self._covariance)
+        kept = values > values[-1] * len(values) * np.finfo(float).eps
+        return values[kept][::-1], np.ascontiguousarray(vectors[:, kept].T[::-1])
+
+    def leading_axis(self) -> tuple[float, Array]:
+        """Return the largest eigenvalue of Σ and its eigenvector."""
+        from scipy.linalg import eigh  # here, so that the package loads without it
+
+        last = self.n_features - 1
+        values, vectors = eigh(self._covariance, subset_by_index=[last, last])
+        return max(float(values[0]), 0.0), vectors[:, 0]
+
+    def across(self, v: Array) -> StoredMoments:
+        """Return the moments of the rows without their components along the unit vector v."""
+        off = np.eye(len(v)) - np.outer(v, v)
+        return StoredMoments(self.total, off @ self._covariance @ off)
+
+    def solve_ridge(self, ridge: float, vector: Array) -> Array:
+        """Return (Σ + ridge·I)⁻¹ times a vector."""
+        return np.asarray(np.linalg.solve(self._covariance + ridge * np.eye(len(vector)), vector))
 
 
-def total_of(parts: Iterable[Array], shape: tuple[int, ...] | int = ()) -> Array:
-    """Sum of arrays; zeros of the shape if there are none."""
-    parts = iter(parts)
-    total = next(parts, None)
-    if total is None:
-        return np.zeros(shape)
-    for part in parts:
-        total += part
-    return total
+class ProductMoments(Moments):
+    """Moments of rows with too many features to store the covariance.
 
+    Parameters
+    ----------
+    total : float
+    product : callable
+        Computes Σ·v.
+    trace : float
+    n_features : int
+    """
 
-def round_to_power_of_two(x: float) -> float:
-    """Round down to a power of two; return 1 if x is not positive and finite."""
-    if not math.isfinite(x) or x <= 0.0:
-        return 1.0
-    return max(math.ldexp(1.0, math.frexp(x)[1] - 1), SMALLEST_UNIT)
+    is_stored = False
+
+    def __init__(self, total: float, product: Callable[[Array], Array], trace: float, n_features: int) -> None:
+        self.total, self._product, self._trace, self.n_features = total, product, trace, n_features
+
+    @property
+    def covariance(self) -> Array:
+        """A TypeError: Σ is not stored."""
+        raise TypeError(f"the covariance of {self.n_features} features is not stored.")
+
+    @property
+    def trace(self) -> float:
+        """Sum of the variances of the features."""
+        return self._trace
+
+    def times(self, v: Array) -> Array:
+        """Return Σ·v."""
+        return self._product(v)
+
+    def principal_axes(self, n: int) -> tuple[Array, Array]:
+        """Return the n leading eigenvalues of Σ, decreasing, and eigenvectors (rows), without those of no variance."""
+        values, directions = leading_eigenvectors(self._product, self.n_features, min(n, self.n_features))
+        kept = values > values[0] * self.n_features * np.finfo(float).eps
+        kept[0] = True
+        return values[kept], np.ascontiguousarray(directions[kept])
+
+    def leading_axis(self) -> tuple[float, Array]:
+        """Return the largest eigenvalue of Σ and its eigenvector."""
+        (value, *_), vectors = leading_eigenvectors(self._product, self.n_features, 1)
+        return max(float(value), 0.0), vectors[0]
+
+    def across(self, v: Array) -> ProductMoments:
+        """Return the moments of the rows without their components along the unit vector v."""
+
+        def product(u: Array) -> Array:
+            left = self._product(u - (u @ v) * v)
+            return np.asarray(left - (left @ v) * v)
+
+        return ProductMoments(self.total, product, self.trace - self.variance_along(v), self.n_features)
+
+    def solve_ridge(self, ridge: float, vector: Array) -> Array:
+        """Return (Σ + ridge·I)⁻¹ times a vector by conjugate gradients, in at most 50 steps."""
+        from scipy.sparse.linalg import LinearOperator, cg  # here, so that the package loads without it
+
+        d = self.n_features
+        matrix = LinearOperator((d, d), matvec=lambda v: self._product(v) + ridge * v, dtype=np.float64)
+        return np.asarray(cg(matrix, vector, rtol=1e-10, maxiter=MOST_STEPS)[0])

@@ -11,7 +11,6 @@ import numpy as np
 
 from ravine import _kernels
 from ravine._typing import Array
-from ravine.rows.moments import MeasuredSample, total_of
 from ravine.rows.questions import (
     AngleDerivative,
     CovarianceProduct,
@@ -27,6 +26,7 @@ from ravine.rows.questions import (
     ValuesIn,
     Variances,
 )
+from ravine.rows.sample import Sample, sum_arrays
 
 __all__ = ["BLOCK_ROWS", "PassSample", "Track", "TrackedSample"]
 
@@ -52,7 +52,7 @@ class Track:
         self.q: Array = new(n_rows)
 
 
-class TrackedSample(MeasuredSample):
+class TrackedSample(Sample):
     """A sample whose projections lie in memory, or in files; subclasses know where the rows are."""
 
     # ------------------------------------------------------------------------------------------- sums over rows
@@ -71,20 +71,20 @@ class TrackedSample(MeasuredSample):
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
         d = self.n_features
-        sums = total_of(self._each_centred(_second_sums, center, unit), (d + 1, d))
+        sums = sum_arrays(self._each_centred(_second_sums, center, unit), (d + 1, d))
         return sums[:d], sums[d]
 
     def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
         """Sum over the rows, by weight, the signs (-1 for 0) and the cubes of ``(x - center) @ direction / scale``."""
-        return total_of(self._each_centred(lambda z, w: _side_sums(z @ direction, w), center, scale), 2)
+        return sum_arrays(self._each_centred(lambda z, w: _side_sums(z @ direction, w), center, scale), 2)
 
     def third_sums(self, directions: Array) -> Array:
         """Weighted sums of the cubes of the projections on the directions."""
-        return total_of(self._each_projected(_third_sums, directions), len(directions))
+        return sum_arrays(self._each_projected(_third_sums, directions), len(directions))
 
     def fourth_sums(self, whitening: Array) -> Array:
         """Weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
-        return total_of(self._each_projected(_fourth_sums, whitening), (len(whitening), len(whitening)))
+        return sum_arrays(self._each_projected(_fourth_sums, whitening), (len(whitening), len(whitening)))
 
     # ------------------------------------------------------------------------------------------- answers
 
@@ -110,7 +110,7 @@ class TrackedSample(MeasuredSample):
             _kernels.bin(_double(p, rows), _double(q, rows), c, s, self._weights_of(rows), r.lo, r.width, moments)  # type: ignore[arg-type]
             return moments
 
-        return total_of(mapper(block, self._blocks), (r.n_bins + 2, _kernels.MOMENTS))
+        return sum_arrays(mapper(block, self._blocks), (r.n_bins + 2, _kernels.MOMENTS))
 
     def _gather(self, r: ValuesIn, _: Any) -> tuple[Array, Array | None]:
         p, q, c, s = _circle(r.track, r.angle)
@@ -158,7 +158,7 @@ class TrackedSample(MeasuredSample):
             wp, wq = (p, q) if w is None else (w * p, w * q if r.turned else q)
             return np.array([wp @ p, wp @ q if r.turned else 0.0, wq @ q])
 
-        return total_of(mapper(block, self._blocks), 3) / self.total
+        return sum_arrays(mapper(block, self._blocks), 3) / self.total
 
     def _accept(self, r: Rotate, mapper: Callable[..., Iterable[None]]) -> None:
         c, s = math.cos(r.angle), math.sin(r.angle)

@@ -10,13 +10,7 @@ power of two as unit, so that neither huge offsets nor extreme scales cost accur
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, NamedTuple
 
 from ravine._typing import Array
 
@@ -24,60 +18,18 @@ __all__ = [
     "AngleDerivative",
     "CovarianceProduct",
     "Gradient",
+    "GradientNoise",
     "Histogram",
     "LogSum",
-    "Moments",
     "ProjectionRequest",
     "Request",
     "Rotate",
     "RowSumRequest",
-    "Sample",
     "SetDirection",
     "SetTangent",
     "ValuesIn",
     "Variances",
 ]
-
-
-@dataclass(frozen=True)
-class Moments:
-    """First and second moments in working units.
-
-    Attributes
-    ----------
-    total : float
-        Sum of the weights: what the paper calls n.
-    covariance : ndarray of shape (d, d), or None
-        Second central moments, divided by ``total``: the population convention, so that an integer weight equals
-        repetition. None where there are too many columns to store it.
-    product : callable, optional
-        The product of the covariance with a vector, where it is not stored.
-    variance : float
-        Its trace, where it is not stored.
-    """
-
-    total: float
-    covariance: Array | None
-    product: Callable[[Array], Array] | None = None
-    variance: float = math.nan
-
-    def times(self, v: Array) -> Array:
-        """The covariance times a vector."""
-        if self.covariance is not None:
-            return np.asarray(self.covariance @ v)
-        assert self.product is not None
-        return self.product(v)
-
-    @property
-    def matrix(self) -> Array:
-        """The covariance, where it is known to be stored: for dense rows."""
-        assert self.covariance is not None
-        return self.covariance
-
-    @property
-    def trace(self) -> float:
-        """Sum of the variances of the columns."""
-        return self.variance if self.covariance is None else float(np.trace(self.covariance))
 
 
 class SetDirection(NamedTuple):
@@ -185,43 +137,3 @@ ProjectionRequest = SetDirection | SetTangent
 RowSumRequest = Gradient | CovarianceProduct
 CurveRequest = Histogram | ValuesIn | LogSum | AngleDerivative
 Request = ProjectionRequest | RowSumRequest | CurveRequest | Rotate | GradientNoise | Variances
-
-
-class Sample(Protocol):
-    """The data, reached through a handful of operations whose answers are small."""
-
-    n_rows: int
-    n_features: int
-    total: float  # weight of all rows
-    lightest: float  # smallest positive weight
-    origin: Array
-    unit: float
-    is_remote: bool  # whether only sums are cheap, and not one number for each row
-
-    @property
-    def column_variances(self) -> Array:
-        """Variances of the features, in working units."""
-
-    def moments(self) -> Moments:
-        """Total weight and covariance, in working units."""
-
-    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
-        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
-
-    def fourth_moments(self, whitening: Array) -> Array:
-        """Mean of |y|² y yᵀ over the rows y = whitening @ z."""
-
-    def skewness_signs(self, directions: Array) -> Array:
-        """1 or -1 for each direction (row): the sign of the third moment of the projections on it."""
-
-    def track(self) -> Any:
-        """Room for the projections of one start."""
-
-    def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
-        """Answer the questions of one round."""
-
-    def fetch(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in working units."""
-
-    def take(self, rows: NDArray[np.intp]) -> Sample:
-        """The sample of some rows, in the same working units."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import DenseSample
-from ravine.rows.moments import round_to_power_of_two
+from ravine.rows.units import round_to_power_of_two
 
 __all__ = ["RowSpace"]
 

@@ -14,18 +14,18 @@ from ravine._typing import Array
 from ravine.rows.array import DenseSample
 from ravine.rows.base import Indices, Rows
 from ravine.rows.centred import CentredCells, column_sums, far_columns, stored_in_columns
-from ravine.rows.moments import round_to_power_of_two
+from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.projections import BLOCK_ROWS, PassSample
 from ravine.rows.questions import (
     CovarianceProduct,
     Gradient,
     GradientNoise,
-    Moments,
     ProjectionRequest,
     Request,
     RowSumRequest,
     SetDirection,
 )
+from ravine.rows.units import round_to_power_of_two
 
 __all__ = ["SparseRows", "SparseSample", "is_sparse_matrix"]
 
@@ -170,9 +170,10 @@ class SparseSample(PassSample):
         """Total weight and the covariance or, with many columns, its products, in working units."""
         if self._moments is None:
             if self.n_features <= STORED_COLUMNS:
-                self._moments = Moments(self.total, self._covariance())
+                self._moments = StoredMoments(self.total, self._covariance())
             else:
-                self._moments = Moments(self.total, None, self._product, float(self._column_variances.sum()))
+                trace = float(self._column_variances.sum())
+                self._moments = ProductMoments(self.total, self._product, trace, self.n_features)
         return self._moments
 
     def _covariance(self) -> Array:

@@ -68,9 +68,8 @@ def _solve(
 ) -> Stage:
     from scipy.optimize import minimize  # here, so that the domain objects load without it
 
-    assert index.covariance is not None  # of very many columns only a few directions are searched
     index.alpha, index.gamma = alpha, settings.gammas[-1]
-    sigma = math.sqrt(max(float(v @ index.covariance @ v), 0.0))
+    sigma = math.sqrt(index.moments.variance_along(v))
 
     def density(x: Array) -> tuple[float, Array]:
         ((value, by_normal, by_offset),) = drive(sample, [index.joint(x[:-1].copy(), float(x[-1]))])

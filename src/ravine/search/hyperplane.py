@@ -73,8 +73,8 @@ def find_hyperplane(
             why = "all rows are equal" if n_rows > 1 else "there is only one row"
             return _no_split(n_features, n_rows, why, (), math.nan)
         whole, given = space, init if isinstance(init, np.ndarray) else None
-        axes = PrincipalAxes.of(space.sample.moments(), space.sample.n_features, n_init + MORE_AXES)
-        if space.sample.moments().covariance is None:
+        axes = PrincipalAxes.of(space.sample.moments(), n_init + MORE_AXES)
+        if not space.sample.moments().is_stored:
             directions = (
                 axes.directions if given is None else np.concatenate([axes.directions, space.to_working(given)])
             )

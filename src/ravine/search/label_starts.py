@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -25,8 +24,6 @@ NAMED_STARTS = ("svm", "lda", "means")
 MOST_LABELS = 10_000
 # C times the weights beyond this change nothing but the time of the solver.
 MOST_WEIGHT = 1e13
-# Of conjugate gradients: a start need not be exact.
-MOST_STEPS = 50
 
 
 def principal_number(name: str) -> int | None:
@@ -77,7 +74,7 @@ def label_starts(
         elif name == "svm":
             direction = _svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
         elif name == "lda":
-            direction = _solved(moments, ridge * moments.trace / n_features, difference)
+            direction = moments.solve_ridge(ridge * moments.trace / n_features, difference)
         else:
             direction = difference
         length = 0.0 if direction is None else float(np.linalg.norm(direction))
@@ -86,15 +83,6 @@ def label_starts(
             found.append(direction / (length if agrees else -length))
     # Two classes whose labels have the same mean suggest nothing: any direction of the data will do.
     return np.ascontiguousarray(found if found else axes.directions[:1])
-
-
-def _solved(moments: Moments, added: float, difference: Array) -> Array:
-    """(Σ + added I)⁻¹ times a vector; by conjugate gradients where Σ is not stored."""
-    if moments.covariance is not None:
-        return np.asarray(np.linalg.solve(moments.covariance + added * np.eye(len(difference)), difference))
-    d = len(difference)
-    matrix = LinearOperator((d, d), matvec=lambda v: moments.times(v) + added * v, dtype=np.float64)
-    return np.asarray(cg(matrix, difference, rtol=1e-10, maxiter=MOST_STEPS)[0])
 
 
 def svm_classes(

@@ -15,7 +15,7 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
 from ravine.optimise import Asking
-from ravine.rows import Moments, Sample, SparseSample
+from ravine.rows import Moments, Sample
 from ravine.search import (
     BandwidthRule,
     Path,
@@ -133,7 +133,7 @@ def separate(
         return _one_sided(X.shape[1], float(label_weights @ signs[which]), len(which))
     sample, moments, settings = space.sample, space.sample.moments(), options.settings
     labelled = LabelledRows(sample.fetch(which), signs[which], label_weights)
-    axes = PrincipalAxes.of(moments, sample.n_features, _axes_needed(options.init))
+    axes = PrincipalAxes.of(moments, _axes_needed(options.init))
     pc1_std = math.sqrt(float(axes.variances[0])) * space.unit
     resolve_bandwidth(options.bandwidth, sample.total, pc1_std)  # refused, if it is, before a solver meets such weights
     levels = subsample_levels(sample.n_rows, options.subsample, rng)
@@ -185,7 +185,7 @@ def separate(
         assert best is not None
         return best
 
-    if moments.covariance is not None:
+    if moments.is_stored:
         best = best_in(space, labelled, starts)
     else:
         narrow = space.in_subspace(orthonormal_rows(np.concatenate([axes.directions, starts])))
@@ -219,15 +219,15 @@ def held_out_distances(
     inside = (labelled.rows @ best.normal - best.separation.b) / best.bandwidth
     folds = _folds(labelled, inside)
     distances = inside.copy()
-    remembered = len(labelled.signs) <= sample.n_features or moments.covariance is None
+    remembered = len(labelled.signs) <= sample.n_features or not moments.is_stored
     n_iter = settings.max_iter * (ITERATIONS_ANEW if remembered else 1)
     short = replace(settings, polish_iter=n_iter, tolerance=max(settings.tolerance, ROUGH))
     left_out = [folds == k for k in np.unique(folds[folds >= 0]).tolist()]
     kept = [labelled.without(out) for out in left_out]
-    moments = sample.moments() if moments.covariance is None else moments
+    moments = moments if moments.is_stored else sample.moments()
     starts = [starts_of(others, moments) if remembered else best.normal[None] for others in kept]
     rows = labelled.rows
-    if isinstance(sample, SparseSample) and moments.covariance is None and left_out:
+    if not moments.is_stored and left_out:
         directions = orthonormal_rows(np.concatenate(starts))
         sample, rows = sample.in_subspace(directions), rows @ directions.T
         moments = sample.moments()
@@ -275,7 +275,7 @@ def _clearly_better(
     """
 
     def log_index_over_normal(s: Stage) -> float:
-        return s.log_index + 0.5 * s.separation.b**2 / float(s.normal @ moments.times(s.normal))
+        return s.log_index + 0.5 * s.separation.b**2 / moments.variance_along(s.normal)
 
     if log_index_over_normal(stage) <= log_index_over_normal(than) - widening**2 * math.log(options.index_factor):
         return True

@@ -12,7 +12,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import Separation
-from ravine.rows import RowSpace, Sample, SparseSample, as_rows
+from ravine.rows import RowSpace, Sample, as_rows
 from ravine.search import Stage
 
 __all__ = ["PathStep", "WorkingSpace"]
@@ -111,7 +111,6 @@ class WorkingSpace:
 
     def in_subspace(self, directions: Array) -> WorkingSpace:
         """The coordinates of the rows of a sparse matrix on some orthonormal directions (rows)."""
-        assert isinstance(self.sample, SparseSample)
         return WorkingSpace(
             self.sample.in_subspace(directions), self.origin, self.unit, np.ascontiguousarray(directions.T)
         )
@@ -136,7 +135,7 @@ class WorkingSpace:
         if (lengths <= 1e-12 * np.linalg.norm(directions, axis=1, keepdims=True)).any():
             raise ValueError(NO_VARIATION)
         inner = np.ascontiguousarray(inner / lengths)
-        if any(not float(v @ self.sample.moments().times(v)) > 0.0 for v in inner):
+        if any(not self.sample.moments().variance_along(v) > 0.0 for v in inner):
             raise ValueError(NO_VARIATION)
         return inner
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.rows import Moments, Sample
-from ravine.search.lanczos import leading_eigenvectors
 
 __all__ = ["PrincipalAxes", "choose_starts", "random_starts", "unusual_starts"]
 
@@ -33,16 +32,9 @@ class PrincipalAxes:
     directions: Array
 
     @classmethod
-    def of(cls, moments: Moments, n_features: int = 0, n_axes: int = 0) -> PrincipalAxes:
-        """Principal axes of the moments; where the covariance is not stored, only the n leading ones of d columns."""
-        if moments.covariance is None:
-            values, directions = leading_eigenvectors(moments.times, n_features, min(n_axes, n_features))
-            kept = values > values[0] * n_features * np.finfo(float).eps
-            kept[0] = True
-            return cls(values[kept], np.ascontiguousarray(directions[kept]))
-        values, vectors = np.linalg.eigh(moments.covariance)
-        kept = values > values[-1] * len(values) * np.finfo(float).eps
-        return cls(values[kept][::-1], np.ascontiguousarray(vectors[:, kept].T[::-1]))
+    def of(cls, moments: Moments, n_axes: int = 0) -> PrincipalAxes:
+        """Principal axes of the moments: at least the n leading ones, all where the covariance is stored."""
+        return cls(*moments.principal_axes(n_axes))
 
 
 def random_starts(axes: PrincipalAxes, n: int, rng: np.random.Generator) -> Array:

@@ -57,7 +57,7 @@ class WorkingRows:
 
     @classmethod
     def _of_sample(cls, sample: Sample, origin: Array, unit: float, basis: Array | None) -> WorkingRows:
-        return cls(sample.fetch(np.arange(sample.n_rows)), sample.moments().matrix, origin, unit, basis)
+        return cls(sample.fetch(np.arange(sample.n_rows)), sample.moments().covariance, origin, unit, basis)
 
     @property
     def all_equal(self) -> bool:

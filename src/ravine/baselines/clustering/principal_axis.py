@@ -13,8 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from ravine._typing import Array
 from ravine.baselines._shared.eigenvectors import fix_signs, iterate_eigenvectors, solve_eigenvectors
 from ravine.baselines._shared.working_rows import is_rounding
-from ravine.rows import as_rows
-from ravine.rows.moments import round_to_power_of_two
+from ravine.rows import as_rows, round_to_power_of_two
 
 __all__ = ["PrincipalAxis"]
 
@@ -44,7 +43,7 @@ class PrincipalAxis:
         """Compute the axis of some rows of X; None if they are all equal up to rounding."""
         if X.shape[1] <= min(len(indices), LARGEST_GRAM):
             sample = as_rows(X).sample(indices=None if len(indices) == len(X) else indices)
-            mean, unit, covariance = sample.origin, sample.unit, sample.moments().matrix
+            mean, unit, covariance = sample.origin, sample.unit, sample.moments().covariance
             total = len(indices) * float(np.trace(covariance))
             direction = _find_leading_vector(covariance)
         else:

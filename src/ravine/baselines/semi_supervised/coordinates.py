@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_integer, check_number
-from ravine.rows.moments import round_to_power_of_two
+from ravine.rows import round_to_power_of_two
 
 __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "linear_map", "nystrom_map"]
 
