@@ -130,10 +130,10 @@ def test_slope_along_a_circle_matches_central_differences(name, weighted, rng):
     u = ref.tangent(rng, v)
     index = Asked(X, h, alpha, w)
     index("begin", v)
-    index("line", u)
+    index("set_tangent", u)
     for t in (0.0, 0.01, 0.3):
-        value = index("trial", t)
-        slope = index("slope", t)
+        value = index("evaluate", t)
+        slope = index("differentiate", t)
         expected = ref.central_difference(
             lambda s, t=t: twin(X, ref.circle(v, u, t + s), h, alpha, w)[0], step_size(value, slope)
         )
@@ -149,9 +149,9 @@ def test_after_a_step_the_index_is_where_it_would_begin(name, weighted, rng):
     walker("begin", v)
     for t in (0.05, -0.2, 0.01):
         u = ref.tangent(rng, v)
-        walker("line", u)
-        walker("trial", 2.0 * t)
-        value = walker("trial", t)
+        walker("set_tangent", u)
+        walker("evaluate", 2.0 * t)
+        value = walker("evaluate", t)
         v = ref.unit(ref.circle(v, u, t))
         gradient = walker("accept", t, v)
         assert np.isfinite([value, *gradient]).all()
