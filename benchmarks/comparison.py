@@ -22,7 +22,7 @@ from sklearn.mixture import GaussianMixture
 from mixtures import gaussian_mixture
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.metrics import success_ratio
-from ravine.studies.paper import SETS
+from ravine.studies.clustering.paper import SETS
 from sets import standardised
 
 CLUSTERERS: dict[str, Callable[[int], object]] = {

@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityTree, valley_test
 from ravine.baselines import PDDP, DePDDP
-from ravine.studies.paper import SETS
+from ravine.studies.clustering.paper import SETS
 from sets import standardised
 
 NULLS = {

@@ -1,4 +1,4 @@
-"""`ravine reproduce`: small studies from beginning to end, and what can go wrong."""
+"""`ravine reproduce`: small studies as a whole, and their errors."""
 
 import csv
 import json
@@ -22,7 +22,7 @@ def reproduce(*arguments, env=None):
     return CliRunner().invoke(app, ["reproduce", *map(str, arguments)], env=env)
 
 
-def rows_of(path):
+def read_rows(path):
     with Path(path).open(newline="") as file:
         return {(r["set"], r["method"]): r for r in csv.DictReader(file)}
 
@@ -37,7 +37,7 @@ def test_a_small_table(tmp_path):
         "results", "study.json", "table.csv", "table.md", "summary.md", "performance.png", "regret.png"
     }  # fmt: skip
     assert done.stdout.strip() == (out / "table.md").read_text().strip()
-    table = rows_of(out / "table.csv")
+    table = read_rows(out / "table.csv")
     assert len(table) == 6
     for dataset, pair in (("wine", (0.65, 0.46)), ("seeds", (0.75, 0.59))):  # the paper's
         assert (float(table[dataset, "pddp"]["sr"]), float(table[dataset, "pddp"]["v"])) == pytest.approx(
@@ -54,13 +54,13 @@ def test_a_small_table(tmp_path):
     again = reproduce(*arguments)
     assert again.exit_code == 0
     assert "7 of 8" in again.stderr
-    assert again.stdout.split("## Seconds")[0] == done.stdout.split("## Seconds")[0]
+    assert again.stdout.split("## Seconds per fit")[0] == done.stdout.split("## Seconds per fit")[0]
     after = {p: p.stat().st_mtime_ns for p in (out / "results").iterdir()}
     assert before.items() < after.items()
 
 
 @needs_data
-def test_as_a_command_of_its_own(tmp_path):
+def test_installed_command_runs_a_study(tmp_path):
     command = [
         str(Path(sys.executable).parent / "ravine"),
         "reproduce",
@@ -92,7 +92,7 @@ def test_a_small_semisupervised_study(tmp_path):
 
 
 @needs_data
-def test_pictures_of_an_earlier_run_do_not_stay(tmp_path):
+def test_figures_of_an_earlier_run_are_removed(tmp_path):
     arguments = ("semisupervised", "--quick", "--methods", "linear-svc", "--out", tmp_path, "--sets")
     assert reproduce(*arguments, "voting,image_seg").exit_code == 0
     (tmp_path / "notes.png").write_text("mine")
@@ -102,10 +102,10 @@ def test_pictures_of_an_earlier_run_do_not_stay(tmp_path):
     assert {p.name for p in tmp_path.glob("*.png")} == {"two-classes.png", "ranks.png", "notes.png"}
     text = (tmp_path / "summary.md").read_text()
     assert "Size of the study: quick, 3 splits of each problem. Sets: voting. Methods: LinearSVC.\n" in text
-    assert len(list((tmp_path / "results").iterdir())) == 3  # results stay
+    assert len(list((tmp_path / "results").iterdir())) == 3  # results are kept
 
 
-def test_help_says_how_long_the_sizes_take():
+def test_help_gives_the_time_of_each_size():
     text = " ".join(reproduce("semisupervised", "--help").stdout.split())
     for words in ("2 minutes on 2 cores", "half an hour", "about 5 hours"):
         assert words in text
@@ -115,7 +115,7 @@ def test_help_says_how_long_the_sizes_take():
 def test_two_sizes_are_refused(tmp_path, monkeypatch, sizes):
     import ravine.studies
 
-    monkeypatch.setattr(ravine.studies, "run_semisupervised", lambda *_, **__: pytest.fail("it started"))
+    monkeypatch.setattr(ravine.studies, "run_semisupervised", lambda *_, **__: pytest.fail("the study started"))
     done = reproduce("semisupervised", *sizes, "--out", tmp_path)
     assert done.exit_code == 2
     assert "choose one" in done.stderr
@@ -129,16 +129,16 @@ def test_sizes(tmp_path, monkeypatch, given, size):
 
     def run(*_, **options):
         seen.append(options["size"])
-        raise StudyError("enough")
+        raise StudyError("not run here")
 
     monkeypatch.setattr(ravine.studies, "run_semisupervised", run)
-    one_line(reproduce("semisupervised", *given, "--out", tmp_path), "enough")
+    check_one_line(reproduce("semisupervised", *given, "--out", tmp_path), "not run here")
     assert seen == [size]
 
 
 @needs_data
 @pytest.mark.parametrize("study", ["alpha", "evolution"])
-def test_pictures(tmp_path, study):
+def test_figures_of_the_pursuit(tmp_path, study):
     done = reproduce(study, "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / f"{study}.png").read_bytes()[:4] == b"\x89PNG"
@@ -146,11 +146,11 @@ def test_pictures(tmp_path, study):
 
 
 @needs_data
-def test_the_three_cases_of_alpha_are_what_their_titles_say():
+def test_three_cases_of_alpha_agree_with_their_titles():
     from ravine.density import ProjectedDensity
-    from ravine.studies.pictures import alpha_panels
+    from ravine.studies.pursuit.tasks import make_alpha_panels
 
-    few, beyond, edge = alpha_panels(None)
+    few, beyond, edge = make_alpha_panels(None)
     rows = [panel.X @ panel.normal for panel in (few, beyond, edge)]
     assert 0 < min((rows[0] > few.offset).sum(), (rows[0] <= few.offset).sum()) < 0.03 * len(rows[0])
     density = ProjectedDensity(rows[1], beyond.bandwidth)
@@ -161,7 +161,7 @@ def test_the_three_cases_of_alpha_are_what_their_titles_say():
 
 
 @needs_data
-def test_a_folder_of_the_environment_that_lacks_a_set_is_passed_over(tmp_path, monkeypatch):
+def test_a_folder_without_the_set_is_skipped(tmp_path, monkeypatch):
     monkeypatch.setenv("RAVINE_DATA", str(tmp_path))
     monkeypatch.setenv("RAVINE_CACHE", DATA)
     done = reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path / "out")
@@ -183,12 +183,12 @@ def test_a_small_s1(tmp_path):
     assert again.stdout == done.stdout
 
 
-def test_the_margin_needs_no_data(tmp_path):
+def test_margin_needs_no_data(tmp_path):
     done = reproduce("margin", "--out", tmp_path / "out", env={"RAVINE_DATA": str(tmp_path / "nowhere")})
     assert done.exit_code == 0, done.output
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"path.csv", "margin.png"}
     assert "maximum margin" in done.stdout
-    one_line(reproduce("margin", "--out", tmp_path / "out" / "path.csv"), "path.csv", "another --out")
+    check_one_line(reproduce("margin", "--out", tmp_path / "out" / "path.csv"), "path.csv", "another --out")
 
 
 @needs_data
@@ -204,58 +204,66 @@ def test_a_small_study_of_optimisers(tmp_path):
     assert "7 of 8" in reproduce(*arguments, tmp_path / "out").stderr
 
 
-def one_line(done, *words):
-    """An error for people: one line, no traceback, exit code 1."""
+def check_one_line(done, *words):
+    """Check that an error is one line without a traceback, with exit code 1."""
     assert done.exit_code == 1, done.output
-    lines = [line for line in done.stderr.strip().splitlines() if "results are there" not in line]
+    lines = [line for line in done.stderr.strip().splitlines() if "results exist" not in line]
     assert len(lines) == 1
     for word in words:
         assert word in lines[0]
 
 
-def test_unknown_names(tmp_path):
-    one_line(reproduce("table2", "--sets", "nothing", "--out", tmp_path), "Unknown data set 'nothing'", "banknote")
-    one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "Unknown method 'magic'", "isvr-l")
-    one_line(reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "Unknown data set 'wine'", "voting")
-    one_line(reproduce("optimisers", "--sets", "s1", "--out", tmp_path), "Unknown data set 's1'", "wine")
-    one_line(reproduce("optimisers", "--optimisers", "magic", "--out", tmp_path), "Unknown optimiser 'magic'", "lbfgs")
+def test_unknown_names_are_refused(tmp_path):
+    check_one_line(
+        reproduce("table2", "--sets", "nothing", "--out", tmp_path), "Unknown data set 'nothing'", "banknote"
+    )
+    check_one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "Unknown method 'magic'", "isvr-l")
+    check_one_line(
+        reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "Unknown data set 'wine'", "voting"
+    )
+    check_one_line(reproduce("optimisers", "--sets", "s1", "--out", tmp_path), "Unknown data set 's1'", "wine")
+    check_one_line(
+        reproduce("optimisers", "--optimisers", "magic", "--out", tmp_path), "Unknown optimiser 'magic'", "lbfgs"
+    )
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StudyError, match="size must be one of quick, default, full"):
         run_semisupervised(tmp_path, size="huge")
 
 
 @pytest.mark.parametrize("study", ["table2", "alpha", "evolution", "semisupervised", "s1", "optimisers"])
-def test_a_missing_folder_of_data(tmp_path, study):
-    one_line(reproduce(study, "--data", tmp_path / "nowhere", "--out", tmp_path / "out"), str(tmp_path / "nowhere"))
+def test_a_missing_folder_of_data_is_reported(tmp_path, study):
+    check_one_line(
+        reproduce(study, "--data", tmp_path / "nowhere", "--out", tmp_path / "out"), str(tmp_path / "nowhere")
+    )
     assert not (tmp_path / "out").exists()
 
 
 @needs_data
-def test_a_truncated_file_is_named_before_the_work_begins(tmp_path):
+def test_a_truncated_file_is_reported_before_the_work_begins(tmp_path):
     data = tmp_path / "data"
     data.mkdir()
     whole = (Path(DATA) / "wine.csv.gz").read_bytes()
     (data / "wine.csv.gz").write_bytes(whole[: len(whole) // 2])
-    one_line(
+    check_one_line(
         reproduce("table2", "--sets", "wine", "--data", data, "--out", tmp_path / "out"), str(data / "wine.csv.gz")
     )
     assert not (tmp_path / "out").exists()
 
 
 @needs_data
-def test_a_changed_file_is_named(tmp_path):
+def test_a_changed_file_is_reported(tmp_path):
     import gzip
 
     shutil.copy(Path(DATA) / "wine.csv.gz", tmp_path)
     text = gzip.decompress((tmp_path / "wine.csv.gz").read_bytes()).decode()
     (tmp_path / "wine.csv.gz").write_bytes(gzip.compress(text.replace("14.23", "14.24", 1).encode()))
-    one_line(reproduce("table2", "--sets", "wine", "--data", tmp_path, "--out", tmp_path / "out"), "wine.csv.gz")
+    check_one_line(reproduce("table2", "--sets", "wine", "--data", tmp_path, "--out", tmp_path / "out"), "wine.csv.gz")
 
 
 @needs_data
-def test_a_folder_of_another_study(tmp_path):
+def test_a_folder_of_another_study_is_refused(tmp_path):
     assert reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path).exit_code == 0
-    one_line(
+    check_one_line(
         reproduce("semisupervised", "--quick", "--sets", "voting", "--methods", "linear-svc", "--out", tmp_path),
         "study 'table2'",
         "another --out",
@@ -263,12 +271,12 @@ def test_a_folder_of_another_study(tmp_path):
 
 
 @needs_data
-def test_a_folder_that_cannot_be_written(tmp_path):
+def test_a_file_instead_of_a_folder_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    one_line(
+    check_one_line(
         reproduce("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path / "file"), "file", "another --out"
     )
-    one_line(reproduce("alpha", "--out", tmp_path / "file"), "file", "another --out")
+    check_one_line(reproduce("alpha", "--out", tmp_path / "file"), "file", "another --out")
     assert (tmp_path / "file").read_text() == ""
 
 
@@ -276,7 +284,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
     import errno
 
-    from ravine.studies import study
+    from ravine.studies.engine import study
 
     arguments = ("table2", "--sets", "wine", "--methods", "pddp", "--out", tmp_path)
     assert reproduce(*arguments).exit_code == 0
@@ -286,11 +294,11 @@ def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "table.csv")
 
     monkeypatch.setattr(study, "write_text", full)
-    one_line(reproduce(*arguments), "disk is full", "run the same command again")
+    check_one_line(reproduce(*arguments), "disk is full", "run the same command again")
     assert {p.name: p.read_bytes() for p in tmp_path.glob("table.*")} == before
 
 
-def test_interrupted(tmp_path, monkeypatch):
+def test_an_interruption_keeps_results(tmp_path, monkeypatch):
     import ravine.studies
 
     def interrupted(*_, **__):

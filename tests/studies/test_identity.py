@@ -1,4 +1,4 @@
-"""Results are those of every parameter, also of those that were left at their defaults."""
+"""Stored results are identified by every parameter, defaults included."""
 
 import numpy as np
 import pytest
@@ -7,16 +7,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 
 from ravine.density import BalancePenalty
-from ravine.studies import optimisers, s1
-from ravine.studies.clustering import clustering_tasks
-from ravine.studies.identity import default_arguments, settings_text
-from ravine.studies.label_methods import LABEL_METHODS, LabelMethod
-from ravine.studies.methods import METHODS, Method
-from ravine.studies.semisupervised import Problem, StudySize, label_tasks
+from ravine.studies.clustering.methods import METHODS, ClusteringMethod
+from ravine.studies.clustering.tasks import make_tasks
+from ravine.studies.engine.identity import describe_settings, get_default_arguments
+from ravine.studies.optimisers import tasks as optimisers
+from ravine.studies.s1 import tasks as s1
+from ravine.studies.s1 import variants
+from ravine.studies.semi_supervised.methods import LABEL_METHODS, LabelMethod
+from ravine.studies.semi_supervised.tasks import ClassPair, StudySize, make_label_tasks
 
 
-def estimator(default):
-    """A class whose parameter has this default."""
+def make_estimator(default):
+    """Return an estimator whose parameter has this default."""
 
     class Machine(BaseEstimator):
         def __init__(self, C=default):
@@ -25,63 +27,100 @@ def estimator(default):
     return Machine()
 
 
-def label_identity(make):
-    (task,) = label_tasks([Problem("voting", None, 0)], [LabelMethod("m", "m", make, "")], StudySize(2, 1), None)
+def get_label_identity(make):
+    (task,) = make_label_tasks([ClassPair("voting", None, 0)], [LabelMethod("m", "m", make, "")], StudySize(2, 1), None)
     return task.identity
 
 
-def table_identity(make):
-    (task,) = clustering_tasks(("wine",), [Method("m", "m", make, "")], 1, None, {"wine": 1})
+def get_table_identity(make):
+    (task,) = make_tasks(("wine",), [ClusteringMethod("m", "m", make, "")], 1, None, {"wine": 1})
     return task.identity
 
 
-@pytest.mark.parametrize("identity", [label_identity, table_identity])
-def test_a_default_that_changes_makes_results_stale(identity):
-    assert repr(estimator(1.0)) == repr(estimator(2.0))
-    assert identity(lambda seed: estimator(1.0)) != identity(lambda seed: estimator(2.0))
-    assert identity(lambda seed: estimator(1.0)) == identity(lambda seed: estimator(1.0))
+@pytest.mark.parametrize("identity", [get_label_identity, get_table_identity])
+def test_a_changed_default_makes_results_stale(identity):
+    assert repr(make_estimator(1.0)) == repr(make_estimator(2.0))
+    assert identity(lambda seed: make_estimator(1.0)) != identity(lambda seed: make_estimator(2.0))
+    assert identity(lambda seed: make_estimator(1.0)) == identity(lambda seed: make_estimator(1.0))
 
 
-def test_a_default_of_a_part_counts_too():
-    one, other = (SelfTrainingClassifier(estimator(C)) for C in (1.0, 2.0))
-    assert settings_text(one) != settings_text(other)
-    text = settings_text(SelfTrainingClassifier(LogisticRegression()))
+def test_defaults_of_a_nested_estimator_count():
+    one, other = (SelfTrainingClassifier(make_estimator(C)) for C in (1.0, 2.0))
+    assert describe_settings(one) != describe_settings(other)
+    text = describe_settings(SelfTrainingClassifier(LogisticRegression()))
     assert "max_iter=100," in text
     assert "threshold=0.75" in text
     assert text.index("criterion=") < text.index("estimator=") < text.index("k_best=")
 
 
 @pytest.mark.parametrize("method", [*LABEL_METHODS.values(), *METHODS.values()], ids=lambda m: m.name)
-def test_every_parameter_of_every_method_is_in_its_text(method):
+def test_identity_of_a_method_contains_every_parameter(method):
     made = method.make(0)
-    text = settings_text(made)
+    text = describe_settings(made)
     assert all(f"{name.rsplit('__', 1)[-1]}=" in text for name in made.get_params())
     assert "0x" not in text  # an address differs from run to run
-    assert text == settings_text(method.make(0))
+    assert text == describe_settings(method.make(0))
 
 
-def test_text_of_other_settings():
-    assert settings_text({"b": (1, 2.5), "a": "x"}) == "{a='x', b=[1, 2.5]}"
-    assert settings_text({"a": None}) != settings_text({"a": "None"})
-    assert settings_text(np.arange(2000)) != settings_text(np.r_[np.arange(1999), 0])  # no dots in between
-    assert settings_text(BalancePenalty(eta=0.5)) != settings_text(BalancePenalty())
-    assert settings_text({"f": min, "t": dict}) == "{f=builtins.min, t=builtins.dict}"
-    assert settings_text({3, 1, 2}) == "set(1, 2, 3)"
-    assert default_arguments(lambda a, *, b=2, **c: None) == {"b": 2}
+def test_identity_of_other_settings():
+    assert describe_settings({"b": (1, 2.5), "a": "x"}) == "{a='x', b=[1, 2.5]}"
+    assert describe_settings({"a": None}) != describe_settings({"a": "None"})
+    assert describe_settings(np.arange(2000)) != describe_settings(np.r_[np.arange(1999), 0])  # not abbreviated
+    assert describe_settings(BalancePenalty(eta=0.5)) != describe_settings(BalancePenalty())
+    assert describe_settings({"f": min, "t": dict}) == "{f=builtins.min, t=builtins.dict}"
+    assert describe_settings({3, 1, 2}) == "set(1, 2, 3)"
+    assert get_default_arguments(lambda a, *, b=2, **c: None) == {"b": 2}
 
 
-def test_the_studies_of_s1_and_of_optimisers_have_identities(monkeypatch):
-    names = (*s1.METHODS, *s1.VARIANTS)
+def test_tasks_of_s1_and_optimisers_have_identities(monkeypatch):
+    names = (*variants.METHODS, *variants.VARIANTS)
 
-    def identities():
-        of_s1 = [task.identity for task in s1.tasks(names, 2, 0, None)]
-        of_optimisers = optimisers.optimiser_tasks(("wine",), tuple(optimisers.TITLES), 2, None, {"wine": 1})
+    def get_identities():
+        of_s1 = [task.identity for task in s1.make_tasks(names, 2, 0, None)]
+        of_optimisers = optimisers.make_optimiser_tasks(("wine",), tuple(optimisers.TITLES), 2, None, {"wine": 1})
         return of_s1, [task.identity for task in of_optimisers]
 
-    before = identities()
+    before = get_identities()
     assert len(set(before[0])) == len(names)
     assert len(set(before[1])) == len(optimisers.TITLES)
     monkeypatch.setattr(s1, "MAX_ITER", 7)
     monkeypatch.setattr(optimisers, "RADIUS", 7.0)
-    for one, other in zip(before, identities(), strict=True):
+    for one, other in zip(before, get_identities(), strict=True):
         assert set(one).isdisjoint(other)
+
+
+# Texts of results that were stored by earlier versions: with other texts they would be computed again.
+PENALTY = "BalancePenalty(epsilon=0.999999, eta=0.01)"
+STORED = {
+    "sqp": "{alpha=0.9, angles=3600, bandwidth=1.0, how='sqp', "
+    f"penalty={PENALTY}, settings={{}}, solver=PursuitSettings(alpha_max=[0.9], alpha_min=0.01, every_start=True, "
+    "gammas=[0.0], max_iter=8, method='sqp', n_alpha=12, optimiser='lbfgs', "
+    f"penalty={PENALTY}, polish=True, polish_iter=200, select='final', tolerance=1e-06), standardised=True, "
+    "steps=200}",
+    "fixed-100": f"{{alpha=0.9, angles=3600, bandwidth=1.0, how='fixed', penalty={PENALTY}, "
+    "settings={first_angle=1.0}, solver={first_angle=None, memory=None, resolution=1e-14, tolerance=1e-09}, "
+    "standardised=True, steps=200}",
+    "lbfgs": "{defaults={first_angle=None, memory=None, resolution=1e-14, tolerance=1e-09}, directions=40, "
+    f"optimiser=ravine.optimise.sphere.minimise_on_sphere, penalty={PENALTY}, radius=0.0001}}",
+    "spherical": "{defaults={memory=None, resolution=1e-14, tolerance=1e-09}, directions=40, "
+    f"optimiser=ravine.optimise.charts.minimise_spherical, penalty={PENALTY}, radius=0.0001}}",
+    "gradient_sampling": "{defaults={memory=None, n_samples=None, radius=0.1, resolution=1e-14, seed=0, "
+    "tolerance=1e-09}, directions=40, optimiser=ravine.optimise.sampling.minimise_by_sampling, "
+    f"penalty={PENALTY}, radius=0.0001}}",
+    "mdp2": "MinimumDensityHyperplane(alpha_max=0.9, alpha_min=0.01, bandwidth='silverman', callback=None, "
+    "epsilon=0.999999, eta=0.01, init='pca', max_iter=5, method='mdp2', n_alpha=20, n_init=2, n_jobs=None, "
+    "n_splits=1, optimiser='lbfgs', polish=False, random_state=0, select='last', subsample=None, test=False, "
+    "tol=1e-06)",
+    "hipart-mdh": "HiPartClusterer(algorithm='MDH', random_state=0)",
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_results_of_earlier_versions_are_recognised(name):
+    tasks = [
+        *s1.make_tasks(("sqp", "fixed-100"), 2, 0, None),
+        *optimisers.make_optimiser_tasks(("wine",), tuple(optimisers.TITLES), 2, None, {"wine": 1}),
+        *make_tasks(("wine",), tuple(METHODS.values()), 1, None, {"wine": 1}),
+    ]
+    (task,) = (task for task in tasks if name in task.keys[0].split("."))
+    assert task.identity == STORED[name]

@@ -1,4 +1,4 @@
-"""Task functions for the tests of the runner: other processes must be able to import them."""
+"""Task functions for the tests of the runner, which other processes import."""
 
 import os
 import time

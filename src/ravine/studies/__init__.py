@@ -1,12 +1,21 @@
-"""The paper's studies: every table and figure, from the data sets to files one can look at."""
+"""Studies of the paper: every table and figure, from the data sets to files.
 
-from ravine.studies.errors import StudyError
-from ravine.studies.margin import run_margin
-from ravine.studies.pictures import draw_alpha, draw_evolution
-from ravine.studies.study import Study, run_semisupervised, run_table2
-from ravine.studies.theory import run_optimisers, run_s1
+Each study is a package with the same floor plan: ``tasks`` computes, ``report`` writes text, ``figures`` draws, and
+``run`` does all of this in one call. ``engine`` holds what they share.
+"""
+
+from ravine.studies.clustering.run import run_table2
+from ravine.studies.engine.errors import StudyError
+from ravine.studies.engine.options import RunOptions
+from ravine.studies.engine.study import Study
+from ravine.studies.margin.run import run_margin
+from ravine.studies.optimisers.run import run_optimisers
+from ravine.studies.pursuit.run import draw_alpha, draw_evolution
+from ravine.studies.s1.run import run_s1
+from ravine.studies.semi_supervised.run import run_semisupervised
 
 __all__ = [
+    "RunOptions",
     "Study",
     "StudyError",
     "draw_alpha",

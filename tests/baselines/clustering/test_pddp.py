@@ -16,7 +16,7 @@ from ravine.baselines.clustering.principal_axis import PrincipalAxis
 from ravine.baselines.clustering.principal_splitters import MeanSplitter, ValleySplitter
 from ravine.datasets import load
 from ravine.metrics import binary_v_measure, success_ratio
-from ravine.studies.paper import SETS, TABLE_2
+from ravine.studies.clustering.paper import SETS, TABLE_2
 from support.simulate import one_gaussian_line, two_clusters
 from support.tree_twin import assert_sound, same_groups
 

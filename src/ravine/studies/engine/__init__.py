@@ -1,0 +1,1 @@
+"""Machinery shared by all studies: tasks in processes, stored results, tables and figures."""

@@ -1,0 +1,1 @@
+"""Figures of the paper on the pursuit itself: the choice of alpha, and the evolution of the projection."""

@@ -1,0 +1,52 @@
+"""Files are written whole or not at all."""
+
+import errno
+import json
+import os
+
+import pytest
+
+from ravine import _files
+from ravine._files import replace_file, write_json, write_text
+
+
+def full_disk(*args, **kwargs):
+    raise OSError(errno.ENOSPC, "No space left on device", "x")
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+    monkeypatch.setattr(_files.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        write_json(path, {"new": 2})
+    assert json.loads(path.read_text()) == {"old": 1}
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_interruption_leaves_the_old_file(tmp_path, error):
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def interrupted():
+        with replace_file(path) as part:
+            part.write_text("half")
+            raise error
+
+    with pytest.raises(error):
+        interrupted()
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+def test_files_have_the_usual_rights(tmp_path):
+    (tmp_path / "usual").write_text("")
+    write_text(tmp_path / "ours", "")
+    assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_nan_is_refused_in_json(tmp_path):
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"x": float("nan")})
+    assert os.listdir(tmp_path) == []
