@@ -1,46 +1,43 @@
-"""The one domain object: a hyperplane and what is known about it."""
+"""Hyperplanes: geometry, and the density along them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ravine._html import draw_weights, format_number, make_section, make_table
 from ravine._typing import Array
 from ravine.rows import as_rows
 
-__all__ = ["Hyperplane", "html_number", "html_table", "html_wrapped"]
-
-# Of the drawing in notebooks: weights that are drawn, width and height.
-MOST_BARS, WIDTH, HEIGHT = 24, 240.0, 56.0
+__all__ = ["Hyperplane"]
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperplane:
-    """The hyperplane {x : normal·x = offset} and the density on it.
+    """Hyperplane {x : normal·x = offset} and the density on it.
 
     Parameters
     ----------
     normal : ndarray of shape (d,)
         Unit vector. In clustering it points to the smaller side, in classification to the second class.
     offset : float
-        ``normal·x`` on the hyperplane. Infinite for the hyperplane that splits nothing.
+        Value of ``normal·x`` on the hyperplane; infinite if all rows are on one side.
     density : float
-        Density integrated along the hyperplane, Î(v, b) of eq. (3): an exact sum.
+        Density integrated along the hyperplane, Î(v, b) of eq. (3), computed as an exact sum.
     relative_depth : float
-        How far it lies below the lower of the two adjacent modes of the projected density (eq. (30)); 0 if it does
-        not separate two modes.
+        Relative depth below the lower of the two adjacent modes of the projected density (eq. (30)); 0 if the
+        hyperplane does not separate two modes.
     bandwidth : float
         Standard deviation h of the kernel.
     alpha : float
         Half-width of the interval F(v) for the offset, in standard deviations.
     point : ndarray of shape (d,), optional
-        A point on the hyperplane near the data: distances are measured from it, so that a far origin costs no digits.
+        Point on the hyperplane near the data. Distances are measured from it, so that no digits are lost if the data
+        are far from the origin.
 
     Examples
     --------
@@ -69,7 +66,7 @@ class Hyperplane:
         object.__setattr__(self, "normal", normal)
         if self.splits:
             point = np.zeros(len(normal)) if self.point is None else np.array(self.point, dtype=np.float64)
-            # The offset rules: a point that is off by more than its own rounding is moved onto the hyperplane.
+            # The offset takes precedence: a point that is off by more than rounding is moved onto the hyperplane.
             gap = self.offset - float(normal @ point)
             if abs(gap) > 1e-12 * float(np.abs(point).max()):
                 point += gap * normal
@@ -84,7 +81,7 @@ class Hyperplane:
 
     @classmethod
     def at_infinity(cls, normal: ArrayLike, bandwidth: float = np.nan, alpha: float = np.nan) -> Hyperplane:
-        """The hyperplane that leaves everything on one side: the answer where no split was found."""
+        """Return the hyperplane that leaves all rows on one side: the result if no split was found."""
         return cls(np.asarray(normal, dtype=np.float64), np.inf, np.nan, 0.0, bandwidth, alpha)
 
     def reversed(self) -> Hyperplane:
@@ -93,28 +90,31 @@ class Hyperplane:
 
     @property
     def splits(self) -> bool:
-        """Whether it is a finite hyperplane at all."""
+        """Whether the hyperplane is finite."""
         return bool(np.isfinite(self.offset))
 
     def distance(self, X: Any, rows: NDArray[np.intp] | None = None) -> Array:
-        """Signed Euclidean distances of the rows of X (or of some), positive on the side the normal points to."""
+        """Return the signed Euclidean distances of the rows of X, positive on the side the normal points to.
+
+        ``rows`` are the indices of the rows; by default all.
+        """
         values = as_rows(X)
         if len(values.shape) != 2 or values.shape[1] != len(self.normal):
-            raise ValueError(f"X must have {len(self.normal)} columns, got an array of shape {values.shape}.")
+            raise ValueError(f"X must have {len(self.normal)} features, got an array of shape {values.shape}.")
         if not self.splits:
             return np.full(values.shape[0] if rows is None else len(rows), -self.offset)
         assert self.point is not None
         return values.project(self.point, self.normal, rows)
 
-    def beyond(self, X: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
-        """Whether the rows of X (or some) lie on the side the normal points to."""
+    def on_positive_side(self, X: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+        """Return whether each row of X, or each of some, lies on the side the normal points to."""
         if not self.splits:
             return self.distance(X, rows) > 0.0
         assert self.point is not None
         return as_rows(X).sides(self.point, self.normal, rows)
 
     def side(self, X: ArrayLike) -> NDArray[np.intp]:
-        """1 for the rows of X on the side the normal points to, else 0."""
+        """Return 1 for the rows of X on the side the normal points to, else 0."""
         return (self.distance(X) > 0.0).astype(np.intp)
 
     def margin(self, X: ArrayLike) -> float:
@@ -122,10 +122,15 @@ class Hyperplane:
         return float(np.min(np.abs(self.distance(X))))
 
     def _repr_html_(self) -> str:
-        return _html(self)
+        title = f"Hyperplane in {len(self.normal)} dimensions"
+        if not self.splits:
+            return make_section(title, "<p>No split: it lies at infinity.</p>")
+        names = ("offset", "density", "relative_depth", "bandwidth", "alpha")
+        table = make_table((name.replace("_", " "), format_number(getattr(self, name))) for name in names)
+        return make_section(title, table + draw_weights(self.normal))
 
     def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
-        """Describe the hyperplane in a few lines of plain words."""
+        """Describe the hyperplane in a few lines of text, with the features of largest weight."""
         if not self.splits:
             return "No split: no hyperplane was found that separates two groups of rows."
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
@@ -146,72 +151,3 @@ class Hyperplane:
                 f"  found at alpha  {self.alpha:.3g}",
             ]
         )
-
-
-# ------------------------------------------------------------------------------------------------- notebooks
-
-
-def _html(plane: Hyperplane) -> str:
-    """What is known of a hyperplane as a table, beside the largest weights of its normal."""
-    if not plane.splits:
-        return html_wrapped(f"Hyperplane in {len(plane.normal)} dimensions", "<p>No split: it lies at infinity.</p>")
-    rows = [
-        ("offset", html_number(plane.offset)),
-        ("density", html_number(plane.density)),
-        ("relative depth", html_number(plane.relative_depth)),
-        ("bandwidth", html_number(plane.bandwidth)),
-        ("alpha", html_number(plane.alpha)),
-    ]
-    return html_wrapped(f"Hyperplane in {len(plane.normal)} dimensions", html_table(rows) + _weights(plane))
-
-
-def html_number(x: float) -> str:
-    """Four digits, or a dash for what is not known."""
-    return "–" if math.isnan(x) else f"{x:.4g}"
-
-
-def html_table(rows: Iterable[tuple[object, object]]) -> str:
-    """Names and values, escaped."""
-    left, right = (
-        "text-align:left;font-weight:normal;opacity:.75;padding:1px 12px 1px 0",
-        "text-align:right;padding:1px 0",
-    )
-    cells = "".join(
-        f'<tr><th style="{left}">{escape(str(name))}</th><td style="{right}">{escape(str(value))}</td></tr>'
-        for name, value in rows
-    )
-    return f'<table style="border:0;border-collapse:collapse;margin:0 16px 0 0">{cells}</table>'
-
-
-def html_wrapped(title: str, body: str) -> str:
-    """A title above parts that stand side by side, or below each other on a narrow page."""
-    return (
-        '<div style="font-family:sans-serif;font-size:13px;color:inherit;max-width:46em">'
-        f'<div style="font-weight:bold;margin-bottom:4px">{escape(title)}</div>'
-        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{body}</div></div>'
-    )
-
-
-def _weights(plane: Hyperplane) -> str:
-    """The largest weights of the normal as bars; their features are named when the mouse rests on them."""
-    order = np.argsort(-np.abs(plane.normal), kind="stable")[:MOST_BARS]
-    step, half = WIDTH / len(order), 0.5 * HEIGHT
-    largest = float(np.abs(plane.normal).max())
-    bars = []
-    for place, j in enumerate(order.tolist()):
-        weight = float(plane.normal[j])
-        length = max(abs(weight) / largest * (half - 2.0), 0.5)
-        y = half - length if weight >= 0.0 else half
-        # Filled upwards, hollow downwards: the sign is seen without colour.
-        fill = 'fill="currentColor"' if weight >= 0.0 else 'fill="none" stroke="currentColor"'
-        bars.append(
-            f'<rect x="{place * step + 0.1 * step:.1f}" y="{y:.1f}" width="{max(0.8 * step, 0.5):.1f}" '
-            f'height="{length:.1f}" {fill} opacity="0.8"><title>x{j}: {weight:+.4f}</title></rect>'
-        )
-    rest = len(plane.normal) - len(order)
-    caption = f"the {len(order)} largest of {len(plane.normal)} weights" if rest else "weights of the normal"
-    return (
-        f'<div><svg width="{WIDTH:.0f}" height="{HEIGHT:.0f}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
-        f'aria-label="{caption}"><line x1="0" x2="{WIDTH:.0f}" y1="{half}" y2="{half}" stroke="currentColor" '
-        f'opacity="0.4"/>{"".join(bars)}</svg><div style="opacity:.75">{caption}</div></div>'
-    )

@@ -118,7 +118,7 @@ def test_prediction_needs_a_fit_and_its_columns(method, fitted, fitted_with_name
 
 
 def test_hyperplane_refuses_rows_of_another_width(fitted):
-    with pytest.raises(ValueError, match=r"X must have 3 columns, got .*\(100, 2\)"):
+    with pytest.raises(ValueError, match=r"X must have 3 features, got .*\(100, 2\)"):
         fitted.hyperplane_.distance(X[:, :2])
 
 

@@ -340,5 +340,5 @@ def test_cut_gives_the_labels_of_fewer_clusters(fitted):
         assert set(labels) == set(range(n_clusters))
     assert_array_equal(fitted.cut(significance=0.05), fitted.labels_)
     assert_array_equal(fitted.cut(significance=0.0), 0)
-    with pytest.raises(ValueError, match="n_clusters=5, but the tree has only 4 clusters"):
+    with pytest.raises(ValueError, match="n_clusters=5 is more than the 4 clusters of the tree"):
         fitted.cut(5)

@@ -171,9 +171,9 @@ def test_cut_of_merged_leaves_has_as_many_clusters_as_asked_for(tree):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "either n_clusters or significance"),
-        ({"n_clusters": 2, "significance": 0.1}, "either n_clusters or significance"),
-        ({"n_clusters": 9}, "n_clusters=9, but the tree has only 8 clusters"),
+        ({}, "exactly one of n_clusters and significance"),
+        ({"n_clusters": 2, "significance": 0.1}, "exactly one of n_clusters and significance"),
+        ({"n_clusters": 9}, "n_clusters=9 is more than the 8 clusters of the tree"),
         ({"n_clusters": 0}, "n_clusters must be an integer >= 1, got 0"),
         ({"n_clusters": True}, "n_clusters must be an integer >= 1, got True"),
         ({"n_clusters": 2.0}, "n_clusters must be an integer >= 1, got 2.0"),
@@ -262,7 +262,7 @@ def test_inner_nodes_can_be_neither_merged_nor_split(tree):
         tree.merge(a, 0)
     with pytest.raises(ValueError, match=f"leaf {a} cannot be merged with itself"):
         tree.merge(a, a)
-    with pytest.raises(ValueError, match=r"node 0 is not a leaf.*split already"):
+    with pytest.raises(ValueError, match=r"node 0 is not a leaf.*already split"):
         tree.split(0, tree.hyperplane(0), (30, 30))
 
 

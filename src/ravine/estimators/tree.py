@@ -26,19 +26,13 @@ from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarnin
 from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
-from ravine.tree import Splitter, Tree, grow
-from ravine.tree.editing import places_after
-from ravine.tree.grow import Candidate, Priority, split_rows
+from ravine.tree import Candidate, Splitter, Tree, grow
+from ravine.tree.editing import find_new_nodes
+from ravine.tree.grow import split_rows
+from ravine.tree.policies import check_split_next
 from ravine.tree.splitter import DensitySplitter
 
 __all__ = ["MinimumDensityTree"]
-
-PRIORITIES: dict[str, Priority | None] = {
-    "size": None,
-    "density": lambda candidate: -candidate.hyperplane.density,
-    "depth": lambda candidate: candidate.hyperplane.relative_depth,
-    "significance": lambda candidate: -candidate.pvalue,
-}
 
 
 class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
@@ -200,7 +194,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                     rows,
                     self._make_splitter(rows.shape[1], n_clusters),
                     n_clusters=n_clusters,
-                    priority=self._priority(),
+                    priority=check_split_next(self.split_next),
                     min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
                     seed=int(make_generator(self.random_state).integers(2**31)),
                     n_threads=rows.node_threads(count_threads(self.n_jobs)),
@@ -226,14 +220,6 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         if n_clusters > n_rows:
             raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X.")
         return n_clusters
-
-    def _priority(self) -> Priority | None:
-        if callable(self.split_next):
-            return self.split_next
-        if not isinstance(self.split_next, str) or self.split_next not in PRIORITIES:
-            allowed = ", ".join(map(repr, PRIORITIES))
-            raise ValueError(f"split_next must be one of {allowed} or a callable, got {self.split_next!r}.")
-        return PRIORITIES[self.split_next]
 
     def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
@@ -317,7 +303,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                     "splits with a larger P-value were not made. Fit with a larger alpha_test."
                 )
         tree = self.tree_.cut(n_clusters, significance)
-        return np.asarray(tree.cluster[places_after(self.tree_, tree)[self.leaves_]])
+        return np.asarray(tree.cluster[find_new_nodes(self.tree_, tree)[self.leaves_]])
 
     # ------------------------------------------------------------------------------------------- editing
 
@@ -334,7 +320,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         """
         check_is_fitted(self)
         tree = self.tree_.prune(node)
-        return self._edited(tree, places_after(self.tree_, tree)[self.leaves_])
+        return self._edited(tree, find_new_nodes(self.tree_, tree)[self.leaves_])
 
     def merge(self, leaf: int, other: int) -> MinimumDensityTree:
         """Return a copy in which two leaves are one cluster.

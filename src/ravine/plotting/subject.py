@@ -141,7 +141,9 @@ def _labels(
     if isinstance(estimator, MinimumDensityTree):
         k, _ = node_plane(estimator.tree_, node)
         sides = estimator.tree_.left, estimator.tree_.right
-        return plane.beyond(given).astype(np.intp), [_side_name(estimator.tree_, int(side[k])) for side in sides]
+        return plane.on_positive_side(given).astype(np.intp), [
+            _side_name(estimator.tree_, int(side[k])) for side in sides
+        ]
     if isinstance(estimator, MinimumDensityClassifier):
         codes = np.searchsorted(estimator.classes_, np.asarray(estimator.predict(given)))
         return codes.astype(np.intp), estimator.classes_.tolist()

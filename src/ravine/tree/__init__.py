@@ -1,7 +1,8 @@
-"""Hyperplanes stacked into a tree. Knows nothing of densities."""
+"""Hyperplanes arranged in a tree, independent of densities."""
 
 from ravine.tree.descent import Visit, descend
-from ravine.tree.grow import Candidate, Split, Splitter, grow
+from ravine.tree.grow import Split, Splitter, grow
 from ravine.tree.nodes import Tree
+from ravine.tree.policies import Candidate
 
 __all__ = ["Candidate", "Split", "Splitter", "Tree", "Visit", "descend", "grow"]

@@ -1,4 +1,4 @@
-"""New trees from old ones: every function returns a consistent tree and leaves the old one as it was."""
+"""Edits of a tree: every function returns a new, consistent tree."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ravine.hyperplane import Hyperplane
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["first_splits", "merge", "places_after", "prune", "significant_splits", "split"]
+__all__ = ["find_new_nodes", "keep_first_splits", "keep_significant_splits", "merge", "prune", "split"]
 
 NONE = -1
-OF_HYPERPLANES = ("offset", "bandwidth", "alpha", "density", "relative_depth")
+HYPERPLANE_ARRAYS = ("offset", "bandwidth", "alpha", "density", "relative_depth")
 
 
 def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
-    """Make leaves of some nodes. Rows that were in one cluster stay in one."""
+    """Turn nodes into leaves. Rows that were in one cluster stay in one."""
     dropped = np.zeros(len(tree), dtype=bool)
     cluster = tree.cluster.copy()
     for node in sorted(nodes, reverse=True):  # deepest first
-        below = [k for k in _subtree(tree, node) if k != node]
+        _, *below = _list_subtree(tree, node)
         if not below:
             continue
-        together = np.unique(cluster[[k for k in _subtree(tree, node) if cluster[k] != NONE]])
+        together = np.unique(cluster[[k for k in (node, *below) if cluster[k] != NONE]])
         cluster[np.isin(cluster, together)] = together[0]
         cluster[below] = NONE
         cluster[node] = together[0]
@@ -36,45 +36,45 @@ def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
     if not dropped.any():
         return tree
     leaf = ~dropped & (cluster != NONE)
-    arrays = {name: np.where(leaf, np.nan, getattr(tree, name))[~dropped] for name in OF_HYPERPLANES}
+    arrays = {name: np.where(leaf, np.nan, getattr(tree, name))[~dropped] for name in HYPERPLANE_ARRAYS}
     for name in ("normal", "point"):
         arrays[name] = np.where(leaf[:, None], np.nan, getattr(tree, name))[~dropped]
-    number = np.cumsum(~dropped) - 1  # of the nodes that stay
+    number = np.cumsum(~dropped) - 1  # new numbers of the nodes that stay
 
-    def renumbered(links: NDArray[np.intp]) -> NDArray[np.intp]:
+    def renumber(links: NDArray[np.intp]) -> NDArray[np.intp]:
         return np.where(links == NONE, NONE, number[links])[~dropped]
 
     order = np.where(leaf, NONE, tree.order)[~dropped]
     order[order != NONE] = np.argsort(np.argsort(order[order != NONE]))
     pruned = tree.with_arrays(
-        parent=renumbered(tree.parent),
-        left=renumbered(np.where(leaf, NONE, tree.left)),
-        right=renumbered(np.where(leaf, NONE, tree.right)),
-        # A node that was split and is a leaf now was not kept whole by a test.
+        parent=renumber(tree.parent),
+        left=renumber(np.where(leaf, NONE, tree.left)),
+        right=renumber(np.where(leaf, NONE, tree.right)),
+        # The P-value of a leaf belongs to a rejected split; the split of a pruned node was accepted.
         pvalue=np.where(leaf & (tree.left != NONE), np.nan, tree.pvalue)[~dropped],
         size=tree.size[~dropped],
         order=order,
         **arrays,
     )
-    return _with_clusters(pruned, cluster[~dropped])
+    return _renumber_clusters(pruned, cluster[~dropped])
 
 
 def merge(tree: Tree, leaf: int, other: int) -> Tree:
-    """Put two leaves, and what was merged with them before, in one cluster."""
+    """Put two leaves, and all leaves merged with them before, in one cluster."""
     for node in (leaf, other):
         if not tree.is_leaf(node):
-            raise ValueError(f"node {node} is not a leaf: only leaves can be merged; prune({node}) makes it one.")
+            raise ValueError(f"node {node} is not a leaf: only leaves can be merged; prune({node}) turns it into one.")
     if leaf == other:
         raise ValueError(f"leaf {leaf} cannot be merged with itself.")
-    return _with_clusters(tree, np.where(tree.cluster == tree.cluster[other], tree.cluster[leaf], tree.cluster))
+    return _renumber_clusters(tree, np.where(tree.cluster == tree.cluster[other], tree.cluster[leaf], tree.cluster))
 
 
 def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pvalue: float) -> Tree:
-    """Split a leaf; the left part stays in its cluster, the right part is a new one."""
+    """Split a leaf; the left side stays in its cluster, the right side is a new one."""
     if not tree.is_leaf(leaf):
-        raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
-    whole = all(isinstance(size, numbers.Integral) and not isinstance(size, bool) for size in sizes)
-    if not whole or min(sizes) < 1 or sum(sizes) != tree.size[leaf]:
+        raise ValueError(f"node {leaf} is not a leaf: it is already split; prune({leaf}) turns it into one.")
+    are_integers = all(isinstance(size, numbers.Integral) and not isinstance(size, bool) for size in sizes)
+    if not are_integers or min(sizes) < 1 or sum(sizes) != tree.size[leaf]:
         raise ValueError(
             f"sizes must be the (positive) numbers of rows on the two sides of leaf {leaf}, which has "
             f"{tree.size[leaf]} rows, got {sizes!r}."
@@ -85,33 +85,33 @@ def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pval
         raise ValueError(f"pvalue must be NaN or lie in [0, 1], got {pvalue!r}.")
     m = len(tree)
 
-    def extended(name: str, at_leaf: object, new: object) -> NDArray[np.generic]:
+    def extend(name: str, at_leaf: object, new: object) -> NDArray[np.generic]:
         values = np.concatenate([getattr(tree, name), np.full((2, *getattr(tree, name).shape[1:]), new)])
         values[leaf] = at_leaf
         return np.asarray(values)
 
-    arrays = {name: extended(name, getattr(plane, name), np.nan) for name in (*OF_HYPERPLANES, "normal", "point")}
+    arrays = {name: extend(name, getattr(plane, name), np.nan) for name in (*HYPERPLANE_ARRAYS, "normal", "point")}
     cluster = np.concatenate([tree.cluster, [tree.cluster[leaf], tree.n_clusters]])
     cluster[leaf] = NONE
     grown = tree.with_arrays(
         parent=np.concatenate([tree.parent, [leaf, leaf]]),
-        left=extended("left", m, NONE),
-        right=extended("right", m + 1, NONE),
-        pvalue=extended("pvalue", pvalue, np.nan),
+        left=extend("left", m, NONE),
+        right=extend("right", m + 1, NONE),
+        pvalue=extend("pvalue", pvalue, np.nan),
         size=np.concatenate([tree.size, sizes]),
-        order=extended("order", tree.order.max(initial=-1) + 1, NONE),
+        order=extend("order", tree.order.max(initial=-1) + 1, NONE),
         **arrays,
     )
-    return _with_clusters(grown, cluster)
+    return _renumber_clusters(grown, cluster)
 
 
-def first_splits(tree: Tree, n_clusters: int) -> Tree:
-    """Keep as many of the first splits as give a number of clusters."""
+def keep_first_splits(tree: Tree, n_clusters: int) -> Tree:
+    """Keep the first splits that give a number of clusters."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral) or n_clusters < 1:
         raise ValueError(f"n_clusters must be an integer >= 1, got {n_clusters!r}.")
     if n_clusters > tree.n_clusters:
-        raise ValueError(f"n_clusters={n_clusters}, but the tree has only {tree.n_clusters} clusters.")
-    # Without merged leaves, k - 1 splits give k clusters; with them, more may be needed.
+        raise ValueError(f"n_clusters={n_clusters} is more than the {tree.n_clusters} clusters of the tree.")
+    # Without merged leaves k - 1 splits give k clusters; with them more may be necessary.
     for n_splits in range(int(n_clusters) - 1, int(tree.order.max(initial=-1)) + 2):
         cut = prune(tree, np.flatnonzero(tree.order >= n_splits).tolist())
         if cut.n_clusters == n_clusters:
@@ -119,8 +119,8 @@ def first_splits(tree: Tree, n_clusters: int) -> Tree:
     return cut
 
 
-def significant_splits(tree: Tree, significance: float) -> Tree:
-    """Keep the splits whose P-value, and those of all above them, are at most a level."""
+def keep_significant_splits(tree: Tree, significance: float) -> Tree:
+    """Keep the splits whose P-value, and those of all splits above, are at most a level."""
     is_number = isinstance(significance, numbers.Real) and not isinstance(significance, bool)
     if not is_number or not 0.0 <= significance <= 1.0:
         raise ValueError(f"significance must be a number in [0, 1], got {significance!r}.")
@@ -129,14 +129,14 @@ def significant_splits(tree: Tree, significance: float) -> Tree:
     if len(untested):
         raise ValueError(
             f"the split of node {untested[0]} was not tested"
-            + (f" (nor were {len(untested) - 1} more)" if len(untested) > 1 else "")
+            + (f" (nor were {len(untested) - 1} others)" if len(untested) > 1 else "")
             + ": fit with test=True or n_clusters='auto', and split with test=True."
         )
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
 
 
-def _subtree(tree: Tree, node: int) -> list[int]:
-    """A node and all below it."""
+def _list_subtree(tree: Tree, node: int) -> list[int]:
+    """Return a node and all nodes below it, the node first."""
     found, waiting = [], [node]
     while waiting:
         k = waiting.pop()
@@ -146,25 +146,24 @@ def _subtree(tree: Tree, node: int) -> list[int]:
     return found
 
 
-def _with_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
-    """The tree with clusters numbered in the order of their first leaves."""
-    leaves = tree.leaves()
-    number: dict[int, int] = {}
+def _renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
+    """Return the tree with clusters numbered in the order of their first leaves."""
+    new_number: dict[int, int] = {}
     renumbered = np.full(len(tree), NONE, dtype=np.intp)
-    for leaf in leaves:
-        renumbered[leaf] = number.setdefault(int(cluster[leaf]), len(number))
+    for leaf in tree.leaves():
+        renumbered[leaf] = new_number.setdefault(int(cluster[leaf]), len(new_number))
     return tree.with_arrays(cluster=renumbered)
 
 
-def places_after(old: Tree, new: Tree) -> NDArray[np.intp]:
-    """For each node of a tree, its number in the pruned tree, or that of the leaf that took its place."""
-    place = np.full(len(old), -1, dtype=np.intp)
+def find_new_nodes(old: Tree, new: Tree) -> NDArray[np.intp]:
+    """Return for each node of a tree its number in the pruned tree, or that of the leaf that replaced it."""
+    number = np.full(len(old), -1, dtype=np.intp)
     waiting = [(0, 0)]
     while waiting:
         k, at = waiting.pop()
-        place[k] = at
+        number[k] = at
         if old.left[k] >= 0:
             stays = new.left[at] >= 0
             waiting.append((int(old.left[k]), int(new.left[at]) if stays else at))
             waiting.append((int(old.right[k]), int(new.right[at]) if stays else at))
-    return place
+    return number

@@ -1,4 +1,4 @@
-"""Growing a tree with any splitter."""
+"""Growth of a tree with any splitter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numbers
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,20 +16,21 @@ from numpy.typing import NDArray
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree.nodes import NONE, Tree
+from ravine.tree.policies import Candidate, Leaf, Priority, make_policy
 
-__all__ = ["Candidate", "Priority", "Split", "Splitter", "grow", "split_rows"]
+__all__ = ["Split", "Splitter", "grow", "split_rows"]
 
 
 @dataclass(frozen=True)
 class Split:
-    """What a splitter says about some rows.
+    """Result of a splitter for some rows.
 
     Attributes
     ----------
     hyperplane : Hyperplane or None
-        None if they are not to be split.
+        None if the rows should not be split.
     pvalue : float
-        Of a test of the split; NaN if there was none.
+        P-value of a test of the split; NaN if there was none.
     """
 
     hyperplane: Hyperplane | None
@@ -37,44 +38,10 @@ class Split:
 
 
 class Splitter(Protocol):
-    """Anything that can split rows by a hyperplane; with several threads, for several nodes at once."""
+    """Object that splits rows by a hyperplane; with several threads it is called for several nodes at once."""
 
     def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
-        """Split some rows of X."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A leaf that could be split next.
-
-    Attributes
-    ----------
-    size : int
-        Its rows.
-    hyperplane : Hyperplane
-        That would split it.
-    pvalue : float
-        Of the test; NaN if there was none.
-    """
-
-    size: int
-    hyperplane: Hyperplane
-    pvalue: float
-
-
-# The candidate with the largest value is split next.
-Priority = Callable[[Candidate], float]
-
-
-@dataclass
-class _Leaf:
-    """A leaf while the tree grows."""
-
-    rows: NDArray[np.intp]
-    path: tuple[int, ...]
-    evaluated: bool = False
-    split: Split = field(default_factory=lambda: Split(None))
-    beyond: NDArray[np.bool_] | None = None
+        """Split the rows of X with these indices."""
 
 
 def grow(
@@ -88,77 +55,59 @@ def grow(
     n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
-    """Split rows again and again.
+    """Split rows recursively.
 
     Parameters
     ----------
     X : array, sparse matrix or source of rows, of shape (n, d)
+        Data.
     splitter : Splitter
+        Splits the rows of a node.
     n_clusters : int or None
-        Leaves to stop at; None to split whatever the splitter splits.
+        Number of leaves to stop at; None to split every leaf that the splitter splits.
     priority : callable or None
-        Which leaf is split next; None for the largest, which need not be known to be splittable before its turn.
+        Priority of the leaves to split; None for their size, for which leaves are fitted only when necessary.
     min_cluster_size : int
-        A split with fewer rows on a side is not made.
+        A split with fewer rows on a side is rejected.
     seed : int
-        Every node has a generator of its own, so that the result depends neither on threads nor on order.
+        Seed. Every node has its own generator, so that the result depends neither on threads nor on the order of fits.
     n_threads : int
-        Leaves that are looked at together; where the largest is next, they are looked at one by one.
+        Number of leaves that are fitted in parallel, where more than one has to be.
     notify : callable, optional
-        Told of the tree after every split.
+        Called with the tree after every split.
 
     Returns
     -------
     tree : Tree
+        Tree of hyperplanes.
     leaf_of_row : ndarray of shape (n,), int
+        Number of the leaf of each row.
     """
-    tree = _stump(X)
-    leaves: dict[int, _Leaf] = {0: _Leaf(np.arange(X.shape[0]), ())}
+    tree = _make_stump(X)
+    leaves = {0: Leaf(np.arange(X.shape[0]))}
+    choose_leaves = make_policy(n_clusters, priority)
 
-    def look_at(number: int) -> None:
-        leaf = leaves[number]
-        leaf.evaluated = True
-        if len(leaf.rows) < 2 * min_cluster_size:
-            return
-        found = split_rows(splitter, X, leaf.rows, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
-        leaf.split = found
-        if found.hyperplane is None:
-            return
-        beyond = found.hyperplane.beyond(X, leaf.rows)
-        if min(int(beyond.sum()), int((~beyond).sum())) < min_cluster_size:
-            leaf.split = Split(None, found.pvalue)
-        else:
-            leaf.beyond = beyond
+    def evaluate(k: int) -> None:
+        _evaluate_leaf(leaves[k], X, splitter, min_cluster_size, seed)
 
     with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
         while n_clusters is None or len(leaves) < n_clusters:
-            unknown = [k for k, leaf in leaves.items() if not leaf.evaluated]
-            if n_clusters is not None and priority is None:  # only the largest leaves can be next
-                ready, k = _largest(leaves), max(unknown, key=lambda k: len(leaves[k].rows), default=None)
-                unknown = [k] if k is not None and len(leaves[k].rows) >= ready else []
-            list((pool.map if pool else map)(look_at, unknown))
-            splittable = [k for k, leaf in leaves.items() if leaf.beyond is not None]
-            largest = _largest(leaves) if priority is None and n_clusters is not None else math.inf
-            if any(not leaf.evaluated and (not splittable or len(leaf.rows) > largest) for leaf in leaves.values()):
-                continue
-            if not splittable:
+            chosen = choose_leaves(leaves, lambda unknown: list((pool.map if pool else map)(evaluate, unknown)))
+            if not chosen:
                 break
-            chosen = splittable if n_clusters is None else [_next(leaves, splittable, priority)]
             for k in chosen:
-                tree = _split(tree, k, leaves)
+                tree = _split_leaf(tree, k, leaves)
                 if notify is not None:
                     notify(tree)
-    pvalue = tree.pvalue.copy()
+    pvalue, leaf_of_row = tree.pvalue.copy(), np.empty(X.shape[0], dtype=np.intp)
     for k, leaf in leaves.items():
-        pvalue[k] = leaf.split.pvalue if leaf.evaluated else math.nan
-    leaf_of_row = np.empty(X.shape[0], dtype=np.intp)
-    for k, leaf in leaves.items():
-        leaf_of_row[leaf.rows] = k
+        pvalue[k] = leaf.pvalue
+        leaf_of_row[leaf.indices] = k
     return tree.with_arrays(pvalue=pvalue), leaf_of_row
 
 
 def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
-    """What a splitter says about some rows, if it makes sense."""
+    """Apply a splitter to some rows and validate its result."""
     found = splitter.split(as_rows(X).data, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
     if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
@@ -169,44 +118,35 @@ def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.rando
     return Split(plane, p)
 
 
-def _largest(leaves: dict[int, _Leaf]) -> int:
-    """Rows of the largest leaf that is known to be splittable."""
-    return max((len(leaf.rows) for leaf in leaves.values() if leaf.beyond is not None), default=0)
+def _evaluate_leaf(leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int, seed: int) -> None:
+    """Apply the splitter to a leaf and store the split if both sides are large enough."""
+    leaf.is_evaluated = True
+    if len(leaf.indices) < 2 * min_cluster_size:
+        return
+    split = split_rows(splitter, X, leaf.indices, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
+    leaf.pvalue = split.pvalue
+    if split.hyperplane is None:
+        return
+    goes_right = split.hyperplane.on_positive_side(X, leaf.indices)
+    if min(int(goes_right.sum()), int((~goes_right).sum())) >= min_cluster_size:
+        leaf.candidate = Candidate(len(leaf.indices), split.hyperplane, split.pvalue)
+        leaf.goes_right = goes_right
 
 
-def _next(leaves: dict[int, _Leaf], splittable: list[int], priority: Priority | None) -> int:
-    """The leaf that is split next."""
-    if priority is None:
-        return max(splittable, key=lambda k: len(leaves[k].rows))
-
-    def value(k: int) -> float:
-        split = leaves[k].split
-        assert split.hyperplane is not None
-        at = priority(Candidate(len(leaves[k].rows), split.hyperplane, split.pvalue))
-        if math.isnan(at):
-            raise ValueError(
-                "split_next gives NaN for a split: the splitter does not tell what it goes by. Use split_next='size', "
-                "or a callable."
-            )
-        return at
-
-    return max(splittable, key=value)
-
-
-def _split(tree: Tree, k: int, leaves: dict[int, _Leaf]) -> Tree:
-    """Split a leaf of the tree and of the dictionary."""
+def _split_leaf(tree: Tree, k: int, leaves: dict[int, Leaf]) -> Tree:
+    """Replace a leaf by its two children, in the dictionary and in the tree that is returned."""
     leaf = leaves.pop(k)
-    assert leaf.split.hyperplane is not None
-    assert leaf.beyond is not None
-    left, right = leaf.rows[~leaf.beyond], leaf.rows[leaf.beyond]
-    grown = tree.split(k, leaf.split.hyperplane, (len(left), len(right)), leaf.split.pvalue)
-    leaves[int(grown.left[k])] = _Leaf(left, (*leaf.path, 0))
-    leaves[int(grown.right[k])] = _Leaf(right, (*leaf.path, 1))
+    assert leaf.candidate is not None
+    assert leaf.goes_right is not None
+    left, right = leaf.indices[~leaf.goes_right], leaf.indices[leaf.goes_right]
+    grown = tree.split(k, leaf.candidate.hyperplane, (len(left), len(right)), leaf.pvalue)
+    leaves[int(grown.left[k])] = Leaf(left, (*leaf.path, 0))
+    leaves[int(grown.right[k])] = Leaf(right, (*leaf.path, 1))
     return grown
 
 
-def _stump(X: Any) -> Tree:
-    """The tree of one leaf."""
+def _make_stump(X: Any) -> Tree:
+    """Make the tree of one leaf."""
     arrays: dict[str, Any] = {name: np.full(1, NONE, dtype=np.intp) for name in ("parent", "left", "right", "order")}
     for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue"):
         arrays[name] = np.full(1, np.nan)

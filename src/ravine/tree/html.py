@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ravine.hyperplane import html_number, html_table, html_wrapped
+from ravine._html import format_number, make_section, make_table
 from ravine.tree.text import write_title
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 # Limits of the table and of the drawing.
-MOST_CLUSTERS, MOST_LEAVES = 12, 256
+MAX_CLUSTERS, MAX_LEAVES = 12, 256
 # Sizes in pixels; LEAF is the height of the largest leaf.
 WIDTH, HEIGHT, LEAF = 420.0, 130.0, 26.0
 
@@ -24,13 +24,13 @@ WIDTH, HEIGHT, LEAF = 420.0, 130.0, 26.0
 def draw(tree: Tree) -> str:
     """Return a table of the cluster sizes and a drawing of the tree, in which the height of a leaf shows its size."""
     clusters = np.bincount(tree.cluster[tree.cluster >= 0], weights=tree.size[tree.cluster >= 0]).astype(int)
-    rows: list[tuple[object, object]] = [(f"cluster {k}", f"{n} rows") for k, n in enumerate(clusters[:MOST_CLUSTERS])]
-    if len(clusters) > MOST_CLUSTERS:
-        rows.append((f"and {len(clusters) - MOST_CLUSTERS} more", f"{clusters[MOST_CLUSTERS:].sum()} rows"))
+    rows: list[tuple[object, object]] = [(f"cluster {k}", f"{n} rows") for k, n in enumerate(clusters[:MAX_CLUSTERS])]
+    if len(clusters) > MAX_CLUSTERS:
+        rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", f"{clusters[MAX_CLUSTERS:].sum()} rows"))
     title = write_title(tree)
-    if tree.n_leaves > MOST_LEAVES:
-        return html_wrapped(title, html_table(rows) + f"<div>{tree.n_leaves} leaves are too many to draw</div>")
-    return html_wrapped(title, html_table(rows) + _draw_shape(tree))
+    if tree.n_leaves > MAX_LEAVES:
+        return make_section(title, make_table(rows) + f"<div>{tree.n_leaves} leaves are too many to draw</div>")
+    return make_section(title, make_table(rows) + _draw_shape(tree))
 
 
 def _draw_shape(tree: Tree) -> str:
@@ -69,4 +69,4 @@ def _describe_node(tree: Tree, k: int) -> str:
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
         return f"node {k}, cluster {tree.cluster[k]}: {tree.size[k]} rows{tested}"
-    return f"node {k}: {tree.size[k]} rows, relative depth {html_number(float(tree.relative_depth[k]))}{tested}"
+    return f"node {k}: {tree.size[k]} rows, relative depth {format_number(float(tree.relative_depth[k]))}{tested}"

@@ -1,4 +1,4 @@
-"""A tree of hyperplanes as plain arrays, and ways to look at it."""
+"""Tree of hyperplanes stored as arrays."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Node:
-    """A view of one node.
+    """View of one node.
 
     Attributes
     ----------
     number : int
-        Its place in the arrays of the tree; the root is 0.
+        Its position in the arrays of the tree; the root is 0.
     depth : int
-        Splits above it.
+        Number of splits above it.
     size : int
-        Rows of the training data that reach it.
+        Number of rows of the training data that reach it.
     hyperplane : Hyperplane or None
         None for a leaf.
     pvalue : float
-        Of the test of its split, also of a leaf that was tested but not split; NaN if not tested.
+        P-value of the test of its split, also for a leaf that was tested but not split; NaN if not tested.
     cluster : int
         Number of the cluster for a leaf, else -1.
     """
@@ -55,30 +55,30 @@ class Node:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Tree:
-    """A binary tree whose inner nodes are hyperplanes and whose leaves are (parts of) clusters.
+    """Binary tree whose inner nodes are hyperplanes and whose leaves are (parts of) clusters.
 
-    Every array has one element (or row) for each node; the root is node 0, and parents come before their children. Rows
+    Every array has one element (or row) for each node; the root is node 0, and parents precede their children. Rows
     with a positive distance to the hyperplane of a node go to its right child.
 
     Parameters
     ----------
     parent, left, right : ndarray of shape (m,), int
-        Numbers of the parent and the children; -1 if there is none.
+        Numbers of the parent and of the children; -1 if there is none.
     normal : ndarray of shape (m, d)
         Unit normals of the hyperplanes; NaN for leaves.
     point : ndarray of shape (m, d)
-        A point on each hyperplane near the data.
+        A point on each hyperplane near the data; NaN for leaves.
     offset, bandwidth, alpha, density, relative_depth : ndarray of shape (m,)
-        What is known of the hyperplanes; NaN for leaves.
+        Properties of the hyperplanes; NaN for leaves.
     pvalue : ndarray of shape (m,)
-        Of the test of the split, also of leaves that were tested but not split; NaN if not tested.
+        P-values of the tests of the splits, also for leaves that were tested but not split; NaN if not tested.
     size : ndarray of shape (m,), int
-        Rows of the training data that reach the node.
+        Numbers of rows of the training data that reach the nodes.
     order : ndarray of shape (m,), int
-        When it was split: 0 for the first split, 1 for the second, and so on; -1 for leaves.
+        Order of the splits: 0 for the first, 1 for the second, and so on; -1 for leaves.
     cluster : ndarray of shape (m,), int
-        Number of the cluster of a leaf, from 0 in the order of the leaves; leaves that were merged share theirs. -1 for
-        inner nodes.
+        Number of the cluster of a leaf, from 0 in the order of the leaves; merged leaves have the same. -1 for inner
+        nodes.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Tree:
         return len(self.parent)
 
     def __iter__(self) -> Iterator[Node]:
-        """Views of the nodes, parents before children."""
+        """Iterate over views of the nodes, parents before children."""
         depth = self.depth
         return (self._view(k, int(depth[k])) for k in range(len(self)))
 
@@ -124,23 +124,23 @@ class Tree:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters: of leaves, unless some were merged."""
+        """Number of clusters: the number of leaves, unless some were merged."""
         return int(self.cluster.max()) + 1
 
     @property
     def depth(self) -> NDArray[np.intp]:
-        """Splits above each node."""
+        """Number of splits above each node."""
         depth = np.zeros(len(self), dtype=np.intp)
         for k in range(1, len(self)):
             depth[k] = depth[self.parent[k]] + 1
         return depth
 
     def is_leaf(self, node: int) -> bool:
-        """Whether a node is a leaf."""
+        """Return whether a node is a leaf."""
         return bool(self.left[self.check_node(node)] == NONE)
 
     def leaves(self, node: int = 0) -> list[int]:
-        """Numbers of the leaves below a node, from left to right."""
+        """Return the numbers of the leaves below a node, from left to right."""
         found, waiting = [], [self.check_node(node)]
         while waiting:
             k = waiting.pop()
@@ -151,7 +151,7 @@ class Tree:
         return found
 
     def hyperplane(self, node: int) -> Hyperplane | None:
-        """The hyperplane of an inner node; None for a leaf."""
+        """Return the hyperplane of an inner node, or None for a leaf."""
         k = self.check_node(node)
         if self.left[k] == NONE:
             return None
@@ -166,7 +166,7 @@ class Tree:
         )
 
     def node(self, node: int) -> Node:
-        """A view of one node."""
+        """Return a view of one node."""
         k = self.check_node(node)
         return self._view(k, int(self.depth[k]))
 
@@ -174,7 +174,7 @@ class Tree:
         return Node(k, depth, int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k]))
 
     def check_node(self, node: Any) -> int:
-        """The number of a node, if there is one with that number."""
+        """Validate the number of a node."""
         if isinstance(node, bool) or not isinstance(node, int | np.integer):
             raise TypeError(f"node must be an integer, got {node!r}.")
         if not 0 <= node < len(self):
@@ -184,10 +184,10 @@ class Tree:
     # ------------------------------------------------------------------------------------------- rows
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """The leaf that each row reaches."""
+        """Return the number of the leaf that each row reaches."""
         X = as_rows(X)
         if len(X.shape) != 2 or X.shape[1] != self.normal.shape[1]:
-            raise ValueError(f"X must have {self.normal.shape[1]} columns, got an array of shape {X.shape}.")
+            raise ValueError(f"X must have {self.normal.shape[1]} features, got an array of shape {X.shape}.")
         reached = np.zeros(X.shape[0], dtype=np.intp)
         for visit in descend(self, X):
             if visit.hyperplane is None:
@@ -195,11 +195,11 @@ class Tree:
         return reached
 
     def predict(self, X: Any) -> NDArray[np.intp]:
-        """The cluster of each row."""
+        """Return the cluster of each row."""
         return np.asarray(self.cluster[self.apply(X)])
 
     def decision_path(self, X: Any) -> Any:
-        """Which nodes each row passes, as a sparse matrix of shape (n, m)."""
+        """Return which nodes each row passes, as a sparse matrix of shape (n, m)."""
         from scipy.sparse import csr_array
 
         paths = {leaf: self.ancestry(leaf) for leaf in self.leaves()}
@@ -209,7 +209,7 @@ class Tree:
         return csr_array((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(len(reached), len(self)))
 
     def ancestry(self, node: int) -> list[int]:
-        """A node and all above it, the root first."""
+        """Return a node and all nodes above it, the root first."""
         path = [self.check_node(node)]
         while self.parent[path[-1]] != NONE:
             path.append(int(self.parent[path[-1]]))
@@ -218,7 +218,7 @@ class Tree:
     # ------------------------------------------------------------------------------------------- views
 
     def to_pandas(self) -> pd.DataFrame:
-        """One line for each node."""
+        """Return a data frame with one row for each node."""
         import pandas as pd
 
         names = ("parent", "left", "right", "depth", "size", "cluster", "order")
@@ -227,7 +227,7 @@ class Tree:
         return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="node"))
 
     def to_networkx(self) -> Any:
-        """A directed graph from parents to children, with what is known of the nodes."""
+        """Return a directed graph from parents to children, with attributes of the nodes."""
         try:
             import networkx
         except ImportError as error:
@@ -241,19 +241,19 @@ class Tree:
         return graph
 
     def to_linkage(self) -> Array:
-        """The tree as a linkage matrix of its leaves, from left to right, for SciPy's dendrogram.
+        """Return a linkage matrix of the leaves, from left to right, for SciPy's dendrogram.
 
-        A split is drawn the higher the earlier it was made: its height is one more than the number of later splits. A
+        The height of a split is one more than the number of later splits, so that earlier splits are drawn higher. A
         tree of one leaf gives an empty matrix, which SciPy cannot draw.
         """
         leaves = self.leaves()
         number = {leaf: k for k, leaf in enumerate(leaves)}
         inner = [k for k in range(len(self)) if self.left[k] != NONE]
         rows = []
-        for merged, k in enumerate(sorted(inner, key=lambda k: -self.order[k])):
+        for n_merged, k in enumerate(sorted(inner, key=lambda k: -self.order[k])):
             height = float(len(inner) - self.order[k])
             rows.append([number[int(self.left[k])], number[int(self.right[k])], height, len(self.leaves(k))])
-            number[k] = len(leaves) + merged
+            number[k] = len(leaves) + n_merged
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
     def __repr__(self) -> str:
@@ -268,6 +268,7 @@ class Tree:
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), optional
+            Data.
         **options
             Options of :meth:`ravine.plotting.TreeDisplay.from_tree`.
 
@@ -280,57 +281,62 @@ class Tree:
         return TreeDisplay.from_tree(self, X, **options)
 
     def rules(self, leaf: int, feature_names: Any = None, n_features: int = 3) -> str:
-        """In words, how a row comes to a leaf.
+        """Describe the splits that lead to a leaf.
 
         Parameters
         ----------
         leaf : int
+            Number of the leaf.
         feature_names : sequence of str, optional
+            Names of the features.
         n_features : int
-            The features of largest weight that are named at each split.
+            Number of features of largest weight to show for each split.
         """
-        return text.rules(self, self.check_node(leaf), feature_names, n_features)
+        return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
 
     # ------------------------------------------------------------------------------------------- other trees
 
     def prune(self, node: int) -> Tree:
-        """The tree in which a node is a leaf; leaves that were merged with one below it stay with it."""
+        """Return the tree in which a node is a leaf; leaves that were merged with one below it stay with it."""
         return editing.prune(self, [self.check_node(node)])
 
     def merge(self, leaf: int, other: int) -> Tree:
-        """The tree in which two leaves, and all merged with them before, are one cluster."""
+        """Return the tree in which two leaves, and all leaves merged with them before, are one cluster."""
         return editing.merge(self, self.check_node(leaf), self.check_node(other))
 
     def split(self, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pvalue: float = np.nan) -> Tree:
-        """The tree in which a leaf is split by a hyperplane.
+        """Return the tree in which a leaf is split by a hyperplane.
 
         Parameters
         ----------
         leaf : int
+            Number of the leaf.
         plane : Hyperplane
+            Hyperplane that splits it.
         sizes : tuple of two int
-            Rows of the training data on its two sides.
+            Numbers of rows of the training data on its two sides.
         pvalue : float, optional
+            P-value of a test of the split.
         """
         return editing.split(self, self.check_node(leaf), plane, sizes, pvalue)
 
     def cut(self, n_clusters: int | None = None, significance: float | None = None) -> Tree:
-        """The tree of the first splits only, or of those with a P-value of at most ``significance``.
+        """Return the tree of the first splits only, or of those with a P-value of at most ``significance``.
 
         Parameters
         ----------
         n_clusters : int, optional
-            Number of clusters that are left.
+            Number of clusters to keep.
         significance : float, optional
-            A split is kept if its P-value, and those of all above it, are at most this.
+            A split is kept if its P-value, and those of all splits above, are at most this.
         """
         if (n_clusters is None) == (significance is None):
-            raise ValueError("give either n_clusters or significance.")
+            raise ValueError("exactly one of n_clusters and significance must be given.")
         if n_clusters is not None:
-            return editing.first_splits(self, n_clusters)
+            return editing.keep_first_splits(self, n_clusters)
         assert significance is not None
-        return editing.significant_splits(self, significance)
+        return editing.keep_significant_splits(self, significance)
 
     def with_arrays(self, **arrays: Any) -> Tree:
-        """The same tree with some arrays replaced."""
+        """Return a copy with some arrays replaced."""
         return replace(self, **arrays)
