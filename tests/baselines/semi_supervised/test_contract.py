@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
-from ravine.baselines.semi_supervised.cross_validation import label_folds
+from ravine.baselines.semi_supervised.cross_validation import split_labels
 from ravine.checks import make_generator
 from support.baseline_problems import FIXED, GRIDS, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 
@@ -147,7 +147,7 @@ def test_rows_that_are_all_equal_get_the_class_with_more_labels(method):
 @pytest.mark.parametrize(("n_first", "n_second", "n_folds"), [(2, 3, 5), (5, 5, 10), (6, 5, 5), (2, 30, 5), (99, 7, 5)])
 def test_folds_leave_one_out_or_are_stratified(n_first, n_second, n_folds):
     signs = np.random.default_rng(0).permutation(np.repeat([-1.0, 1.0], [n_first, n_second]))
-    folds = label_folds(signs, np.random.default_rng(0))
+    folds = split_labels(signs, np.random.default_rng(0))
     assert len(folds) == n_folds
     assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(len(signs)))
     for train, test in folds:
@@ -159,12 +159,12 @@ def test_folds_leave_one_out_or_are_stratified(n_first, n_second, n_folds):
 
 
 def test_no_folds_where_a_class_has_one_label():
-    assert label_folds(np.array([1.0, -1.0, -1.0, -1.0]), np.random.default_rng(0)) == []
+    assert split_labels(np.array([1.0, -1.0, -1.0, -1.0]), np.random.default_rng(0)) == []
 
 
 def test_very_many_labels_are_not_all_used_to_choose():
     signs = np.repeat([-1.0, 1.0], [9_995, 5])
-    folds = label_folds(signs, np.random.default_rng(0))
+    folds = split_labels(signs, np.random.default_rng(0))
     used = np.concatenate([test for _, test in folds])
     assert 900 < len(used) < 1100
     assert np.sum(signs[used] == 1.0) >= 2
@@ -235,7 +235,7 @@ def test_cross_validated_error_is_that_of_separate_fits(method, name, grid, slac
     if method is XNV:
         rng.permutation(90)  # landmarks are drawn before folds
     wrong = dict.fromkeys(grid, 0)
-    for _, test in label_folds(2.0 * y[labelled] - 1.0, rng):
+    for _, test in split_labels(2.0 * y[labelled] - 1.0, rng):
         held_out = labelled[test]
         partly = y.copy()
         partly[held_out] = -1

@@ -129,7 +129,7 @@ def test_parameter_out_of_range_is_named(method, parameters, error, message):
 
 
 def test_halves_of_one_column_are_refused():
-    with pytest.raises(ValueError, match="at least 2 columns"):
+    with pytest.raises(ValueError, match="at least 2 features"):
         XNV(views="features").fit(X[:, :1], Y)
 
 
@@ -203,7 +203,7 @@ def test_duality_gap_is_that_of_the_definition():
             max(0.0, 1.0 - t * (w @ x + svm.intercept_[0])) for x, t in zip(rows, y, strict=True)
         )
         dual = alpha.sum() - 0.5 * w @ w
-        gap = laplacian_svm._duality_gap(rows, y, 2.0, svm.coef_[0], svm.intercept_[0], svm.dual_coef_)
+        gap = laplacian_svm._compute_duality_gap(rows, y, 2.0, svm.coef_[0], svm.intercept_[0], svm.dual_coef_)
         assert gap == pytest.approx((primal - dual) / primal, rel=1e-6, abs=1e-12)
         gaps.append(gap)
     assert gaps[0] > gaps[1] > 1e-3
@@ -226,7 +226,7 @@ def test_weights_are_refused_by_the_name_of_the_class(method):
 def test_sssl_warns_of_rows_far_from_zero_once(multi_class, scale):
     settings = {"n_components": 2, "multi_class": multi_class, "random_state": 0}
     far = scale * (X3 + np.array([0.0, 5.0]))
-    with pytest.warns(UserWarning, match="centre the columns of X") as caught:
+    with pytest.warns(UserWarning, match="centre the features of X") as caught:
         SSSL(fit_intercept=False, **settings).fit(far, Y3)
     assert len(caught) == 1
     with warnings.catch_warnings():

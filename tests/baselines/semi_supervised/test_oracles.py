@@ -9,13 +9,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM, neighbour_graph
-from ravine.baselines.semi_supervised.coordinates import linear_map, nystrom_map
-from ravine.baselines.semi_supervised.cross_validation import label_folds
-from ravine.baselines.semi_supervised.laplacian_svm import _search
-from ravine.baselines.semi_supervised.margin_descent import MOST_TRIALS, MarginLoss, _line_search, anneal
-from ravine.baselines.semi_supervised.neighbour_graph import laplacian
-from ravine.baselines.semi_supervised.sssl import _nested_fits
-from ravine.baselines.semi_supervised.xnv import canonical_view
+from ravine.baselines.semi_supervised.coordinates import fit_linear_map, fit_nystrom_map
+from ravine.baselines.semi_supervised.cross_validation import split_labels
+from ravine.baselines.semi_supervised.laplacian_svm import _decide_held_out
+from ravine.baselines.semi_supervised.margin_descent import MOST_TRIALS, MarginLoss, _search_line, anneal
+from ravine.baselines.semi_supervised.neighbour_graph import compute_laplacian
+from ravine.baselines.semi_supervised.sssl import _fit_nested
+from ravine.baselines.semi_supervised.xnv import find_canonical_axes
 from support.simulate import two_clusters
 
 
@@ -68,12 +68,12 @@ def test_laplacian_svm_solves_the_dual_of_its_paper(kernel, ratio, normalised):
         penalty=penalty, manifold_ratio=ratio, kernel=kernel, kernel_gamma=0.3,
         laplacian="normalised" if normalised else "unnormalised",
     ).fit(X, y)  # fmt: skip
-    L = laplacian(neighbour_graph(X), normalised=normalised).toarray()
+    L = compute_laplacian(neighbour_graph(X), normalised=normalised).toarray()
     K = X @ X.T if kernel == "linear" else rbf_kernel(X, gamma=0.3)
     if normalised:  # this Laplacian sees constants: the penalty is on the coordinates centred over all rows
         centring = np.eye(len(X)) - 1.0 / len(X)
         L = centring @ L @ centring
-    total = laplacian(neighbour_graph(X), normalised=normalised).diagonal().sum()
+    total = compute_laplacian(neighbour_graph(X), normalised=normalised).diagonal().sum()
     alpha, b = kernel_dual(K, signs, L, penalty, ratio * penalty / total)
     assert_allclose(found.decision_function(X), K @ alpha + b, atol=1e-6)
 
@@ -81,7 +81,7 @@ def test_laplacian_svm_solves_the_dual_of_its_paper(kernel, ratio, normalised):
 def test_linear_laplacian_svm_is_an_svm_in_rescaled_axes():
     X, y, signs = problem()
     penalty, ratio = 0.05, 9.0
-    L = laplacian(neighbour_graph(X), normalised=False).toarray()
+    L = compute_laplacian(neighbour_graph(X), normalised=False).toarray()
     A = penalty * (np.eye(4) + ratio * X.T @ L @ X / np.trace(L))
     values, vectors = np.linalg.eigh(A)
     Z = X @ (vectors / np.sqrt(values)) @ vectors.T
@@ -97,9 +97,9 @@ def test_search_of_the_laplacian_svm_agrees_with_exact_machines(seed):
     labelled = signs != 0.0
     rows, t = X[labelled], signs[labelled]
     roughness = np.array([0.0, 0.1, 0.5, 1.0, 2.0])
-    folds = label_folds(t, np.random.default_rng(seed))
+    folds = split_labels(t, np.random.default_rng(seed))
     grid = [(9.0, 0.01), (0.0, 1e-3), (100.0, 0.1), (1.0, 1.0)]
-    found = _search(rows, t, folds, grid, roughness)
+    found = _decide_held_out(rows, t, folds, grid, roughness)
     agree = []
     for k, (train, test) in enumerate(folds):
         for j, (ratio, penalty) in enumerate(grid):
@@ -173,7 +173,7 @@ def test_nested_fits_are_least_squares_for_each_number_of_columns(rng, dependent
     design, y = rng.standard_normal((12, 6)), rng.standard_normal(12)
     if dependent:
         design[:, 3] = design[:, 0]
-    fits = _nested_fits(design, y)
+    fits = _fit_nested(design, y)
     for s in range(1, 7):
         assert_allclose(fits[:s, s - 1], np.linalg.lstsq(design[:, :s], y, rcond=None)[0], atol=1e-10)
         assert_allclose(fits[s:, s - 1], 0.0, atol=0.0)
@@ -255,7 +255,7 @@ def test_features_of_one_view_are_half_of_the_columns():
 
 def test_canonical_view_has_unit_covariance(rng):
     first, second = rng.standard_normal((50, 4)) * [1.0, 0.1, 10.0, 1.0], rng.standard_normal((50, 3))
-    axes, correlations = canonical_view(first, second)
+    axes, correlations = find_canonical_axes(first, second)
     Z = (first - first.mean(axis=0)) @ axes
     assert_allclose(Z.T @ Z / 50, np.eye(3), atol=1e-8)
     a, b = first - first.mean(axis=0), second - second.mean(axis=0)
@@ -289,7 +289,7 @@ def plain_objective(problem, k, w):
 def test_gradients_of_the_tsvm_are_those_of_finite_differences(rng, bend):
     problem = loss_of(rng, bend=bend)
     W = rng.standard_normal((3, 4))
-    values, gradients = problem.value_and_gradient(W)
+    values, gradients = problem.evaluate(W)
     for k in range(3):
         assert values[k] == pytest.approx(plain_objective(problem, k, W[k]), rel=1e-12)
         numeric = scipy.optimize.approx_fprime(W[k], lambda w, k=k: plain_objective(problem, k, w), 1e-7)
@@ -303,7 +303,7 @@ def test_problems_side_by_side_are_solved_as_one_by_one(seed):
     settings = {"tol": 1e-9, "path_tol": 1e-9, "max_iter": 1000}
     together, converged, _ = anneal(problem, np.zeros((5, 4)), factors, **settings)
     assert converged.all()
-    assert np.abs(problem.value_and_gradient(together)[1]).max() < 1e-6
+    assert np.abs(problem.evaluate(together)[1]).max() < 1e-6
     for k in range(5):
         w = np.zeros(4)
         for factor in factors:  # the annealing of the paper, with another optimiser
@@ -314,7 +314,7 @@ def test_problems_side_by_side_are_solved_as_one_by_one(seed):
                     problem.labelled, problem.signs, problem.unlabelled, problem.ridge[[k]], problem.costs[[k]],
                     costs[[k]], problem.offsets[[k]],
                 )  # fmt: skip
-                value, gradient = stage.value_and_gradient(w[None])
+                value, gradient = stage.evaluate(w[None])
                 return float(value[0]), gradient[0]
 
             w = scipy.optimize.minimize(objective, w, jac=True, method="BFGS", options={"gtol": 1e-9}).x
@@ -364,7 +364,7 @@ def test_annealing_finds_a_gap_that_the_labels_do_not_show():
 
 def test_coordinates_of_all_rows_have_the_kernel_as_inner_products(rng):
     X = 5.0 + 3.0 * rng.standard_normal((30, 4))
-    Z = nystrom_map(X, 0.05, None)(X)
+    Z = fit_nystrom_map(X, 0.05, None)(X)
     assert_allclose(Z @ Z.T, rbf_kernel(X, gamma=0.05), atol=1e-8)
 
 
@@ -372,18 +372,18 @@ def test_coordinates_of_all_rows_have_the_kernel_as_inner_products(rng):
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
 def test_linear_coordinates_have_mean_variance_one(rng, unit, offset):
     X = (rng.standard_normal((50, 3)) * [1.0, 2.0, 3.0] + offset) * unit
-    Z = linear_map(X)(X)
+    Z = fit_linear_map(X)(X)
     assert_allclose(Z.mean(axis=0), 0.0, atol=1e-7)
     assert np.mean(Z.var(axis=0)) == pytest.approx(1.0)
 
 
 def test_rows_of_more_columns_than_rows_keep_their_inner_products(rng):
     X = rng.standard_normal((8, 30))
-    map_ = linear_map(X)
+    map_ = fit_linear_map(X)
     Z, centred = map_(X), X - X.mean(axis=0)
     assert Z.shape == (8, 7)
     assert_allclose(Z @ Z.T * map_.scale**2, centred @ centred.T, atol=1e-10)
-    normal, intercept = map_.hyperplane(np.arange(7.0), 0.5)
+    normal, intercept = map_.express_in_features(np.arange(7.0), 0.5)
     assert_allclose(X @ normal + intercept, Z @ np.arange(7.0) + 0.5, atol=1e-10)
 
 
@@ -394,11 +394,11 @@ def test_a_line_search_without_success_gives_the_parts_of_its_step():
         rows, np.ones(2), np.zeros((0, 1)), np.zeros((1, 1)), np.ones((1, 2)), np.zeros(1), np.zeros(1)
     )
     w, every = np.ones((1, 1)), np.arange(1)
-    value, gradient = problem.value_and_gradient(w)
-    here, along = problem.slopes(w), problem.slopes(-gradient)
-    t, parts = _line_search(problem, every, w, -gradient, here, along, value, -(gradient[0] ** 2))
+    value, gradient = problem.evaluate(w)
+    here, along = problem.project(w), problem.project(-gradient)
+    t, parts = _search_line(problem, every, w, -gradient, here, along, value, -(gradient[0] ** 2))
     assert t == 4.0 ** (MOST_TRIALS - 2) * one  # the last trial is the best step so far
-    again = problem.parts(every, (here[0] + t[:, None] * along[0], here[1] + t[:, None] * along[1]))
+    again = problem.evaluate_loss(every, (here[0] + t[:, None] * along[0], here[1] + t[:, None] * along[1]))
     for part, expected in zip(parts, again, strict=True):
         assert_allclose(part, expected, rtol=1e-15)
-    assert problem.finish(every, w - t[:, None] * gradient, parts)[0] < value
+    assert problem.add_ridge(every, w - t[:, None] * gradient, parts)[0] < value

@@ -1,4 +1,4 @@
-"""Coordinates in which a method with a kernel becomes a linear one."""
+"""Coordinates in which a kernel method becomes a linear one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
+from ravine.baselines._shared.eigenvectors import compute_inverse_root
 from ravine.checks import check_choice, check_integer, check_number
 from ravine.rows import round_to_power_of_two
 
-__all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "linear_map", "nystrom_map"]
+__all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "fit_linear_map", "fit_nystrom_map"]
 
 # Eigenvalues of a Gram matrix below this part of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-10
@@ -22,42 +23,42 @@ SMALLEST_EIGENVALUE = 1e-10
 
 @dataclass(frozen=True)
 class LinearMap:
-    """(x - center) / scale, and from there into the row space if that has fewer dimensions."""
+    """Map from x to (x - center) / scale and, with a basis, on to the coordinates in the row space."""
 
     center: Array
     scale: float
     basis: Array | None = None
 
     def __call__(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Coordinates of rows."""
+        """Compute the coordinates of rows."""
         rows = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
         return rows if self.basis is None else rows @ self.basis
 
-    def hyperplane(self, coef: Array, intercept: float) -> tuple[Array, float]:
-        """The same linear function, of X itself."""
+    def express_in_features(self, coef: Array, intercept: float) -> tuple[Array, float]:
+        """Express a linear function of the coordinates as one of X itself."""
         normal = (coef if self.basis is None else self.basis @ coef) / self.scale
         return normal, intercept - float(normal @ self.center)
 
 
 @dataclass(frozen=True)
 class NystromMap:
-    """Coordinates whose inner products are the Gaussian kernel, exactly so between the landmarks."""
+    """Map to coordinates whose inner products are the Gaussian kernel, exactly so between the landmarks."""
 
-    frame: LinearMap
+    scaling: LinearMap
     landmarks: Array
     gamma: float
     projection: Array
 
     def __call__(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Coordinates of rows."""
-        return np.asarray(rbf_kernel(self.frame(X), self.landmarks, gamma=self.gamma) @ self.projection)
+        """Compute the coordinates of rows."""
+        return np.asarray(rbf_kernel(self.scaling(X), self.landmarks, gamma=self.gamma) @ self.projection)
 
 
 Map = LinearMap | NystromMap
 
 
-def linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearMap:
-    """Scale to a mean variance of 1 for each column, so that penalties do not depend on units.
+def fit_linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearMap:
+    """Fit a scaling to a mean variance of 1 per feature, so that penalties do not depend on units.
 
     Parameters
     ----------
@@ -81,23 +82,22 @@ def linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> LinearM
     return LinearMap(center, scale, basis)
 
 
-def nystrom_map(
+def fit_nystrom_map(
     X: NDArray[np.floating[Any]],
     gamma: float | None,
     landmarks: NDArray[np.intp] | None,
-    frame: LinearMap | None = None,
+    scaling: LinearMap | None = None,
 ) -> NystromMap:
-    """Coordinates for exp(-gamma |x - x'|²) from some rows (None: all rows, which is kernel PCA without centring)."""
-    frame = linear_map(X) if frame is None else frame
-    rate = 1.0 / X.shape[1] if gamma is None else gamma * frame.scale**2
-    chosen = frame(X if landmarks is None else X[landmarks])
-    values, vectors = np.linalg.eigh(rbf_kernel(chosen, gamma=rate))
-    kept = values > SMALLEST_EIGENVALUE * values[-1]
-    return NystromMap(frame, chosen, rate, (vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1])
+    """Fit coordinates for exp(-gamma |x - x'|²) from some rows (None: all rows, which is uncentred kernel PCA)."""
+    scaling = fit_linear_map(X) if scaling is None else scaling
+    rate = 1.0 / X.shape[1] if gamma is None else gamma * scaling.scale**2
+    chosen = scaling(X if landmarks is None else X[landmarks])
+    root = compute_inverse_root(rbf_kernel(chosen, gamma=rate), SMALLEST_EIGENVALUE)
+    return NystromMap(scaling, chosen, rate, root[:, ::-1])
 
 
 def check_gamma(value: Any) -> float | None:
-    """The parameter ``kernel_gamma``; None for "scale"."""
+    """Validate the parameter ``kernel_gamma``; None stands for "scale"."""
     if isinstance(value, str):
         check_choice("kernel_gamma", value, ("scale",))
         return None
@@ -106,7 +106,7 @@ def check_gamma(value: Any) -> float | None:
 
 @dataclass(frozen=True)
 class KernelOptions:
-    """The parameters ``kernel``, ``kernel_gamma`` and ``n_landmarks`` of an estimator."""
+    """Validated parameters ``kernel``, ``kernel_gamma`` and ``n_landmarks`` of an estimator."""
 
     kernel: str
     gamma: float | None
@@ -114,16 +114,16 @@ class KernelOptions:
 
     @classmethod
     def of(cls, estimator: Any) -> KernelOptions:
-        """Validated parameters."""
+        """Validate the parameters."""
         return cls(
             check_choice("kernel", estimator.kernel, ("linear", "rbf")),
             check_gamma(estimator.kernel_gamma),
             check_integer("n_landmarks", estimator.n_landmarks, low=1),
         )
 
-    def map(self, X: NDArray[np.floating[Any]], rng: np.random.Generator, *, centred: bool = True) -> Map:
-        """The map for these rows; Nyström's with as many landmarks as allowed, kernel PCA if these are all rows."""
+    def fit_map(self, X: NDArray[np.floating[Any]], rng: np.random.Generator, *, centred: bool = True) -> Map:
+        """Fit the map for rows; with a Gaussian kernel, from random landmarks if there are more rows than allowed."""
         if self.kernel == "linear":
-            return linear_map(X, centred=centred)
+            return fit_linear_map(X, centred=centred)
         few = None if len(X) <= self.n_landmarks else np.sort(rng.choice(len(X), self.n_landmarks, replace=False))
-        return nystrom_map(X, self.gamma, few)
+        return fit_nystrom_map(X, self.gamma, few)

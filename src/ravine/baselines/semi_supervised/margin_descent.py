@@ -1,7 +1,7 @@
-"""Objectives of margins for many settings side by side, and their minimisation by annealing.
+"""Margin losses for many settings side by side, and their minimisation by annealing.
 
-Cross-validation asks for the same fit with some labels left out and with other weights. Solved together, a step of all
-of them is one product of matrices.
+Cross-validation repeats a fit with some labels left out and with other weights. When these fits are solved together, a
+step of all of them is one matrix product.
 """
 
 from __future__ import annotations
@@ -16,19 +16,24 @@ from ravine._typing import Array
 
 __all__ = ["MarginLoss", "anneal"]
 
+# Steps that L-BFGS remembers.
 MEMORY = 10
-# Weak Wolfe conditions.
+# Of the weak Wolfe conditions.
 SUFFICIENT_DECREASE, SLOPE_KEPT = 1e-4, 0.9
 MOST_TRIALS = 12
-# exp(-3 f²) curves by at most this much.
+# Largest second derivative of exp(-3 f²).
 LARGEST_CURVATURE = 12.0 * math.exp(-1.5)
+
+# Losses, and their derivatives in f of labelled and of unlabelled rows.
+LossTerms = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
 class MarginLoss:
-    """½ w'Rw + Σ_labelled cost h(1 - y f) + unlabelled_cost Σ_unlabelled exp(-3 f²), f = w·z + b, for p problems.
+    """Objectives of p problems, which differ in their costs, ridges and offsets.
 
-    h(m) is zero for m < 0, m² up to the bend and goes on straight from there.
+    With f = w·z + b they are ½ w'Rw + Σ_labelled cost h(1 - y f) + unlabelled_cost Σ_unlabelled exp(-3 f²). The loss
+    h(m) is zero for m < 0, m² up to the bend, and linear beyond.
 
     Attributes
     ----------
@@ -38,12 +43,12 @@ class MarginLoss:
     ridge : ndarray of shape (p, d)
         Diagonals of R.
     costs : ndarray of shape (p, l)
-        Of each label in each problem; zero leaves it out.
+        Cost of each label in each problem; zero leaves the label out.
     unlabelled_costs : ndarray of shape (p,)
     offsets : ndarray of shape (p,)
         b, which is fixed.
     bend : float
-        Infinite for the squared hinge; with the cost C / (2 bend) the hinge times C is approached as it shrinks.
+        Infinite for the squared hinge. As it shrinks, the loss with the cost C / (2 bend) tends to C times the hinge.
     """
 
     labelled: Array
@@ -55,65 +60,65 @@ class MarginLoss:
     offsets: Array
     bend: float = math.inf
 
-    def slopes(self, W: Array) -> tuple[Array, Array]:
-        """w·z for labelled and unlabelled rows, one row for each problem."""
+    def project(self, W: Array) -> tuple[Array, Array]:
+        """Compute w·z of labelled and unlabelled rows, one row for each problem."""
         return W @ self.labelled.T, W @ self.unlabelled.T
 
-    def parts(self, which: NDArray[np.intp], outputs: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-        """Loss of the rows, and its derivative in each f, labelled and unlabelled, for some of the problems."""
-        b = self.offsets[which, None]
+    def evaluate_loss(self, problems: NDArray[np.intp], outputs: tuple[Array, Array]) -> LossTerms:
+        """Compute the losses of some problems, and their derivatives in f of labelled and unlabelled rows."""
+        b = self.offsets[problems, None]
         gaps = np.maximum(0.0, 1.0 - self.signs * (outputs[0] + b))
-        costs, unlabelled_costs = self.costs[which], self.unlabelled_costs[which]
+        costs, unlabelled_costs = self.costs[problems], self.unlabelled_costs[problems]
         f = outputs[1] + b
         bumps = np.exp(-3.0 * f * f)
         bent = np.minimum(gaps, self.bend)
-        loss = _dots(costs, bent * (2.0 * gaps - bent)) + unlabelled_costs * bumps.sum(axis=1)
+        loss = _dot_rows(costs, bent * (2.0 * gaps - bent)) + unlabelled_costs * bumps.sum(axis=1)
         bumps *= f
         bumps *= -6.0 * unlabelled_costs[:, None]
         return loss, -2.0 * costs * bent * self.signs, bumps
 
-    def value_and_gradient(self, W: Array) -> tuple[Array, Array]:
-        """Objectives and gradients, for any W of shape (p, d)."""
+    def evaluate(self, W: Array) -> tuple[Array, Array]:
+        """Compute the objectives and gradients for any W of shape (p, d)."""
         every = np.arange(len(W))
-        return self.finish(every, W, self.parts(every, self.slopes(W)))
+        return self.add_ridge(every, W, self.evaluate_loss(every, self.project(W)))
 
-    def curvature(self) -> Array:
-        """A rough mean of the second derivative along each coordinate, of shape (p, d)."""
+    def estimate_curvature(self) -> Array:
+        """Estimate the mean second derivative along each coordinate, of shape (p, d)."""
         of_labelled = self.costs @ self.labelled**2
         of_unlabelled = self.unlabelled_costs[:, None] * (self.unlabelled**2).sum(axis=0)
         return np.asarray(self.ridge + 2.0 * of_labelled + of_unlabelled) + np.finfo(float).tiny
 
-    def finish(self, which: NDArray[np.intp], W: Array, parts: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        """Objectives and gradients from the parts."""
-        loss, of_labelled, of_unlabelled = parts
-        pull = self.ridge[which] * W
+    def add_ridge(self, problems: NDArray[np.intp], W: Array, terms: LossTerms) -> tuple[Array, Array]:
+        """Compute the objectives and gradients of some problems from the terms of their losses."""
+        loss, of_labelled, of_unlabelled = terms
+        pull = self.ridge[problems] * W
         gradient = pull + of_labelled @ self.labelled + of_unlabelled @ self.unlabelled
-        return loss + 0.5 * _dots(W, pull), gradient
+        return loss + 0.5 * _dot_rows(W, pull), gradient
 
 
 def anneal(
     problem: MarginLoss, W: Array, factors: Array, *, tol: float, path_tol: float, max_iter: int
 ) -> tuple[Array, NDArray[np.bool_], int]:
-    """Minimise while the unlabelled cost grows to its full value, each time from the last solution.
+    """Minimise while the unlabelled cost increases to its full value, each time from the last solution.
 
     Parameters
     ----------
     problem : MarginLoss
     W : ndarray of shape (p, d)
-        Where to start.
+        Start.
     factors : ndarray
-        Of the unlabelled cost, increasing to 1.
+        Factors of the unlabelled cost, increasing to 1.
     tol, path_tol : float
-        Largest gradient entry at the end and before it, relative to the sum of the costs.
+        Largest gradient entry at the last factor and at those before it, relative to the sum of the costs.
     max_iter : int
-        Iterations for each factor.
+        Maximum number of iterations for each factor.
 
     Returns
     -------
     W : ndarray of shape (p, d)
     converged : ndarray of shape (p,)
     n_iter : int
-        Iterations for all factors.
+        Number of iterations for all factors.
     """
     full = problem.unlabelled_costs
     converged, total = np.ones(len(W), dtype=bool), 0
@@ -126,12 +131,12 @@ def anneal(
 
 
 def _minimise(problem: MarginLoss, W: Array, tolerances: Array, max_iter: int) -> tuple[Array, NDArray[np.bool_], int]:
-    """L-BFGS for all problems in lock-step; what it knows at first is the mean curvature along each coordinate."""
+    """Run L-BFGS for all problems in lock-step, scaled by the estimated curvature along each coordinate."""
     W, tolerances = W.copy(), tolerances.copy()
-    outputs = problem.slopes(W)
+    outputs = problem.project(W)
     every = np.arange(len(W))
-    value, gradient = problem.finish(every, W, problem.parts(every, outputs))
-    metric = 1.0 / problem.curvature()
+    value, gradient = problem.add_ridge(every, W, problem.evaluate_loss(every, outputs))
+    metric = 1.0 / problem.estimate_curvature()
     steps: list[tuple[Array, Array, Array]] = []
     scale = np.ones(len(W))
     n_iter = 0
@@ -142,20 +147,20 @@ def _minimise(problem: MarginLoss, W: Array, tolerances: Array, max_iter: int) -
         n_iter += 1
         w, g = W[live], gradient[live]
         direction = -_apply_inverse_hessian(steps, live, metric[live] * scale[live, None], g)
-        slope = _dots(direction, g)
+        slope = _dot_rows(direction, g)
         wrong = ~(slope < 0.0)
         direction[wrong] = -metric[live][wrong] * g[wrong]
-        slope[wrong] = _dots(direction[wrong], g[wrong])
-        along = problem.slopes(direction)
+        slope[wrong] = _dot_rows(direction[wrong], g[wrong])
+        along = problem.project(direction)
         here = outputs[0][live], outputs[1][live]
-        t, parts = _line_search(problem, live, w, direction, here, along, value[live], slope)
+        t, terms = _search_line(problem, live, w, direction, here, along, value[live], slope)
         moved = w + t[:, None] * direction
-        new_value, new_gradient = problem.finish(live, moved, parts)
-        tolerances[live[~(new_value < value[live])]] = math.inf  # no further descent but rounding
+        new_value, new_gradient = problem.add_ridge(live, moved, terms)
+        tolerances[live[~(new_value < value[live])]] = math.inf  # no descent beyond rounding
         s, change = np.zeros_like(W), np.zeros_like(W)
         s[live], change[live] = moved - w, new_gradient - g
-        product, length = _dots(s, change), _dots(change, metric * change)
-        good = product > 1e-12 * np.sqrt(_dots(s, s) * _dots(change, change))
+        product, length = _dot_rows(s, change), _dot_rows(change, metric * change)
+        good = product > 1e-12 * np.sqrt(_dot_rows(s, s) * _dot_rows(change, change))
         scale[good] = product[good] / length[good]
         inverse = np.zeros(len(W))
         inverse[good] = 1.0 / product[good]
@@ -166,7 +171,7 @@ def _minimise(problem: MarginLoss, W: Array, tolerances: Array, max_iter: int) -
     return W, np.abs(gradient).max(axis=1) <= tolerances, n_iter
 
 
-def _line_search(
+def _search_line(
     problem: MarginLoss,
     live: NDArray[np.intp],
     w: Array,
@@ -175,14 +180,14 @@ def _line_search(
     along: tuple[Array, Array],
     value: Array,
     slope: Array,
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    """Steps that satisfy the weak Wolfe conditions, and the parts of the objective there; no products of matrices."""
+) -> tuple[Array, LossTerms]:
+    """Find steps that satisfy the weak Wolfe conditions, and the losses there, without any matrix product."""
     ridge = problem.ridge[live]
-    quadratic = _dots(direction, ridge * direction)
-    linear = _dots(w, ridge * direction)
-    constant = 0.5 * _dots(w, ridge * w)
-    bound = quadratic + 2.0 * _dots(problem.costs[live], along[0] ** 2)
-    bound += LARGEST_CURVATURE * problem.unlabelled_costs[live] * _dots(along[1], along[1])
+    quadratic = _dot_rows(direction, ridge * direction)
+    linear = _dot_rows(w, ridge * direction)
+    constant = 0.5 * _dot_rows(w, ridge * w)
+    bound = quadratic + 2.0 * _dot_rows(problem.costs[live], along[0] ** 2)
+    bound += LARGEST_CURVATURE * problem.unlabelled_costs[live] * _dot_rows(along[1], along[1])
     # The second derivative along the line is at most the bound, so this step always descends.
     safe = -slope / np.maximum(bound, np.finfo(float).tiny)
     t, low, high = np.maximum(safe, 1.0), np.zeros(len(live)), np.full(len(live), np.inf)
@@ -190,19 +195,22 @@ def _line_search(
     for attempt in range(MOST_TRIALS):
         tp, steps = t[pending], (along if attempt == 0 else (along[0][pending], along[1][pending]))
         starts = here if attempt == 0 else (here[0][pending], here[1][pending])
-        parts = problem.parts(live[pending], (starts[0] + tp[:, None] * steps[0], starts[1] + tp[:, None] * steps[1]))
-        reached = parts[0] + constant[pending] + tp * (linear[pending] + 0.5 * tp * quadratic[pending])
-        tangent = linear[pending] + tp * quadratic[pending] + _dots(parts[1], steps[0]) + _dots(parts[2], steps[1])
+        outputs = starts[0] + tp[:, None] * steps[0], starts[1] + tp[:, None] * steps[1]
+        terms = problem.evaluate_loss(live[pending], outputs)
+        reached = terms[0] + constant[pending] + tp * (linear[pending] + 0.5 * tp * quadratic[pending])
+        tangent = (
+            linear[pending] + tp * quadratic[pending] + _dot_rows(terms[1], steps[0]) + _dot_rows(terms[2], steps[1])
+        )
         if attempt == 0:
-            loss, of_labelled, of_unlabelled = parts
+            loss, of_labelled, of_unlabelled = terms
         else:
-            loss[pending], of_labelled[pending], of_unlabelled[pending] = parts
+            loss[pending], of_labelled[pending], of_unlabelled[pending] = terms
         far = ~(reached <= value[pending] + SUFFICIENT_DECREASE * tp * slope[pending])
         near = ~far & (tangent < SLOPE_KEPT * slope[pending])
         high[pending[far]], low[pending[near]] = tp[far], tp[near]
         pending = pending[far | near]
         if not len(pending) or attempt == MOST_TRIALS - 1:
-            break  # the parts are those of the steps as they are
+            break  # the losses are those of the current steps
         lo, hi = low[pending], high[pending]
         with np.errstate(invalid="ignore"):
             middle = np.where(lo > 0.0, 0.5 * (lo + hi), np.maximum(0.25 * hi, np.minimum(safe[pending], 0.5 * hi)))
@@ -211,21 +219,21 @@ def _line_search(
     return t, (loss, of_labelled, of_unlabelled)
 
 
-def _dots(first: Array, second: Array) -> Array:
+def _dot_rows(first: Array, second: Array) -> Array:
     return np.asarray(np.einsum("pd,pd->p", first, second))
 
 
 def _apply_inverse_hessian(
     steps: list[tuple[Array, Array, Array]], live: NDArray[np.intp], metric: Array, gradient: Array
 ) -> Array:
-    """The two loops of L-BFGS; a step with the inverse curvature 0 is passed over."""
+    """Run the two loops of L-BFGS; a step with the inverse curvature 0 has no effect."""
     q, weights = gradient.copy(), []
     memory = [(s[live], y[live], inverse[live]) for s, y, inverse in steps]
     for s, y, inverse in reversed(memory):
-        a = inverse * _dots(s, q)
+        a = inverse * _dot_rows(s, q)
         weights.append(a)
         q -= a[:, None] * y
     q *= metric
     for (s, y, inverse), a in zip(memory, reversed(weights), strict=True):
-        q += (a - inverse * _dots(y, q))[:, None] * s
+        q += (a - inverse * _dot_rows(y, q))[:, None] * s
     return q

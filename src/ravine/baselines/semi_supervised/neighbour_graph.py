@@ -1,4 +1,4 @@
-"""Graphs of nearest neighbours and their Laplacians."""
+"""Nearest-neighbour graphs and their Laplacians."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sklearn.neighbors import NearestNeighbors
 
 from ravine.checks import check_choice, check_integer
 
-__all__ = ["check_graph", "laplacian", "neighbour_graph"]
+__all__ = ["check_graph", "compute_laplacian", "neighbour_graph"]
 
 
 def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binary") -> scipy.sparse.csr_array:
-    """Symmetric graph that joins each row with its nearest neighbours.
+    """Build the symmetric graph that joins each row with its nearest neighbours.
 
-    Two rows are joined if one is among the nearest of the other.
+    Two rows are joined if one is among the nearest neighbours of the other.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     n_neighbors : int, default=6
-        Neighbours of each row, itself not counted; at most n_samples - 1 are used.
+        Number of neighbours of each row, not counting itself; at most n_samples - 1 are used.
     weights : {"binary", "heat"}, default="binary"
-        Weight of an edge of length d: 1, or exp(-d² / 4t) with t the square of the mean length.
+        Weight of an edge of length d: 1, or exp(-d² / 4t), where t is the square of the mean length.
 
     Returns
     -------
@@ -57,13 +57,13 @@ def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binar
     return scipy.sparse.csr_array(graph.maximum(graph.T))
 
 
-def laplacian(graph: Any, *, normalised: bool) -> scipy.sparse.csr_array:
-    """D - W, or D^(-1/2) (D - W) D^(-1/2), of a symmetric graph."""
+def compute_laplacian(graph: Any, *, normalised: bool) -> scipy.sparse.csr_array:
+    """Compute D - W, or D^(-1/2) (D - W) D^(-1/2), of a symmetric graph."""
     return scipy.sparse.csr_array(graph_laplacian(graph, normed=normalised))
 
 
 def check_graph(graph: Any, n_rows: int) -> scipy.sparse.csr_array | None:
-    """A symmetric non-negative matrix with one row for each row of X; None for ``"knn"``."""
+    """Validate a symmetric non-negative matrix with one row for each row of X; None stands for ``"knn"``."""
     if isinstance(graph, str):
         check_choice("graph", graph, ("knn",))
         return None
@@ -73,7 +73,7 @@ def check_graph(graph: Any, n_rows: int) -> scipy.sparse.csr_array | None:
     if matrix.shape != (n_rows, n_rows):
         raise ValueError(f"graph must have one row and column for each of the {n_rows} rows of X, got {matrix.shape}.")
     if not np.isfinite(matrix.data).all() or (matrix.data < 0.0).any():
-        raise ValueError("graph must hold finite weights that are not negative.")
+        raise ValueError("graph must have finite weights that are not negative.")
     if abs(matrix - matrix.T).max() > 1e-12 * max(1.0, abs(matrix).max()):
         raise ValueError("graph must be symmetric: use, for example, graph.maximum(graph.T).")
     return matrix

@@ -1,4 +1,4 @@
-"""What the semi-supervised baselines share: labels, pairs of classes, prediction."""
+"""Base class of the semi-supervised baselines: labels, pairs of classes, prediction."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ravine.checks import check_choice, check_flag, make_generator, restore_on_f
 from ravine.classes import UNLABELLED, correct_labels, encode_labels, svm_classes, vote_scores
 from ravine.rows.inputs import validate_array
 
-__all__ = ["Learner", "Rule", "TransductiveClassifier", "check_intercept"]
+__all__ = ["PairLearner", "Rule", "TransductiveClassifier", "check_intercept"]
 
-# C of the linear SVM on the labels that decides which unlabelled rows a pair of classes sees.
+# C of the linear SVM on the labels that assigns unlabelled rows to pairs of classes.
 GATE_C = 1.0
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A linear function of some coordinates, positive for the second class of a pair.
+    """Linear function of some coordinates, positive for the second class of a pair.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Rule:
     chosen : dict
         Parameters that were used.
     cv_error : float
-        Cross-validated error of these; NaN if there was nothing to choose or too few labels to choose by.
+        Their cross-validated error; NaN if there was no choice, or too few labels for one.
     details : dict
-        What else the method has to tell.
+        Further results of the method.
     """
 
     map: Map
@@ -52,32 +52,34 @@ class Rule:
 
 
 def check_intercept(value: Any, n_classes: int) -> bool:
-    """The parameter ``fit_intercept``; "auto" is True for pairs out of three classes or more."""
+    """Validate the parameter ``fit_intercept``; "auto" is True for pairs out of three classes or more."""
     if isinstance(value, str):
         check_choice("fit_intercept", value, ("auto",))
         return n_classes > 2
     return check_flag("fit_intercept", value)
 
 
-class Learner(Protocol):
-    """A method for two classes with its validated parameters."""
+class PairLearner(Protocol):
+    """Method for two classes with its validated parameters."""
 
-    def represent(self, X: NDArray[np.floating[Any]], which: NDArray[np.intp] | None, rng: np.random.Generator) -> Any:
-        """What does not depend on labels; ``which`` says which rows of the whole X these are, None for all."""
+    def represent(
+        self, X: NDArray[np.floating[Any]], indices: NDArray[np.intp] | None, rng: np.random.Generator
+    ) -> Any:
+        """Compute all that does not depend on labels; ``indices`` are those of the rows in all of X (None: all)."""
 
     def separate(self, view: Any, signs: Array, rng: np.random.Generator) -> Rule:
-        """The rule for rows with the signs -1 and +1; 0 for unlabelled rows, NaN for labels of other classes."""
+        """Learn from signs -1 and +1; 0 marks unlabelled rows, and NaN labels of other classes."""
 
 
 class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
-    """A semi-supervised classifier of two classes, and of more by one against one."""
+    """Semi-supervised classifier of two classes, and of more by one against one."""
 
     multi_class: str
     random_state: Any
 
     @abstractmethod
-    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> Learner:
-        """The method with this estimator's parameters, which are validated here."""
+    def _make_learner(self, n_rows: int, n_features: int, n_classes: int) -> PairLearner:
+        """Validate the parameters and return the method with them."""
 
     def fit(self, X: ArrayLike, y: ArrayLike, **unknown: Any) -> Self:
         """Learn from labelled and unlabelled rows.
@@ -87,10 +89,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X : array-like of shape (n_samples, n_features)
             Labelled and unlabelled rows.
         y : array-like of shape (n_samples,)
-            Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y of nothing but -1 and +1 is read as two
-            classes with every row labelled.
+            Labels of any type; -1, None or NaN marks unlabelled rows. If y contains only -1 and +1, they are two
+            classes and every row is labelled.
         **unknown
-            Refused: there are no weights of rows.
+            Raises an error: sample weights are not supported.
 
         Returns
         -------
@@ -100,54 +102,56 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         with restore_on_failure(self):
             rows = validate_array(self, X, reset=True)
             classes, codes = encode_labels(y, len(rows), type(self).__name__)
-            learner = self._learner(rows.shape[0], rows.shape[1], len(classes))
+            learner = self._make_learner(rows.shape[0], rows.shape[1], len(classes))
             gated = check_choice("multi_class", self.multi_class, ("ovo", "gated")) == "gated"
             rng = make_generator(self.random_state)
             self._pairs = np.array(list(combinations(range(len(classes)), 2)), dtype=np.intp)
-            self._store(_fit_pairs(rows, codes, self._pairs, learner, gated and len(classes) > 2, rng))
+            self._store(_learn_pairs(rows, codes, self._pairs, learner, gated and len(classes) > 2, rng))
             self.classes_ = classes
-            self.transduction_ = classes[np.where(codes == UNLABELLED, self._codes(rows), codes)]
+            self.transduction_ = classes[np.where(codes == UNLABELLED, self._predict_codes(rows), codes)]
         return self
 
     def _refuse(self, method: str, unknown: Mapping[str, Any]) -> None:
-        """Arguments that there are not, by the name of the class that the caller knows."""
+        """Raise an error for unknown arguments that names the class of the estimator."""
         if unknown:
-            weights = " Weights of rows are not supported." if "sample_weight" in unknown else ""
+            weights = " Sample weights are not supported." if "sample_weight" in unknown else ""
             raise TypeError(f"{type(self).__name__}.{method}() takes no argument {next(iter(unknown))!r}.{weights}")
 
     def _store(self, rules: Sequence[Rule]) -> None:
         self._rules = rules
         self.chosen_ = [rule.chosen for rule in rules]
         self.cv_errors_ = np.array([rule.cv_error for rule in rules])
-        planes = [rule.map.hyperplane(rule.coef, rule.intercept) for rule in rules if isinstance(rule.map, LinearMap)]
+        planes = [
+            rule.map.express_in_features(rule.coef, rule.intercept) for rule in rules if isinstance(rule.map, LinearMap)
+        ]
         if planes:
             self.coef_ = np.stack([normal for normal, _ in planes])
             self.intercept_ = np.array([intercept for _, intercept in planes])
         elif hasattr(self, "coef_"):
             del self.coef_, self.intercept_  # of an earlier fit
 
-    def _scores(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Decision values, one column for each pair."""
+    def _score_pairs(self, X: NDArray[np.floating[Any]]) -> Array:
+        """Compute decision values, one column for each pair."""
         columns, known = [], {}
         for rule in self._rules:
-            if id(rule.map) not in known:  # pairs that see the same rows share their coordinates
+            if id(rule.map) not in known:  # pairs with the same map share their coordinates
                 known = {id(rule.map): rule.map(X)}
             # Not BLAS: its rounding depends on the other rows. (Maps with a basis or a kernel still use it.)
             columns.append(np.einsum("ij,j->i", known[id(rule.map)], rule.coef) + rule.intercept)
         return np.stack(columns, axis=1)
 
-    def _codes(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-        decision = self._decision(X)
+    def _predict_codes(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+        decision = self._decide(X)
         return (decision > 0.0).astype(np.intp) if decision.ndim == 1 else decision.argmax(axis=1)
 
-    def _decision(self, X: NDArray[np.floating[Any]]) -> Array:
-        scores = self._scores(X)
+    def _decide(self, X: NDArray[np.floating[Any]]) -> Array:
+        scores = self._score_pairs(X)
         if len(self._pairs) == 1:
             return np.ascontiguousarray(scores[:, 0])
         return vote_scores(self._pairs, scores, int(self._pairs.max()) + 1)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """How much each class is preferred.
+        """Compute the confidence in each class.
 
         Parameters
         ----------
@@ -156,14 +160,14 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes the function that was learned, positive for ``classes_[1]``. With more the votes of the
-            pairs and a part below 1/3 that breaks ties.
+            With two classes the learned function, positive for ``classes_[1]``. With more, the votes of the pairs plus
+            a part below 1/3 that breaks ties.
         """
         check_is_fitted(self)
-        return self._decision(validate_array(self, X, reset=False))
+        return self._decide(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Class of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
@@ -174,10 +178,10 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return np.asarray(self.classes_[self._codes(validate_array(self, X, reset=False))])
+        return np.asarray(self.classes_[self._predict_codes(validate_array(self, X, reset=False))])
 
     def score(self, X: ArrayLike, y: ArrayLike, **unknown: Any) -> float:
-        """Accuracy on the labelled rows.
+        """Compute the accuracy on the labelled rows.
 
         Parameters
         ----------
@@ -185,7 +189,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Unlabelled rows (-1, None or NaN) are ignored.
         **unknown
-            Refused, as by `fit`.
+            Raises an error, as in `fit`.
 
         Returns
         -------
@@ -196,18 +200,18 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return float(np.mean(correct_labels(y, self.predict(X), self.classes_)[1]))
 
 
-def _fit_pairs(
+def _learn_pairs(
     X: NDArray[np.floating[Any]],
     codes: NDArray[np.intp],
     pairs: NDArray[np.intp],
-    learner: Learner,
+    learner: PairLearner,
     gated: bool,
     rng: np.random.Generator,
 ) -> Sequence[Rule]:
-    """A rule for each pair of classes.
+    """Learn a rule for each pair of classes.
 
-    With ``gated``, a pair sees only its labelled rows and those unlabelled rows that a linear SVM on the labels gives
-    to one of its two classes; else all pairs share one representation of all rows.
+    With ``gated``, a pair gets only its labelled rows and the unlabelled rows that a linear SVM on the labels assigns
+    to one of its two classes; otherwise all pairs share one representation of all rows.
     """
     unlabelled = codes == UNLABELLED
     gated = gated and bool(unlabelled.any())

@@ -10,80 +10,81 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.baselines.semi_supervised.coordinates import LinearMap, Map, check_gamma, linear_map, nystrom_map
-from ravine.baselines.semi_supervised.cross_validation import check_grid, label_folds, nearest_first, select
+from ravine.baselines._shared.eigenvectors import compute_inverse_root
+from ravine.baselines.semi_supervised.coordinates import LinearMap, Map, check_gamma, fit_linear_map, fit_nystrom_map
+from ravine.baselines.semi_supervised.cross_validation import check_grid, select_best, sort_by_nearness, split_labels
 from ravine.baselines.semi_supervised.transductive import Rule, TransductiveClassifier, check_intercept
 from ravine.checks import check_choice, check_integer
 
-__all__ = ["XNV", "canonical_view"]
+__all__ = ["XNV"]
 
 DEFAULT_PENALTY = 0.1
-# Part of the largest eigenvalue that is added to covariances, and below which directions are dropped.
-RIDGE = 1e-8
+# Directions whose eigenvalue is below this part of the largest are dropped.
+SMALLEST_EIGENVALUE = 1e-8
 SMALLEST_CORRELATION = 1e-6
 
 
 class XNV(TransductiveClassifier):
-    """Correlated Nyström views: ridge regression that trusts what two random views of the rows agree on.
+    """Correlated Nyström views: ridge regression that favours directions on which two random views agree.
 
     Two disjoint random sets of rows give two views (Nyström features) of all rows. Canonical correlation analysis of
-    the views, on labelled and unlabelled rows, gives coordinates of the first with correlations λ_j. Labels -1 and +1
-    are then regressed on these coordinates with the penalty Σ_j ((1 - λ_j) / λ_j + penalty) β_j².
+    the views, on labelled and unlabelled rows, gives coordinates of the first view with correlations λ_j. Labels -1 and
+    +1 are then regressed on these coordinates with the penalty Σ_j ((1 - λ_j) / λ_j + penalty) β_j².
 
     With the inner-product kernel and at least as many landmarks as the rank of X **both views are rotations of the same
     space: every λ_j is 1 and the method is ridge regression on whitened features**, in which directions of small
-    variance weigh as much as others. That is what the default settings do. Views that differ need
-    ``n_landmarks`` below the number of columns, ``views="features"`` or ``kernel="rbf"``.
+    variance have the same weight as others. This is the case with the default settings. Views that differ need
+    ``n_landmarks`` below the number of features, ``views="features"`` or ``kernel="rbf"``.
 
     Parameters
     ----------
     penalty : float or sequence of float, default=(1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0)
-        One number is used as it is; of several, one is chosen by cross-validation on the labels.
+        Ridge penalty. One of several values is chosen by cross-validation on the labels.
     n_landmarks : int, default=200
-        Rows for each view, at most half of all.
+        Number of rows for each view, at most half of all.
     fit_intercept : "auto" or bool, default="auto"
-        Whether an intercept is fitted to the labels, too. The original, which knows two classes only, has none: the
-        function is zero at the mean of all rows. Between two classes that is a good guess with very few labels, less
-        so with many; for two classes out of several it is none, since the others move the mean. ``"auto"`` is False
-        with two classes and True with more. False is costly there: on standardised iris with ten labels a class the
-        median error is 18.3 % without and 5.4 % with an intercept. (With ``multi_class="gated"`` a pair has a mean of
-        its own, and it matters little.)
+        Whether an intercept is fitted to the labels. The original, which is for two classes only, has none: its
+        function is zero at the mean of all rows. With two classes this is a good guess for very few labels, less so for
+        many; for two classes out of several it is not, since the others move the mean. ``"auto"`` is False with two
+        classes and True with more. False is costly there: on standardised iris with ten labels per class the median
+        error is 18.3 % without and 5.4 % with an intercept. (With ``multi_class="gated"`` a pair has a mean of its own,
+        and the intercept matters little.)
     views : {"points", "features"}, default="points"
-        Whether the views differ in their landmarks, or are of two random halves of the columns.
+        Whether the views differ in their landmarks, or use two random halves of the features.
     kernel : {"linear", "rbf"}, default="linear"
     kernel_gamma : "scale" or float, default="scale"
-        Of exp(-gamma ‖x - x'‖²). ``"scale"`` is 1 / (n_features · mean variance).
+        Parameter of the kernel exp(-gamma ‖x - x'‖²). ``"scale"`` is 1 / (n_features · mean variance).
     multi_class : {"ovo", "gated"}, default="ovo"
         With more than two classes there is a function for each pair, and they vote. With ``"ovo"`` all share the views
-        of all rows; with ``"gated"`` a pair sees only rows that a linear SVM on the labels gives to one of the two.
-        Whitening then makes the most of columns that hardly vary among these few rows: on scikit-learn's digits with
-        ten labels a class the median error is 54 %, and 21 % with ``"ovo"``.
+        of all rows; with ``"gated"`` a pair uses only rows that a linear SVM on the labels assigns to one of the two.
+        Whitening then amplifies features that hardly vary among these few rows: on scikit-learn's digits with ten
+        labels per class the median error is 54 %, and 21 % with ``"ovo"``.
     random_state : int, RandomState, Generator or None, default=None
-        Draws the views and shuffles the folds.
+        Determines the views and the folds.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     transduction_ : ndarray of shape (n_samples,)
-        Given labels, and predicted ones for unlabelled rows.
+        Given labels, and the predicted ones of unlabelled rows.
     correlations_ : list of ndarray
         The canonical correlations λ for each pair of classes (the same for all with ``multi_class="ovo"``).
     chosen_ : list of dict
         Parameters used for each pair of classes.
     cv_errors_ : ndarray
-        Their cross-validated error on the labels of the pair; NaN if nothing was chosen by it.
+        Their cross-validated error on the labels of the pair; NaN if it was not used for a choice.
     coef_ : ndarray of shape (n_pairs, n_features)
-        Only with the linear kernel, as `intercept_`.
+        Defined only with the linear kernel, as is `intercept_`.
     intercept_ : ndarray of shape (n_pairs,)
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Defined only if X has feature names that are all strings.
 
     Notes
     -----
-    The penalty is chosen with the labels of a pair alone: each left out once for up to 10, else five stratified folds.
-    Ties go to the value nearest 0.1, which is also used where a class has a single label. There are no
-    probabilities: least squares gives none.
+    The penalty is chosen with the labels of a pair alone: by leaving out one label at a time for up to 10, else by five
+    stratified folds. Ties go to the value nearest 0.1, which is also used where a class has a single label.
+    Probabilities are not available from least squares.
 
     References
     ----------
@@ -125,12 +126,12 @@ class XNV(TransductiveClassifier):
         self.multi_class = multi_class
         self.random_state = random_state
 
-    def _learner(self, n_rows: int, n_features: int, n_classes: int) -> _Learner:
+    def _make_learner(self, n_rows: int, n_features: int, n_classes: int) -> _XNVLearner:
         halves = check_choice("views", self.views, ("points", "features")) == "features"
         if halves and n_features < 2:
-            raise ValueError("views='features' needs at least 2 columns of X: use views='points'.")
-        return _Learner(
-            tuple(nearest_first(check_grid("penalty", self.penalty), DEFAULT_PENALTY)),
+            raise ValueError("views='features' needs at least 2 features in X: use views='points'.")
+        return _XNVLearner(
+            sort_by_nearness(check_grid("penalty", self.penalty), DEFAULT_PENALTY),
             check_integer("n_landmarks", self.n_landmarks, low=1),
             check_intercept(self.fit_intercept, n_classes),
             halves,
@@ -144,16 +145,18 @@ class XNV(TransductiveClassifier):
 
 
 @dataclass(frozen=True)
-class _View:
+class _CanonicalView:
+    """Canonical coordinates of all rows."""
+
     map: Map
-    rows: Array  # canonical coordinates of all rows
+    rows: Array
     axes: Array
     center: Array
     correlations: Array
 
 
 @dataclass(frozen=True)
-class _Learner:
+class _XNVLearner:
     penalties: tuple[float, ...]
     n_landmarks: int
     intercept: bool
@@ -162,51 +165,51 @@ class _Learner:
     gamma: float | None
 
     def represent(
-        self, X: NDArray[np.floating[Any]], which: NDArray[np.intp] | None, rng: np.random.Generator
-    ) -> _View:
-        frame = linear_map(X)
+        self, X: NDArray[np.floating[Any]], indices: NDArray[np.intp] | None, rng: np.random.Generator
+    ) -> _CanonicalView:
+        scaling = fit_linear_map(X)
         drawn = rng.permutation(len(X))
         m = max(1, min(self.n_landmarks, len(X) // 2))
-        frames = _halves(frame, X.shape[1], rng) if self.halves else (frame, frame)
+        scalings = _halve_features(scaling, X.shape[1], rng) if self.halves else (scaling, scaling)
         first, second = (
-            self._nystrom(X, own, np.sort(rows))
-            for own, rows in zip(frames, (drawn[:m], drawn[m : 2 * m]), strict=True)
+            self._fit_view(X, own, np.sort(landmarks))
+            for own, landmarks in zip(scalings, (drawn[:m], drawn[m : 2 * m]), strict=True)
         )
         rows = first(X)
         center = rows.mean(axis=0)
-        axes, correlations = canonical_view(rows, second(X))
-        return _View(first, (rows - center) @ axes, axes, center, correlations)
+        axes, correlations = find_canonical_axes(rows, second(X))
+        return _CanonicalView(first, (rows - center) @ axes, axes, center, correlations)
 
-    def _nystrom(self, X: NDArray[np.floating[Any]], frame: LinearMap, landmarks: NDArray[np.intp]) -> Map:
-        """The features D^(-1/2) V' [k(x, landmark)] of one view."""
+    def _fit_view(self, X: NDArray[np.floating[Any]], scaling: LinearMap, landmarks: NDArray[np.intp]) -> Map:
+        """Fit the features D^(-1/2) V' [k(x, landmark)] of one view."""
         if self.rbf:
-            width = X.shape[1] if frame.basis is None or not self.halves else frame.basis.shape[1]
-            gamma = 1.0 / (width * frame.scale**2) if self.gamma is None else self.gamma
-            return nystrom_map(X, gamma, landmarks, frame)
+            width = X.shape[1] if scaling.basis is None or not self.halves else scaling.basis.shape[1]
+            gamma = 1.0 / (width * scaling.scale**2) if self.gamma is None else self.gamma
+            return fit_nystrom_map(X, gamma, landmarks, scaling)
         # With landmarks A = U S W' the features are W'x.
-        _, s, wt = np.linalg.svd(frame(X[landmarks]), full_matrices=False)
-        basis = wt[s**2 > RIDGE * s[0] ** 2].T
-        return LinearMap(frame.center, frame.scale, basis if frame.basis is None else frame.basis @ basis)
+        _, s, wt = np.linalg.svd(scaling(X[landmarks]), full_matrices=False)
+        basis = wt[s**2 > SMALLEST_EIGENVALUE * s[0] ** 2].T
+        return LinearMap(scaling.center, scaling.scale, basis if scaling.basis is None else scaling.basis @ basis)
 
-    def _fit(self, rows: Array, y: Array, penalties: Array) -> tuple[Array, float]:
+    def _regress(self, rows: Array, y: Array, penalties: Array) -> tuple[Array, float]:
         if not self.intercept:
-            return _ridge(rows, y, penalties), 0.0
-        beta = _ridge(rows - rows.mean(axis=0), y - y.mean(), penalties)
+            return _solve_ridge(rows, y, penalties), 0.0
+        beta = _solve_ridge(rows - rows.mean(axis=0), y - y.mean(), penalties)
         return beta, float(y.mean() - rows.mean(axis=0) @ beta)
 
-    def separate(self, view: _View, signs: Array, rng: np.random.Generator) -> Rule:
+    def separate(self, view: _CanonicalView, signs: Array, rng: np.random.Generator) -> Rule:
         labelled = np.flatnonzero(np.abs(signs) == 1.0)
         y, rows = signs[labelled], view.rows[labelled]
         distrust = (1.0 - view.correlations) / view.correlations
-        folds = label_folds(y, rng) if len(self.penalties) > 1 else []
+        folds = split_labels(y, rng) if len(self.penalties) > 1 else []
 
-        def scores(k: int) -> Array:
+        def decide(k: int) -> Array:
             train, test = folds[k]
-            fits = [self._fit(rows[train], y[train], distrust + g) for g in self.penalties]
+            fits = [self._regress(rows[train], y[train], distrust + g) for g in self.penalties]
             return np.stack([rows[test] @ beta + offset for beta, offset in fits], axis=1)
 
-        best, error = select(len(self.penalties), y, folds, scores)
-        beta, offset = self._fit(rows, y, distrust + self.penalties[best])
+        best, error = select_best(len(self.penalties), y, folds, decide)
+        beta, offset = self._regress(rows, y, distrust + self.penalties[best])
         coef = view.axes @ beta
         # All rows equal: the class with more labels.
         intercept = offset - float(view.center @ coef) if rows.shape[1] else float(y.mean())
@@ -214,8 +217,8 @@ class _Learner:
         return Rule(view.map, coef, intercept, chosen, error, {"correlations": view.correlations})
 
 
-def canonical_view(first: Array, second: Array) -> tuple[Array, Array]:
-    """Canonical directions of the first view, for its covariance of length 1, and their correlations, decreasing.
+def find_canonical_axes(first: Array, second: Array) -> tuple[Array, Array]:
+    """Find the canonical directions of the first view, with unit variance, and their decreasing correlations.
 
     Parameters
     ----------
@@ -228,18 +231,12 @@ def canonical_view(first: Array, second: Array) -> tuple[Array, Array]:
     correlations : ndarray of shape (k,)
     """
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
-    own, other = _whitening(first), _whitening(second)
+    own, other = (compute_inverse_root(view.T @ view / len(view), SMALLEST_EIGENVALUE) for view in (first, second))
     u, s, _ = np.linalg.svd(own.T @ (first.T @ second / len(first)) @ other, full_matrices=False)
     return own @ u, np.clip(s, SMALLEST_CORRELATION, 1.0)
 
 
-def _whitening(rows: Array) -> Array:
-    values, vectors = np.linalg.eigh(rows.T @ rows / len(rows))
-    kept = values > RIDGE * values.max(initial=0.0)
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def _ridge(rows: Array, y: Array, penalties: Array) -> Array:
+def _solve_ridge(rows: Array, y: Array, penalties: Array) -> Array:
     """Minimise the mean of (y - rows·β)² + Σ penalties β²."""
     n, k = rows.shape
     if k <= n:
@@ -248,8 +245,9 @@ def _ridge(rows: Array, y: Array, penalties: Array) -> Array:
     return np.asarray(shrunk.T @ np.linalg.solve(shrunk @ rows.T + n * np.eye(n), y))
 
 
-def _halves(frame: LinearMap, n_features: int, rng: np.random.Generator) -> tuple[LinearMap, LinearMap]:
-    columns, eye = rng.permutation(n_features), np.eye(n_features)
-    parts = np.sort(columns[: (n_features + 1) // 2]), np.sort(columns[(n_features + 1) // 2 :])
-    first, second = (LinearMap(frame.center, frame.scale, eye[:, part]) for part in parts)
+def _halve_features(scaling: LinearMap, n_features: int, rng: np.random.Generator) -> tuple[LinearMap, LinearMap]:
+    """Restrict a scaling to each of two random halves of the features."""
+    order, eye = rng.permutation(n_features), np.eye(n_features)
+    parts = np.sort(order[: (n_features + 1) // 2]), np.sort(order[(n_features + 1) // 2 :])
+    first, second = (LinearMap(scaling.center, scaling.scale, eye[:, part]) for part in parts)
     return first, second
