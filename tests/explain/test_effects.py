@@ -48,6 +48,13 @@ def test_effects_of_constant_features_are_zero_or_infinite(rng):
     assert got.rank_features(0, 1) == [1]
 
 
+def test_rounding_of_unions_is_not_a_spread():
+    codes = np.repeat(np.arange(5), [85, 65, 53, 30, 34])
+    X = np.where(codes == 2, 1.0, 0.0)[:, None]
+    X = (X - X.mean()) / X.std()
+    assert compare_with_rest(GroupMoments.of(X, codes, 5)).effect[2, 0] == np.inf
+
+
 def test_float32_is_summed_in_double_precision(rng):
     X = (rng.standard_normal((5000, 2)) + 1e4).astype(np.float32)
     codes = rng.integers(0, 2, 5000)

@@ -75,8 +75,11 @@ class GroupMoments:
         weights = members * self.size
         size = weights.sum(axis=1)
         mean = weights @ self.mean / np.maximum(size, 1)[:, None]
-        between = weights @ self.mean**2 - size[:, None] * mean**2
-        return mean, members @ self.scatter + np.maximum(between, 0.0), size
+        squares = weights @ self.mean**2
+        between = squares - size[:, None] * mean**2
+        # Below the rounding error of the difference the means are equal.
+        between[between <= 8.0 * np.finfo(float).eps * squares] = 0.0
+        return mean, members @ self.scatter + between, size
 
 
 def _blocks(X: NDArray[Any], codes: NDArray[np.intp], n_groups: int) -> Iterator[tuple[slice, Any]]:
