@@ -152,13 +152,13 @@ def test_missing_cells_are_rejected_with_their_counts():
 def test_rows_with_missing_cells_are_dropped_or_filled():
     text, y = with_gaps()
     printed = ravine("cluster", write(text), "--missing", "drop", "--out", "dropped", "--clusters", 3).stderr
-    assert "3 of 180 rows are left out" in printed
+    assert "3 of 180 rows have missing cells" in printed
     labels = column(read("dropped/labels.csv"), "cluster")
     assert [k for k, label in enumerate(labels) if label == ""] == [2, 49, 119]
     known = [k for k, label in enumerate(labels) if label]
     assert adjusted_rand_score(y[known], [labels[k] for k in known]) == 1.0
     printed = ravine("cluster", "data.csv", "--missing", "impute-median", "--out", "filled", "--clusters", 3).stderr
-    assert "missing cells: 'b' 3, 'c' 1; filled with the median of their column" in printed
+    assert "filled with the median of their column: 'b' 3, 'c' 1" in printed
     plan = load("filled/model.ravine").preparation
     X = blobs()[0]
     assert plan.medians[1] == np.median(np.delete(X[:, 1], [2, 49, 119]))
@@ -172,7 +172,7 @@ def test_missing_categories_become_the_most_frequent():
     printed = ravine(
         "cluster", write(text), "--encode", "one-hot", "--missing", "impute-median", "--clusters", 2, "--scale", "none"
     ).stderr
-    assert "text with the most frequent category" in printed
+    assert "text: with the most frequent category" in printed
     model = load("data-ravine/model.ravine")
     assert model.preparation.feature_names[4:] == ("kind=blue", "kind=green", "kind=red")
     assert model.preparation.medians[4:].tolist() == [1.0, 0.0, 0.0]

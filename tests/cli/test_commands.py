@@ -31,7 +31,7 @@ def test_classify_labels_the_empty_cells():
     assert column(written, "given")[:20] == column(written, "class")[:20]
     assert set(column(written, "given")[20:]) == {""}
     assert all(0.3 < float(p) <= 1.0 for p in column(written, "probability"))
-    assert "20 of 180 rows are labelled" in printed
+    assert "20 of 180 rows are labelled, 160 are not" in printed
     assert load("data-ravine/model.ravine").estimator.classes_.tolist() == ["blue", "green", "red"]
     out = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
     assert column(out, "class") == column(written, "class")

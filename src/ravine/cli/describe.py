@@ -20,7 +20,7 @@ SCALINGS = {
     "robust": "by median and quartiles",
     "none": "none",
 }
-MISSING = {"error": "an error", "drop": "rows are dropped", "impute-median": "filled with the median"}
+MISSING = {"error": "not allowed", "drop": "rows are dropped", "impute-median": "filled with the median"}
 
 
 @click.command(cls=Command, epilog="\b\nExample:\n  ravine describe data-ravine/model.ravine")

@@ -54,7 +54,7 @@ class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         except ValueError:
             number = 0
         if number < 1:
-            self.fail(f"{value!r} is neither 'auto' nor a positive number of clusters.", param, ctx)
+            self.fail(f"{value!r} is neither 'auto' nor a number of clusters (1 or more).", param, ctx)
         return number
 
 

@@ -46,7 +46,8 @@ def check_output_folder(folder: Path, results: Sequence[str], force: bool) -> No
     existing = _find_results(folder, results)
     if existing and not force:
         raise CommandError(
-            f"{str(folder)!r} already contains {existing[0]}: use --force to replace the results. {ADVICE}"
+            f"{str(folder)!r} already contains {existing[0]}: use --force to replace the results, or choose another "
+            "folder with --out."
         )
 
 

@@ -174,7 +174,8 @@ def print_result(result: Result, console: Console) -> None:
             for name, value in group["differs_by"].items()
         )
         share = 100.0 * group["rows"] / n_rows
-        console.print(f"  {word} {escape(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}")
+        line = f"  {word} {escape(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}"
+        console.print(line.rstrip())
     if len(groups) > MAX_GROUPS:
         console.print(f"  and {len(groups) - MAX_GROUPS} more")
     if len(groups) > 1:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.tables.prepare import Preparation, describe_missing
+from ravine.tables.prepare import Preparation, join_counts
 
 __all__ = ["TableModel"]
 
@@ -42,7 +42,7 @@ class TableModel:
         raw = self.preparation.matrix(table)
         counts = self.preparation.missing_counts(raw)
         if counts and self.preparation.missing != "impute-median":
-            raise ValueError(f"{describe_missing(counts)}. Fill them, or drop the rows.")
+            raise ValueError(f"missing cells: {join_counts(counts)}. Fill them, or drop the rows.")
         return self.preparation.finish(raw)
 
     def predict(self, table: Mapping[str, Any]) -> NDArray[Any]:

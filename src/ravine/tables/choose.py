@@ -98,7 +98,8 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
         )
     values = np.empty(len(cells), dtype=object)
     values[:] = cells
-    report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled")
+    n_empty = len(cells) - len(labels)
+    report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled, {n_empty} are not")
     return values
 
 
@@ -161,19 +162,19 @@ def _describe_unusable(table: Any, texts: list[str], others: dict[str, str], col
     parts += [f"{name!r} ({kind})" for name, kind in list(others.items())[:5]]
     unusable = [*texts, *others]
     rest = len(unusable) - len(parts)
-    nothing_left = len(unusable) == len(columns)
-    advice = "Convert them to numbers first" if nothing_left else f"Leave out with {_suggest_dropping(unusable)}"
+    listed = f"{', '.join(parts)}{f' and {rest} more' if rest > 0 else ''}"
+    if len(unusable) == len(columns):
+        problem, advice = f"no column is numeric: {listed}", "Convert them to numbers"
+    else:
+        problem = f"{listed} {'is' if len(unusable) == 1 else 'are'} not numeric"
+        advice = f"Leave out with {_suggest_dropping(unusable)}"
     if texts and not others:
         advice += ", or encode categories as zeros and ones with --encode one-hot"
+    advice += ". If a column identifies or labels the rows, name it with --key or --label-column."
     commas = [name for name in texts if _has_decimal_commas(table[name])]
     if commas:
-        advice = f"If {join_names(commas, 3)} use decimal commas, add --decimal ,  Otherwise: {advice}"
-    return (
-        f"{'no column is numeric: ' if nothing_left else ''}"
-        f"{', '.join(parts)}{f' and {rest} more' if rest > 0 else ''} "
-        f"{'is' if len(unusable) == 1 else 'are'} not numeric. {advice}. If a column identifies or labels the rows, "
-        "name it with --key or --label-column."
-    )
+        advice = f"If {join_names(commas, 3)} use decimal commas, add  --decimal ,  Otherwise: {advice}"
+    return f"{problem}. {advice}"
 
 
 def _has_decimal_commas(column: Any) -> bool:

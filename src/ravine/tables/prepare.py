@@ -14,7 +14,7 @@ from ravine.tables.choose import ColumnChoices, choose_features, extract_columns
 from ravine.tables.read import Report
 from ravine.tables.table_error import TableError
 
-__all__ = ["MISSING", "SCALES", "Preparation", "PreparedTable", "describe_missing", "fit_table", "transform_table"]
+__all__ = ["MISSING", "SCALES", "Preparation", "PreparedTable", "fit_table", "join_counts", "transform_table"]
 
 SCALES = ("standard", "robust", "none")
 MISSING = ("error", "drop", "impute-median")
@@ -164,11 +164,10 @@ def check_columns(table: Any, columns: Sequence[str]) -> None:
         )
 
 
-def describe_missing(counts: Mapping[str, int], most: int = 8) -> str:
-    """Return a message with the number of missing cells of each feature."""
+def join_counts(counts: Mapping[str, int], most: int = 8) -> str:
+    """Return the first names with their counts as text, and the number of those left out."""
     parts = [f"{name!r} {n}" for name, n in list(counts.items())[:most]]
-    more = f" and {len(counts) - most} more" if len(counts) > most else ""
-    return f"missing cells: {', '.join(parts)}{more}"
+    return ", ".join(parts) + (f" and {len(counts) - most} more" if len(counts) > most else "")
 
 
 def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
@@ -237,8 +236,8 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTab
     plan = Preparation(columns, categories, choices.missing, choices.scale)
     raw, kept = _read_features(
         table, plan, report, "the median of their column",
-        "Use --missing drop to leave these rows out, or --missing impute-median to fill the cells with the median of "
-        "their column (or --drop a column with many).",
+        "Use --missing drop to leave these rows out, --missing impute-median to fill the cells with the median of "
+        "their column, or --drop for a column with many.",
     )  # fmt: skip
     if kept is not None and kept.sum() < 2:
         raise TableError("every row has a missing cell: use --missing impute-median, or --drop the emptiest columns.")
@@ -276,13 +275,13 @@ def _read_features(
     if not counts:
         return raw, None
     if plan.missing == "error":
-        raise TableError(f"{describe_missing(counts)}. {advice}")
+        raise TableError(f"missing cells: {join_counts(counts)}. {advice}")
     if plan.missing == "impute-median":
-        of_text = ", text with the most frequent category" if plan.categories else ""
-        report(f"{describe_missing(counts)}; filled with {medians}{of_text}")
+        of_text = " (text: with the most frequent category)" if plan.categories else ""
+        report(f"missing cells filled with {medians}{of_text}: {join_counts(counts)}")
         return raw, None
     kept: NDArray[np.bool_] = np.logical_not(np.isnan(raw).any(axis=1))
-    report(f"{describe_missing(counts)}; {int((~kept).sum())} of {len(kept)} rows are left out and get no label")
+    report(f"{int((~kept).sum())} of {len(kept)} rows have missing cells and get no label: {join_counts(counts)}")
     return raw[kept], kept
 
 
