@@ -140,7 +140,7 @@ def test_one_column_is_drawn_with_random_heights_that_claim_nothing():
     assert display.across_direction is None
     assert len(display.across) == len(X)
     assert len(display.ax_points_.get_yticks()) == 0
-    assert display.ax_points_.get_ylabel() == "spread at random"
+    assert display.ax_points_.get_ylabel() == "random height"
     other = HyperplaneDisplay.from_direction(X[:, :1], [2.0])
     np.testing.assert_array_equal(display.across, other.across)
 

@@ -185,7 +185,7 @@ def test_bad_input_for_directions(mdh):
         DirectionDisplay.from_estimator(mdh, feature_names="abcd")
     with pytest.raises(ValueError, match="max_features must be an integer >= 1"):
         DirectionDisplay.from_estimator(mdh, max_features=0)
-    with pytest.raises(ValueError, match="X must have 4 columns, got 3"):
+    with pytest.raises(ValueError, match="X must have 4 features, got 3"):
         DirectionDisplay.from_hyperplane(mdh.hyperplane_, X[:, :3], kind="spread")
     with pytest.raises(TypeError, match="hyperplane must be a Hyperplane"):
         DirectionDisplay.from_hyperplane("v")
@@ -237,7 +237,7 @@ def test_other_rows_have_their_own_sizes_and_empty_nodes_no_density(mdt, blobs):
 def test_without_rows_the_tree_is_drawn_without_densities_and_says_so(mdt):
     display = TreeDisplay.from_estimator(mdt)
     assert display.densities == {}
-    assert "give X" in display.ax_.get_title(loc="left")
+    assert "pass X" in display.ax_.get_title(loc="left")
 
 
 def test_merged_leaves_share_their_colour(mdt, blobs):
@@ -273,7 +273,7 @@ def test_bad_input_for_trees(mdt, mdh, blobs):
         TreeDisplay.from_estimator(MinimumDensityTree(), blobs)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
         TreeDisplay.from_estimator(mdt, blobs[:, :2])
-    with pytest.raises(ValueError, match="X must have 3 columns, got 2"):
+    with pytest.raises(ValueError, match="X must have 3 features, got 2"):
         TreeDisplay.from_tree(mdt.tree_, blobs[:, :2])
     with pytest.raises(TypeError, match="tree must be a Tree, got MinimumDensityTree"):
         TreeDisplay.from_tree(mdt)

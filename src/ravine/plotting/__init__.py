@@ -1,4 +1,4 @@
-"""Pictures that explain a split, in scikit-learn's manner; matplotlib is imported when one is drawn."""
+"""Displays of hyperplanes, paths and trees, as in scikit-learn; matplotlib is imported when one is drawn."""
 
 from ravine.plotting.direction import DirectionDisplay
 from ravine.plotting.hyperplane import HyperplaneDisplay

@@ -1,4 +1,4 @@
-"""DirectionDisplay: which features a hyperplane's normal is made of."""
+"""Display of the features that contribute to the normal of a hyperplane."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_integer
-from ravine.explain import name_features
+from ravine.explain import check_estimator, format_plural, name_features
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.rows import plain_rows
-from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
+from ravine.plotting.subject import check_rows, find_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -26,38 +25,39 @@ KINDS = ("weight", "spread")
 
 
 class DirectionDisplay:
-    """Contributions of the features to a hyperplane's normal v, the largest first.
+    """Contributions of the features to the normal v of a hyperplane, the largest first.
 
-    ``kind="weight"`` shows vⱼ itself: how far the projection moves if feature j moves by 1. The squares of all weights
-    sum to 1. With columns in different units it says more about the units than about the features.
+    ``kind="weight"`` shows vⱼ: how far the projection moves if feature j increases by 1. The squares of all weights sum
+    to 1. If the features have different units, the weights depend on these units.
 
-    ``kind="spread"`` shows vⱼ · sdⱼ: how far the projection moves if feature j moves by one standard deviation, in the
-    units of the projection. For standardised columns both are the same.
+    ``kind="spread"`` shows vⱼ · sdⱼ: how far the projection moves if feature j increases by one standard deviation, in
+    the units of the projection. For standardised features both kinds are the same.
 
     Features that move a row to the side that v points to (that of cluster 1, or of the second class) have plain bars to
-    the right, the others hatched bars to the left. What is left beyond ``max_features`` is summarised by the root of
-    its sum of squares, without a sign.
+    the right, the others hatched bars to the left. Features beyond ``max_features`` are summarised by the root of their
+    sum of squares, without a sign.
 
-    Neither is evidence that a feature matters by itself: correlated features share their contribution.
+    Neither kind is evidence that a feature matters by itself: correlated features share their contribution.
 
     Parameters
     ----------
     contributions : ndarray of shape (k,)
-        Signed, by decreasing magnitude.
+        Signed contributions, by decreasing magnitude.
     names : list of str
-        Their features.
+        Names of their features.
     other : float
         Root of the sum of squares of the features left out; 0 if there are none.
     n_other : int
-        How many were left out.
+        Number of features left out.
     kind : {"weight", "spread"}
+        Kind of the contributions.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
     ax_ : matplotlib Axes
     bars_ : matplotlib BarContainer
-        From the largest to the smallest; the last one is "other" if there is one.
+        Bars from the largest to the smallest; the last one summarises the features left out, if there are any.
 
     Examples
     --------
@@ -102,27 +102,27 @@ class DirectionDisplay:
         ----------
         estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
-            Only ``kind="spread"`` needs it, for the standard deviations.
+            Rows for the standard deviations, which only ``kind="spread"`` needs.
         kind : {"weight", "spread"}, default="weight"
         node, pair
             As for :meth:`HyperplaneDisplay.from_estimator`.
         feature_names : sequence of str, optional
-            By default those of the fit, or x0, x1, ...
+            Names of the features; by default those seen in the fit, or x0, x1, ...
         max_features : int, default=15
-            Features with a bar of their own.
+            Number of features with a bar of their own.
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
         DirectionDisplay
         """
         check_choice("kind", kind, KINDS)
-        check_estimator_kind(estimator)
-        plane = hyperplane_of(estimator, node, pair)
+        check_estimator(estimator)
+        plane = find_hyperplane(estimator, node, pair)
         names = name_features(feature_names, len(plane.normal), estimator)
-        rows = checked_rows(estimator, X) if kind == "spread" else None
-        return cls._of(plane, rows, kind, names, max_features).plot(**plot_options)
+        rows = check_rows(X, estimator) if kind == "spread" else None
+        return cls._from_normal(plane, rows, kind, names, max_features).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -153,20 +153,23 @@ class DirectionDisplay:
         rows = None
         if kind == "spread":
             if X is None:
-                raise TypeError("X is needed for kind='spread', for the standard deviations of its columns.")
-            rows = plain_rows(X)
+                raise TypeError("X is needed for kind='spread', for the standard deviations of its features.")
+            rows = check_rows(X)
             if rows.shape[1] != len(hyperplane.normal):
-                raise ValueError(f"X must have {len(hyperplane.normal)} columns, got {rows.shape[1]}.")
+                raise ValueError(f"X must have {len(hyperplane.normal)} features, got {rows.shape[1]}.")
         names = name_features(feature_names, len(hyperplane.normal))
-        return cls._of(hyperplane, rows, kind, names, max_features).plot(**plot_options)
+        return cls._from_normal(hyperplane, rows, kind, names, max_features).plot(**plot_options)
 
     @classmethod
-    def _of(cls, plane: Hyperplane, rows: Any, kind: str, names: list[str], max_features: int) -> DirectionDisplay:
+    def _from_normal(
+        cls, plane: Hyperplane, rows: Rows | None, kind: str, names: list[str], max_features: int
+    ) -> DirectionDisplay:
+        """Rank the features of a hyperplane; ``rows`` are needed for their standard deviations only."""
         most = check_integer("max_features", max_features, low=1)
         contributions = np.array(plane.normal)
         if rows is not None:
             with rows.session():
-                contributions *= _standard_deviations(rows)
+                contributions *= _measure_spread(rows)
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
         other = float(np.linalg.norm(contributions[rest]))
@@ -181,16 +184,16 @@ class DirectionDisplay:
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, bar_kw: Mapping[str, Any] | None = None
     ) -> DirectionDisplay:
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where; by default in a new figure.
+            Axes to draw into; by default those of a new figure.
         title : str, optional
-            "" for none.
+            Title; "" for none.
         bar_kw : dict, optional
-            For matplotlib's ``barh``.
+            Options of matplotlib's ``barh``.
 
         Returns
         -------
@@ -198,32 +201,32 @@ class DirectionDisplay:
         """
         lengths = [*self.contributions, *([self.other] if self.n_other else [])]
         n = len(lengths)
-        self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, min(max(1.1 + 0.27 * n, 2.2), 11.0)))
-        ax_, size = self.ax_, style.text_size(self.ax_)
-        inches = ax_.get_position().width * self.figure_.get_figwidth()
-        names = [style.shortened(name, int(max(10, 0.35 * inches * 72 / (0.55 * size)))) for name in self.names]
+        self.figure_, self.ax_ = style.find_axes(ax, (6.4, min(max(1.1 + 0.27 * n, 2.2), 11.0)))
+        ax_, size = self.ax_, style.choose_text_size(self.ax_)
+        inches = style.measure_width(ax_)
+        names = [style.shorten_name(name, int(max(10, 0.35 * inches * 72 / (0.55 * size)))) for name in self.names]
         if self.n_other:
-            names.append(f"{self.n_other} other{'s' if self.n_other > 1 else ''}")
+            names.append(format_plural(self.n_other, "other"))
         places = np.arange(n)[::-1]
-        ours = {"height": 0.72, "edgecolor": "white", "linewidth": 0.0, "zorder": 2}
-        self.bars_ = ax_.barh(places, lengths, **style.merged(ours, bar_kw))
+        defaults = {"height": 0.72, "edgecolor": "white", "linewidth": 0.0, "zorder": 2}
+        self.bars_ = ax_.barh(places, lengths, **style.merge_options(defaults, bar_kw))
         for k, bar in enumerate(self.bars_):
-            if k == len(self.contributions):  # no sign, so neither colour
+            if k == len(self.contributions):  # has no sign, so neither colour
                 bar.set(facecolor="none", edgecolor=style.GREY, linewidth=1.0, linestyle="--")
             elif lengths[k] < 0.0:
                 bar.set(facecolor=style.COLOURS[0], hatch="////")
             else:
                 bar.set(facecolor=style.COLOURS[1])
         ax_.axvline(0.0, color=style.INK, lw=1.0, zorder=3)
-        style.tidy(ax_, size, hidden=("top", "right", "left"))
+        style.tidy_axes(ax_, size, hidden=("top", "right", "left"))
         ax_.set_yticks(places, names)
         ax_.tick_params(axis="y", length=0)
         ax_.set_ylim(-0.6, n - 0.4)
         ax_.grid(axis="x", color=style.PALE, lw=0.6, zorder=0)
         ax_.locator_params(axis="x", nbins=6)
         ax_.set_xlabel("weight vⱼ" if self.kind == "weight" else "weight · standard deviation, vⱼ·sdⱼ", fontsize=size)
-        words = "Features of the direction v" if title is None else title
-        ax_.set_title(words, loc="left", fontsize=size + 1.0, color=style.INK)
+        text = "Contributions to the direction v" if title is None else title
+        ax_.set_title(text, loc="left", fontsize=size + 1.0, color=style.INK)
         if self.n_other and inches >= 3.0:
             ax_.annotate(
                 "root of sum of squares", (self.other, 0), xytext=(4, 0), textcoords="offset points", va="center",
@@ -232,7 +235,7 @@ class DirectionDisplay:
         return self
 
 
-def _standard_deviations(rows: Rows) -> Array:
+def _measure_spread(rows: Rows) -> Array:
     """Return the standard deviations of the features, dividing by n."""
     if rows.needs_row_space:  # then a covariance would be larger than the rows
         few = rows.to_array().astype(np.float64)

@@ -1,4 +1,4 @@
-"""HyperplaneDisplay: the paper's picture of a hyperplane."""
+"""Display of a hyperplane, as in the figures of the paper."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from ravine._typing import Array
 from ravine.checks import check_number, check_weights
 from ravine.explain import encode_any_labels
 from ravine.hyperplane import Hyperplane
-from ravine.plotting.panels import draw_panels
-from ravine.plotting.projection import unit_vector
-from ravine.plotting.rows import plain_rows
-from ravine.plotting.subject import subject_of
-from ravine.plotting.view import View, look
+from ravine.plotting.hyperplane_drawing import draw_panels
+from ravine.plotting.projection import check_direction
+from ravine.plotting.subject import check_rows, find_subject
+from ravine.plotting.view import View, compute_view
 from ravine.search import BandwidthRule
 from ravine.search.settings import check_bandwidth, check_penalty
 
@@ -32,46 +31,50 @@ MOST_ROWS = 5000
 class HyperplaneDisplay:
     """A hyperplane as in the paper: the rows along and across its normal, and the projected density.
 
-    The horizontal axis is the projection on the normal v, the vertical axis of the points the direction of largest
-    variance orthogonal to v. Above, or on the same axes, are the projected density (solid) and the penalised index
-    f_CL(v, ·) that MDP² minimises over the offset (dotted). The solid vertical line is the hyperplane; the interval
-    F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth.
+    The horizontal axis is the projection on the normal v, the vertical axis of the points the projection on the
+    direction of largest variance orthogonal to v. Above, or on the same axes, are the projected density (solid) and the
+    penalised density f_CL(v, ·) that MDP² minimises over the offset (dotted). The solid vertical line is the
+    hyperplane; the interval F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth.
 
-    Make one with :meth:`from_estimator`, :meth:`from_hyperplane` or :meth:`from_direction`. The density is that of all
-    rows; of more than ``max_rows`` only a fixed random sample is drawn as points, and the picture says so.
+    Create displays with :meth:`from_estimator`, :meth:`from_hyperplane` or :meth:`from_direction`. The density is
+    computed from all rows; if there are more than ``max_rows``, a fixed random sample is drawn as points, and the
+    picture says so.
 
     Parameters
     ----------
     points : ndarray of shape (k,)
-        Where the curves are evaluated.
+        Points at which the curves are evaluated.
     density : ndarray of shape (k,)
-        Projected density there.
+        Projected density at the points.
     index : ndarray of shape (k,) or None
-        Penalised index f_CL(v, ·) there, eq. (10), without the labels of a classifier; None without ``alpha``.
+        Penalised density f_CL(v, ·) at the points, eq. (10), without the labels of a classifier; None without
+        ``alpha``.
     along, across : ndarray of shape (m,)
-        Coordinates of the rows that are drawn. ``across`` is random if nothing varies across v.
+        Coordinates of the rows that are drawn. ``across`` is random if there is no variance orthogonal to v.
     rows : ndarray of shape (m,), int
-        Their numbers in X.
+        Indices of these rows in X.
     codes : ndarray of shape (m,), int
-        Their labels as places in ``names``; -1 for unlabelled rows.
+        Labels of these rows as positions in ``names``; -1 for unlabelled rows.
     names : list
         The labels.
     sizes : ndarray of shape (len(names) + 1,), int
-        How many of all rows have each label; the last number is of unlabelled rows.
+        Number of rows with each label, counted over all rows; the last number counts unlabelled rows.
     normal : ndarray of shape (d,)
         The direction v.
     across_direction : ndarray of shape (d,) or None
-        The direction of largest variance orthogonal to it; None if nothing varies across v.
+        Direction of largest variance orthogonal to v; None if there is no such variance.
     offset : float
-        Of the hyperplane; infinite if there is none.
+        Offset of the hyperplane; infinite if there is none.
     interval : tuple of two float, or None
-        F(v).
+        The interval F(v).
     relative_depth : float
-        Eq. (30); 0 if the hyperplane does not separate two modes of the density.
+        Relative depth, eq. (30); 0 if the hyperplane does not separate two modes of the density.
     alpha : float or None
+        Half-width of F(v) in standard deviations.
     bandwidth : float
+        Bandwidth of the density.
     n_rows : int
-        Rows that the density is made of.
+        Number of rows from which the density is computed.
 
     Attributes
     ----------
@@ -80,14 +83,14 @@ class HyperplaneDisplay:
     density_line_, index_line_ : matplotlib Line2D
         ``index_line_`` is None without ``alpha``.
     hyperplane_lines_ : list of matplotlib Line2D
-        In each axes; empty if there is no hyperplane.
+        One in each axes; empty if there is no hyperplane.
     interval_ : list of matplotlib artists
     points_ : list of matplotlib PathCollection
         One for each label that is drawn, unlabelled rows first.
     name_texts_ : list of matplotlib Text
-        The labels in the midst of their rows, from three labels on.
+        Labels written among their rows, for three or more labels.
     note_ : matplotlib Text or None
-        Says how many of the rows are shown.
+        Note that only a sample of the rows is shown.
 
     Examples
     --------
@@ -174,32 +177,32 @@ class HyperplaneDisplay:
         ----------
         estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
-            The rows to show: those of the fit, or others. Estimators do not keep them. Rows that are not in memory stay
-            where they are; one number for each of them, its projection, does not.
+            The rows to show: those of the fit, which the estimator does not keep, or others. Rows outside of memory
+            stay where they are; only their projections, one number for each row, are collected.
         y : array-like of shape (n_samples,), optional
-            Labels for the colours; -1, None and NaN are unlabelled. By default what the estimator predicts or, for a
-            tree, the two sides of the split.
+            Labels for the colours; -1, None and NaN mark unlabelled rows. By default the predictions of the estimator
+            or, for a tree, the two sides of the split.
         node : int, optional
-            Of a tree: the inner node whose split is shown, with the rows that reach it; by default the root.
+            For a tree, the inner node whose split is shown, with the rows that reach it; by default the root.
         pair : tuple of two labels, optional
-            Of a classifier of more than two classes: which of ``hyperplanes_`` is shown, with the rows of (or
-            predicted as) these two classes.
+            For a classifier of more than two classes, the hyperplane of ``hyperplanes_`` that is shown, with the rows
+            that are predicted as one of these two classes.
         sample_weight : array-like of shape (n_samples,), optional
             The weights of the fit.
         max_rows : int, default=5000
-            Most rows that are drawn as points.
+            Largest number of rows that are drawn as points.
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
         HyperplaneDisplay
         """
-        subject = subject_of(estimator, X, y, node=node, pair=pair)
+        subject = find_subject(estimator, X, y, node=node, pair=pair)
         plane = subject.hyperplane
-        weights = check_weights(sample_weight, subject.given.shape[0])
-        if weights is not None and subject.rows is not None:
-            weights = weights[subject.rows]
+        weights = check_weights(sample_weight, subject.all_rows.shape[0])
+        if weights is not None and subject.indices is not None:
+            weights = weights[subject.indices]
         view = View(
             plane.normal,
             plane.offset,
@@ -207,9 +210,9 @@ class HyperplaneDisplay:
             "silverman" if math.isnan(plane.bandwidth) else plane.bandwidth,
             subject.penalty,
         )
-        with subject.given.session():
-            seen = look(subject.X, subject.labels, view, weights, max_rows, subject.rows)
-        return cls(**seen).plot(**plot_options)
+        with subject.all_rows.session():
+            contents = compute_view(subject.rows, subject.labels, view, weights, max_rows, subject.indices)
+        return cls(**contents).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -233,11 +236,11 @@ class HyperplaneDisplay:
         y : array-like of shape (n_samples,), optional
             Labels for the colours; by default the sides of the hyperplane.
         bandwidth, alpha : optional
-            By default what the hyperplane knows.
+            Bandwidth and half-width of F(v); by default those stored in the hyperplane.
         sample_weight : array-like of shape (n_samples,), optional
         max_rows : int, default=5000
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
@@ -277,39 +280,39 @@ class HyperplaneDisplay:
         normal : array-like of shape (n_features,)
             The direction v, of any length.
         offset : float, optional
-            Of the hyperplane, for v of length 1; infinite for none. By default the minimiser of the penalised index
-            over the offset: what MDP² would take for this direction. None without ``alpha`` draws no hyperplane.
+            Offset of the hyperplane for v of length 1; infinite for none. By default the minimiser of the penalised
+            density, which MDP² takes for this direction; without ``alpha``, no hyperplane is drawn by default.
         y : array-like of shape (n_samples,), optional
             Labels for the colours; by default the sides of the hyperplane.
         alpha : float or None, default=0.9
-            Half-width of F(v) in standard deviations; None for no interval and no index.
+            Half-width of F(v) in standard deviations; None for no interval and no penalised density.
         bandwidth : "silverman", float or callable, default="silverman"
             As for :class:`MinimumDensityHyperplane`.
         eta, epsilon : float, default=0.01, 1-1e-6
-            Of the penalty.
+            Parameters of the penalty, eq. (10).
         sample_weight : array-like of shape (n_samples,), optional
         max_rows : int, default=5000
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
         HyperplaneDisplay
         """
-        rows = plain_rows(X)
+        rows = check_rows(X)
         if offset is not None and not (isinstance(offset, int | float | np.number) and not math.isnan(offset)):
             raise ValueError(f"offset must be a number (infinite for no hyperplane) or None, got {offset!r}.")
         labels = None if y is None else encode_any_labels(y, rows.shape[0])
         view = View(
-            unit_vector(normal, rows.shape[1]),
+            check_direction(normal, rows.shape[1]),
             None if offset is None else float(offset),
             None if alpha is None else check_number("alpha", alpha, low=0.0),
             check_bandwidth(bandwidth),
             check_penalty(eta, epsilon),
         )
         with rows.session():
-            seen = look(rows, labels, view, check_weights(sample_weight, rows.shape[0]), max_rows)
-        return cls(**seen).plot(**plot_options)
+            contents = compute_view(rows, labels, view, check_weights(sample_weight, rows.shape[0]), max_rows)
+        return cls(**contents).plot(**plot_options)
 
     # ------------------------------------------------------------------------------------------- picture
 
@@ -323,20 +326,21 @@ class HyperplaneDisplay:
         line_kw: Mapping[str, Any] | None = None,
         scatter_kw: Mapping[str, Any] | None = None,
     ) -> HyperplaneDisplay:
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where; by default in a new figure. ``"stacked"`` divides the place of these axes in two.
+            Axes to draw into; by default those of a new figure. ``"stacked"`` divides them in two.
         layout : {"stacked", "overlaid"}, default="stacked"
-            The density above the points, or both in one, as in the paper: the scale of the density is on the left, that
-            of the points on the right.
+            The density above the points, or both in one panel as in the paper, with the scale of the density on the
+            left and that of the points on the right.
         title : str, optional
-            By default the relative depth; "" for none.
+            Title; by default the relative depth, "" for none.
         legend : bool, default=True
+            Whether to draw the legend.
         line_kw, scatter_kw : dict, optional
-            For matplotlib's ``plot`` (the density) and ``scatter``.
+            Options of matplotlib's ``plot`` (for the density) and ``scatter``.
 
         Returns
         -------

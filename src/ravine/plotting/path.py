@@ -1,4 +1,4 @@
-"""PathDisplay: how the projected density changes along the α path."""
+"""Display of the projected densities along an α path."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree, PathStep
+from ravine.explain import check_estimator, place_points
+from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.projection import density_curve
-from ravine.plotting.subject import check_estimator_kind, checked_rows, hyperplane_of
+from ravine.plotting.subject import check_rows, find_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -25,25 +26,27 @@ __all__ = ["PathDisplay"]
 
 
 class PathDisplay:
-    """The projected density at each stage of a path, as ridge lines from the first stage (top) to the last.
+    """Projected density at each stage of a path, as ridge lines from the first stage (top) to the last.
 
-    Every row is one hyperplane that the pursuit passed from one start: the density of all rows projected on its normal,
-    with the bandwidth of that stage, about the mean of the projections. The bar below is F(v), which widens with α, the
-    tick on the curve the hyperplane. The stage that was kept is drawn in colour, with a thicker line.
+    Each ridge line belongs to one hyperplane of the search from one start. It shows the density of all rows projected
+    on the normal, with the bandwidth of that stage, relative to the mean of the projections. The bar below it is F(v),
+    which widens with α; the tick on the curve is the hyperplane. The stage that was kept is drawn in colour, with a
+    thicker line.
 
     Parameters
     ----------
     points, densities : list of ndarray
-        For each stage, where the density was evaluated (relative to the mean projection), and the density.
+        For each stage, the points at which the density is evaluated, relative to the mean projection, and the density.
     offsets : ndarray of shape (k,)
         Offsets of the hyperplanes, relative to the mean projection.
     half_widths : ndarray of shape (k,)
-        α σ: F(v) reaches that far on both sides of the mean.
+        Half-widths α σ of the intervals F(v).
     steps : list of PathStep
+        The stages that are drawn.
     kept : int or None
-        Which stage the estimator's hyperplane is nearest to; None if no split was found.
+        Position of the stage nearest to the hyperplane of the estimator; None if no split was found.
     n_stages : int
-        Stages of the path, of which some may have been left out.
+        Number of stages of the path, of which some may be left out.
 
     Attributes
     ----------
@@ -109,47 +112,35 @@ class PathDisplay:
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows of the fit, or others.
         start : int, optional
-            Which start; by default the one that led to the hyperplane that was kept.
+            Number of the start; by default the start that led to the hyperplane that was kept.
         pair : tuple of two labels, optional
-            Of a classifier of more than two classes. The density is that of all rows of X.
+            Two classes, for a classifier of more than two. The density is that of all rows of X.
         max_stages : int, default=12
-            Of longer paths, so many evenly spaced stages are drawn, the first, the last and the kept one among them.
+            Largest number of stages that are drawn. Of longer paths evenly spaced stages are drawn, among them the
+            first, the last and the kept one.
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
         PathDisplay
         """
-        check_estimator_kind(estimator)
+        check_estimator(estimator)
         if isinstance(estimator, MinimumDensityTree):
             raise TypeError("a tree keeps no paths: fit MinimumDensityHyperplane to the rows of the node instead.")
-        plane = hyperplane_of(estimator, None, pair)
-        rows = checked_rows(estimator, X)
+        plane = find_hyperplane(estimator, None, pair)
+        rows = check_rows(X, estimator)
         most = check_integer("max_stages", max_stages, low=2)
-        path = list(estimator.path_)
-        if pair is not None and len(estimator.classes_) > 2:
-            wanted = {int(np.flatnonzero(estimator.classes_ == label)[0]) for label in pair}
-            path = [step for step in path if step.pair is not None and set(step.pair) == wanted]
-        if not path:
-            raise ValueError("the path is empty, since all rows were equal in the fit: there is nothing to draw.")
-        kept_step = max(path, key=lambda s: (abs(float(s.hyperplane.normal @ plane.normal)), -_gap(s, plane)))
-        if start is None:
-            start = kept_step.start
-        starts = sorted({step.start for step in path})
-        if start not in starts:
-            raise ValueError(f"start must be one of {', '.join(map(str, starts))}, got {start!r}.")
-        stages = [step for step in path if step.start == start]
-        kept = stages.index(kept_step) if plane.splits and kept_step in stages else None
-        chosen = _evenly(len(stages), most, kept)
+        stages, kept = _select_stages(_select_pair(estimator, pair), plane, start)
+        chosen = _space_evenly(len(stages), most, kept)
         last = stages[-1].hyperplane.normal if kept is None else plane.normal
         with rows.session():
-            seen = [_density_of(rows, stages[k], last) for k in chosen]
+            ridges = [_compute_ridge(rows, stages[k], last) for k in chosen]
         return cls(
-            points=[points for points, *_ in seen],
-            densities=[density for _, density, *_ in seen],
-            offsets=np.array([offset for *_, offset, _ in seen]),
-            half_widths=np.array([half for *_, half in seen]),
+            points=[points for points, *_ in ridges],
+            densities=[density for _, density, *_ in ridges],
+            offsets=np.array([offset for *_, offset, _ in ridges]),
+            half_widths=np.array([half for *_, half in ridges]),
             steps=[stages[k] for k in chosen],
             kept=None if kept is None else chosen.index(kept),
             n_stages=len(stages),
@@ -158,24 +149,24 @@ class PathDisplay:
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, line_kw: Mapping[str, Any] | None = None
     ) -> PathDisplay:
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where; by default in a new figure.
+            Axes to draw into; by default those of a new figure.
         title : str, optional
-            "" for none.
+            Title; "" for none.
         line_kw : dict, optional
-            For matplotlib's ``plot``.
+            Options of matplotlib's ``plot``.
 
         Returns
         -------
         self
         """
         n = len(self.steps)
-        self.figure_, self.ax_ = style.figure_and_axes(ax, (6.4, min(max(1.0 + 0.5 * n, 3.0), 9.0)))
-        ax_, size = self.ax_, style.text_size(self.ax_)
+        self.figure_, self.ax_ = style.find_axes(ax, (6.4, min(max(1.0 + 0.5 * n, 3.0), 9.0)))
+        ax_, size = self.ax_, style.choose_text_size(self.ax_)
         top = max(float(density.max()) for density in self.densities)
         self.lines_, self.hyperplane_marks_, self.intervals_, self.texts_ = [], [], [], []
         for k, step in enumerate(self.steps):
@@ -187,8 +178,8 @@ class PathDisplay:
             ax_.fill_between(
                 self.points[k], base, heights, color=colour, alpha=0.25 if is_kept else 0.1, lw=0, zorder=z
             )
-            ours = {"color": colour, "lw": 2.2 if is_kept else 1.2, "zorder": z + 0.02}
-            self.lines_ += ax_.plot(self.points[k], heights, **style.merged(ours, line_kw))
+            defaults = {"color": colour, "lw": 2.2 if is_kept else 1.2, "zorder": z + 0.02}
+            self.lines_ += ax_.plot(self.points[k], heights, **style.merge_options(defaults, line_kw))
             half = self.half_widths[k]
             self.intervals_ += ax_.plot(
                 [-half, half], [base, base], color=style.GREY, lw=4.0, solid_capstyle="butt", zorder=z + 0.03
@@ -200,7 +191,7 @@ class PathDisplay:
             written = ax_.text(
                 1.01,
                 base + 0.02,
-                _words(step, is_kept),
+                _describe_step(step, is_kept),
                 transform=ax_.get_yaxis_transform(),
                 fontsize=size - 1.0,
                 va="bottom",
@@ -209,25 +200,47 @@ class PathDisplay:
                 clip_on=False,
             )  # fmt: skip
             self.texts_.append(written)
-        style.tidy(ax_, size, hidden=("top", "right", "left"))
+        style.tidy_axes(ax_, size, hidden=("top", "right", "left"))
         ax_.set_yticks([])
         ax_.set_ylim(-0.2, n - 1 + 1.4)
-        wide = ax_.get_position().width * self.figure_.get_figwidth() >= 4.0
-        what = "; bars are F(v), ticks the hyperplane" if wide else ""
-        ax_.set_xlabel(f"projection on v, from its mean{what}", fontsize=size, color=style.INK)
+        is_wide = style.measure_width(ax_) >= 4.0
+        key = " (bar: F(v), tick: hyperplane)" if is_wide else ""
+        ax_.set_xlabel(f"projection on v minus its mean{key}", fontsize=size, color=style.INK)
         some = "" if n == self.n_stages else f", {n} of {self.n_stages} stages"
-        words = f"{'Projected density along the path' if wide else 'Path'} of start {self.steps[0].start}{some}"
-        words = words if title is None else title
-        ax_.set_title(words, loc="left", fontsize=size + 1.0, color=style.INK)
+        text = f"{'Projected densities on the path' if is_wide else 'Path'} of start {self.steps[0].start}{some}"
+        ax_.set_title(text if title is None else title, loc="left", fontsize=size + 1.0, color=style.INK)
         return self
 
 
-def _gap(step: PathStep, plane: Any) -> float:
-    return abs(abs(step.hyperplane.offset) - abs(plane.offset)) if plane.splits else 0.0
+def _select_pair(estimator: Any, pair: tuple[Any, Any] | None) -> list[PathStep]:
+    """Return the path of the estimator, or the part of it that belongs to two of several classes."""
+    path = list(estimator.path_)
+    if pair is not None and len(estimator.classes_) > 2:
+        wanted = {int(np.flatnonzero(estimator.classes_ == label)[0]) for label in pair}
+        path = [step for step in path if step.pair is not None and set(step.pair) == wanted]
+    if not path:
+        raise ValueError("the path is empty, since all rows were equal in the fit: there is nothing to draw.")
+    return path
 
 
-def _evenly(n: int, most: int, kept: int | None) -> list[int]:
-    """Evenly spaced places of n, first and last included, the nearest one moved to ``kept``."""
+def _select_stages(path: list[PathStep], plane: Hyperplane, start: int | None) -> tuple[list[PathStep], int | None]:
+    """Return the stages of one start, by default of the one that was kept, and the position of the kept stage."""
+
+    def rate(step: PathStep) -> tuple[float, float]:
+        gap = abs(abs(step.hyperplane.offset) - abs(plane.offset)) if plane.splits else 0.0
+        return abs(float(step.hyperplane.normal @ plane.normal)), -gap
+
+    kept = max(path, key=rate)
+    start = kept.start if start is None else start
+    starts = sorted({step.start for step in path})
+    if start not in starts:
+        raise ValueError(f"start must be one of {', '.join(map(str, starts))}, got {start!r}.")
+    stages = [step for step in path if step.start == start]
+    return stages, stages.index(kept) if plane.splits and kept in stages else None
+
+
+def _space_evenly(n: int, most: int, kept: int | None) -> list[int]:
+    """Return at most ``most`` evenly spaced positions out of n, among them the first, the last and ``kept``."""
     if n <= most:
         return list(range(n))
     chosen = np.unique(np.rint(np.linspace(0, n - 1, most)).astype(int)).tolist()
@@ -237,24 +250,25 @@ def _evenly(n: int, most: int, kept: int | None) -> list[int]:
     return sorted(chosen)
 
 
-def _density_of(rows: Rows, step: PathStep, towards: Array) -> tuple[Array, Array, float, float]:
-    """Points, density, offset and half-width of F(v), about the mean and with v on the side of ``towards``."""
+def _compute_ridge(rows: Rows, step: PathStep, towards: Array) -> tuple[Array, Array, float, float]:
+    """Return points, density, offset and half-width of F(v) about the mean, with v on the side of ``towards``."""
     plane = step.hyperplane
     sign = -1.0 if float(plane.normal @ towards) < 0.0 else 1.0
     assert plane.point is not None
     distance = sign * rows.project(plane.point, plane.normal)
     mean = float(distance.mean())
-    density = ProjectedDensity(distance - mean, plane.bandwidth)
-    curve = density_curve(density, float(distance.min()) - mean, float(distance.max()) - mean, extra=[-mean])
-    return curve.points, curve.density, -mean, plane.alpha * float(distance.std())
+    low, high = float(distance.min()) - mean, float(distance.max()) - mean
+    points = place_points(low, high, plane.bandwidth, include=[-mean])
+    density = ProjectedDensity(distance - mean, plane.bandwidth)(points)
+    return points, density, -mean, plane.alpha * float(distance.std())
 
 
-def _words(step: PathStep, is_kept: bool) -> str:
-    words = f"α = {step.hyperplane.alpha:.2g}"
+def _describe_step(step: PathStep, is_kept: bool) -> str:
+    text = f"α = {step.hyperplane.alpha:.2g}"
     if step.gamma:
-        words += f", γ = {step.gamma:.2g}"
+        text += f", γ = {step.gamma:.2g}"
     if step.polished:
-        words += ", polished"
+        text += ", polished"
     depth = step.hyperplane.relative_depth
-    words += "" if math.isnan(depth) else f"\ndepth {style.number(depth)}"
-    return words + (", kept" if is_kept else "")
+    text += "" if math.isnan(depth) else f"\ndepth {style.format_number(depth)}"
+    return text + (", kept" if is_kept else "")

@@ -1,9 +1,11 @@
-"""Colours, marks and sizes that all displays share; the only place that knows how matplotlib is found."""
+"""Colours, marks and text sizes of all displays, and the lazy import of matplotlib."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from ravine.explain import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,21 +19,21 @@ __all__ = [
     "INK",
     "MARKERS",
     "PALE",
-    "count",
-    "figure_and_axes",
-    "hatch_ink",
-    "mark",
-    "merged",
-    "number",
-    "pyplot",
-    "shortened",
-    "text_size",
-    "tidy",
+    "choose_hatch_colour",
+    "choose_mark",
+    "choose_text_size",
+    "find_axes",
+    "format_number",
+    "import_pyplot",
+    "measure_width",
+    "merge_options",
+    "shorten_name",
+    "tidy_axes",
 ]
 
 INK, GREY, PALE = "#333333", "#8a8a8a", "#d9d9d9"
-# Okabe and Ito's colours, which people with any common colour blindness can tell apart; the first two differ in grey,
-# too. Marks differ as well, so that colour is never needed.
+# Okabe and Ito's colours, which remain distinct under the common kinds of colour blindness; the first two also differ
+# in grey. Markers and hatches differ as well, so that colour is never needed.
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++")
@@ -40,8 +42,8 @@ ACCENT = "#d55e00"
 INSTALL = "pip install 'ravine[plot]'"
 
 
-def pyplot() -> Any:
-    """The module pyplot, imported when something is drawn; one line says what to install if it is missing."""
+def import_pyplot() -> Any:
+    """Import pyplot, or raise an error that says what to install."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -49,67 +51,57 @@ def pyplot() -> Any:
     return plt
 
 
-def figure_and_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """The axes given and their figure, or new ones."""
+def find_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """Return the figure of the axes and the axes; new ones of this size if ``ax`` is None."""
     if ax is None:
-        return pyplot().subplots(figsize=size, layout="constrained")  # type: ignore[no-any-return]
+        return import_pyplot().subplots(figsize=size, layout="constrained")  # type: ignore[no-any-return]
     if not hasattr(ax, "get_subplotspec"):
         raise TypeError(f"ax must be matplotlib axes or None, got {type(ax).__name__}.")
     return ax.get_figure(), ax  # type: ignore[return-value]
 
 
-def text_size(ax: Axes) -> float:
-    """Points that suit the width of the axes: small pictures get smaller text, within what can be read."""
-    figure = ax.get_figure()
-    assert figure is not None
-    inches = ax.get_position().width * figure.get_figwidth()  # type: ignore[union-attr]
-    return float(min(max(6.0 + 0.6 * inches, 7.0), 11.0))
+def measure_width(ax: Any) -> float:
+    """Return the width of the axes in inches."""
+    return float(ax.get_position().width * ax.get_figure().get_figwidth())
 
 
-def tidy(ax: Axes, size: float, *, hidden: tuple[str, ...] = ("top", "right")) -> None:
-    """Few lines, quiet ticks."""
+def choose_text_size(ax: Axes) -> float:
+    """Return a text size in points for the width of the axes, from 7 to 11."""
+    return float(min(max(6.0 + 0.6 * measure_width(ax), 7.0), 11.0))
+
+
+def tidy_axes(ax: Axes, size: float, *, hidden: tuple[str, ...] = ("top", "right")) -> None:
+    """Hide some spines and draw the others and the ticks in grey."""
     ax.spines[list(hidden)].set_visible(False)
     for spine in ax.spines.values():
         spine.set_color(GREY)
     ax.tick_params(labelsize=size - 1.0, color=GREY, labelcolor=INK)
 
 
-def mark(k: int) -> tuple[str, str, str]:
-    """Colour, marker and hatch of the k-th label; 64 pairs of colour and marker before any is used again."""
+def choose_mark(k: int) -> tuple[str, str, str]:
+    """Return colour, marker and hatch of the k-th label; pairs of colour and marker repeat only after 64 labels."""
     shifted = (k + k // len(COLOURS)) % len(MARKERS)
     return COLOURS[k % len(COLOURS)], MARKERS[shifted], HATCHES[shifted]
 
 
-def hatch_ink(colour: str) -> str:
-    """White on dark colours and dark on light ones, so that a hatch shows on every colour, and in grey."""
+def choose_hatch_colour(colour: str) -> str:
+    """Return white for dark colours and dark grey for light ones, so that a hatch is visible on every colour."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#ffffff" if 0.299 * red + 0.587 * green + 0.114 * blue < 150.0 else INK
 
 
-def count(n: int) -> str:
-    """A number of rows, its thousands set apart by a narrow space."""
-    return f"{n:,}".replace(",", "\u202f")
-
-
-def number(x: float) -> str:
-    """A number that is read, not calculated with."""
+def format_number(x: float) -> str:
+    """Format a non-negative number for reading: three significant digits, or fewer for very small and large numbers."""
     if x >= 1e6:
         return f"{x:.0e}".replace("e+0", "e").replace("e+", "e")
-    return f"{x:.0f}" if x >= 100.0 else f"{x:.2g}" if x < 0.095 else f"{x:.2f}"
+    return f"{x:.0f}" if x >= 100.0 else f"{x:.2g}" if x < 0.095 else f"{x:.3g}"
 
 
-def shortened(name: object, most: int) -> str:
-    """A name without line breaks and no longer than ``most`` characters; both of its ends are kept.
-
-    A dollar sign would start a formula, so it is escaped.
-    """
-    text = " ".join(str(name).split())
-    if len(text) > most:
-        tail = (most - 1) // 3
-        text = f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
-    return text.replace("$", r"\$")
+def shorten_name(name: object, most: int) -> str:
+    """Shorten a name to ``most`` characters and escape dollar signs, which would start a formula."""
+    return shorten(name, most).replace("$", r"\$")
 
 
-def merged(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Keyword arguments for matplotlib: ours, and what the user says instead."""
+def merge_options(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return keyword arguments for matplotlib, where those of the user replace the defaults."""
     return {**defaults, **(given or {})}

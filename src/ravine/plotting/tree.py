@@ -1,4 +1,4 @@
-"""TreeDisplay: the cluster tree with the projected density of every split."""
+"""Display of a cluster tree with the projected density of every split."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree
-from ravine.plotting.boxes import draw_tree
-from ravine.plotting.projection import density_curve
-from ravine.plotting.rows import plain_rows, rows_for
-from ravine.tree import Tree
+from ravine.explain import check_estimator, place_points
+from ravine.plotting.subject import check_rows
+from ravine.plotting.tree_drawing import draw_tree
+from ravine.rows import Rows
+from ravine.tree import Tree, descend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,31 +24,32 @@ __all__ = ["TreeDisplay"]
 
 
 class TreeDisplay:
-    """A tree of hyperplanes: the projected density in every inner node, clusters as its leaves.
+    """Tree of hyperplanes, with the projected density in every inner node and the clusters as leaves.
 
-    A node's box shows the density of its rows projected on its normal, scaled to its own peak, with its hyperplane as
-    a vertical line: rows to the left of it go to the left. Above it are the number of rows, below it the relative
-    depth. Leaves have the colour and the hatch of their cluster, and their height shows their number of rows. Without
-    X there are boxes without densities.
+    The box of a node shows the density of its rows projected on its normal, scaled to its own peak. The vertical line
+    is the hyperplane: rows to the left of it go to the left child. Above the box are the number of rows and the
+    relative depth. Leaves have the colour and the hatch of their cluster, and their height shows their number of rows.
+    Without X the boxes are empty.
 
     Parameters
     ----------
     tree : Tree
     points, densities : dict from int to ndarray
-        For inner nodes, where the density was evaluated, relative to the hyperplane, and the density. Empty without X.
+        For inner nodes, the points at which the density is evaluated, relative to the hyperplane, and the density.
+        Empty without X.
     sizes : ndarray of shape (n_nodes,), int
-        Rows in each node: of X if it was given, else of the fit.
+        Number of rows in each node: rows of X if it is given, otherwise rows of the fit.
     place : ndarray of shape (n_nodes,)
-        Horizontal place of each node, in leaves from the left; an inner node is in the middle of its leaves.
+        Horizontal position of each node, in leaves from the left; an inner node is in the middle of its leaves.
     names : list of str
-        Of the clusters.
+        Names of the clusters.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
     ax_ : matplotlib Axes
     density_lines_ : dict from int to matplotlib Line2D
-        For inner nodes, if X was given.
+        Lines of the inner nodes, if X was given.
     leaf_bars_ : dict from int to matplotlib Rectangle
     texts_ : list of matplotlib Text
 
@@ -97,10 +98,10 @@ class TreeDisplay:
         ----------
         estimator : MinimumDensityTree
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
-            The rows of the fit, or others, for the densities and sizes. Without them sizes are those of the fit, and
-            there are no densities: estimators do not keep rows.
+            The rows of the fit, or others, for the densities and sizes. Without X, sizes are those of the fit, and
+            there are no densities, since the estimator does not keep the rows of its fit.
         **options
-            For :meth:`from_tree` and :meth:`plot`.
+            Options of :meth:`from_tree` and :meth:`plot`.
 
         Returns
         -------
@@ -108,15 +109,15 @@ class TreeDisplay:
         """
         if not isinstance(estimator, MinimumDensityTree):
             raise TypeError(f"estimator must be a fitted MinimumDensityTree, got {type(estimator).__name__}.")
-        check_is_fitted(estimator)
-        rows: Any = None if X is None else rows_for(estimator, X)
+        check_estimator(estimator)
+        rows: Any = None if X is None else check_rows(X, estimator)
         return cls.from_tree(estimator.tree_, rows, **options)
 
     @classmethod
     def from_tree(
         cls, tree: Tree, X: ArrayLike | None = None, *, cluster_names: ArrayLike | None = None, **plot_options: Any
     ) -> TreeDisplay:
-        """Draw a tree, for example one that was cut or edited.
+        """Draw a tree, for example a cut or edited one.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class TreeDisplay:
         cluster_names : sequence of str, optional
             Names of the clusters instead of their numbers.
         **plot_options
-            For :meth:`plot`.
+            Options of :meth:`plot`.
 
         Returns
         -------
@@ -142,22 +143,22 @@ class TreeDisplay:
         densities: dict[int, Array] = {}
         sizes = tree.size
         if X is not None:
-            rows = plain_rows(X)
+            rows = check_rows(X)
             with rows.session():
-                points, densities, sizes = _densities(tree, rows)
+                points, densities, sizes = _compute_densities(tree, rows)
         return cls(
-            tree=tree, points=points, densities=densities, sizes=sizes, place=_places(tree), names=names
+            tree=tree, points=points, densities=densities, sizes=sizes, place=_place_nodes(tree), names=names
         ).plot(**plot_options)  # fmt: skip
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> TreeDisplay:
-        """Draw it.
+        """Draw the display.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where; by default in a new figure as wide as the number of leaves asks for.
+            Axes to draw into; by default those of a new figure, as wide as the leaves need.
         title : str, optional
-            By default the number of clusters and rows; "" for none.
+            Title; by default the numbers of clusters and rows, "" for none.
 
         Returns
         -------
@@ -167,8 +168,8 @@ class TreeDisplay:
         return self
 
 
-def _places(tree: Tree) -> Array:
-    """Leaves side by side; an inner node in the middle of its leaves, so that boxes in a row cannot overlap."""
+def _place_nodes(tree: Tree) -> Array:
+    """Place leaves side by side and inner nodes in the middle of their leaves, so that boxes cannot overlap."""
     number = {leaf: k for k, leaf in enumerate(tree.leaves())}
     place = np.empty(len(tree))
     first, last = np.empty(len(tree)), np.empty(len(tree))
@@ -181,26 +182,19 @@ def _places(tree: Tree) -> Array:
     return place
 
 
-def _densities(tree: Tree, X: Any) -> tuple[dict[int, Array], dict[int, Array], NDArray[np.intp]]:
-    """Density of the rows of each inner node along its normal, about its hyperplane, and the rows in each node."""
-    if X.shape[1] != tree.normal.shape[1]:
-        raise ValueError(f"X must have {tree.normal.shape[1]} columns, got {X.shape[1]}.")
+def _compute_densities(tree: Tree, rows: Rows) -> tuple[dict[int, Array], dict[int, Array], NDArray[np.intp]]:
+    """Return points and densities of the inner nodes, relative to their hyperplanes, and the size of each node."""
+    if rows.shape[1] != tree.normal.shape[1]:
+        raise ValueError(f"X must have {tree.normal.shape[1]} features, got {rows.shape[1]}.")
     points: dict[int, Array] = {}
     densities: dict[int, Array] = {}
     sizes = np.zeros(len(tree), dtype=np.intp)
-    waiting: list[tuple[int, NDArray[np.intp] | None]] = [(0, None)]
-    while waiting:
-        k, rows = waiting.pop()
-        sizes[k] = X.shape[0] if rows is None else len(rows)
-        plane = tree.hyperplane(k)
-        if plane is None:
+    for visit in descend(tree, rows):
+        k, distances = visit.node, visit.distances
+        sizes[k] = len(visit.indices)
+        h = np.nan if visit.hyperplane is None else visit.hyperplane.bandwidth
+        if distances is None or not len(distances) or not np.isfinite(h):
             continue
-        distance = plane.distance(X, rows)
-        if len(distance) and np.isfinite(plane.bandwidth):
-            density = ProjectedDensity(distance, plane.bandwidth)
-            curve = density_curve(density, float(distance.min()), float(distance.max()), extra=[0.0])
-            points[k], densities[k] = curve.points, curve.density
-        rows = np.arange(X.shape[0]) if rows is None else rows
-        beyond = distance > 0.0
-        waiting += [(int(tree.left[k]), rows[~beyond]), (int(tree.right[k]), rows[beyond])]
+        points[k] = place_points(float(distances.min()), float(distances.max()), h, include=[0.0])
+        densities[k] = ProjectedDensity(distances, h)(points[k])
     return points, densities, sizes

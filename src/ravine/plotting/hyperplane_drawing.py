@@ -1,4 +1,4 @@
-"""How a `HyperplaneDisplay` is drawn: the density above the points, or both in one as in the paper."""
+"""Drawing of a `HyperplaneDisplay`: the density above the points, or both in one panel as in the paper."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine.checks import check_choice, check_flag
+from ravine.explain import format_count
 from ravine.plotting import style
 
 if TYPE_CHECKING:
@@ -19,10 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["draw_panels"]
 
 LAYOUTS = ("stacked", "overlaid")
-# Labels that the legend lists.
-MOST_NAMES = 10
-# And that are written among the points.
-MOST_NAMES_INSIDE = 20
+# Labels that the legend lists, and labels that are written among the points.
+MOST_NAMES, MOST_NAMES_INSIDE = 10, 20
 
 
 def draw_panels(
@@ -37,12 +36,12 @@ def draw_panels(
     """Draw into ``ax`` and keep the artists on the display."""
     check_choice("layout", layout, LAYOUTS)
     check_flag("legend", legend)
-    display.figure_, host = style.figure_and_axes(ax, (6.4, 5.4) if layout == "stacked" else (6.0, 4.4))
-    size = style.text_size(host)
-    upper, lower = _split(host) if layout == "stacked" else (host, host.twinx())
+    display.figure_, host = style.find_axes(ax, (6.4, 5.4) if layout == "stacked" else (6.0, 4.4))
+    size = style.choose_text_size(host)
+    upper, lower = _divide(host) if layout == "stacked" else (host, host.twinx())
     display.ax_density_, display.ax_points_ = upper, lower
     stacked = layout == "stacked"
-    if not stacked:  # the density in front of the points
+    if not stacked:  # draw the density in front of the points
         upper.set_zorder(lower.get_zorder() + 1)
         upper.patch.set_visible(False)
     _draw_interval(display, [upper, lower] if stacked else [lower])
@@ -55,16 +54,17 @@ def draw_panels(
             panel.axvline(display.offset, color=style.INK, lw=1.6, zorder=4, label="hyperplane")
             for panel in ([upper, lower] if stacked else [upper])
         ]
-    _label(display, upper, lower, size, stacked)
+    _label_axes(display, upper, lower, size, stacked)
+    _draw_note(display, lower, size, stacked)
     upper.set_title(
-        _depth_in_words(display) if title is None else title, loc="left", fontsize=size + 1, color=style.INK
+        _describe_depth(display) if title is None else title, loc="left", fontsize=size + 1, color=style.INK
     )
     if legend:
-        _legends(display, upper, lower, size, stacked)
+        _draw_legends(display, lower if stacked else upper, size)
 
 
-def _split(host: Axes) -> tuple[Any, Any]:
-    """Two axes, one above the other, in the place of ``host``, which is hidden."""
+def _divide(host: Axes) -> tuple[Any, Any]:
+    """Return two axes, one above the other, in the place of ``host``, which is hidden."""
     figure: Any = host.get_figure()
     host.set_axis_off()
     spec = host.get_subplotspec()
@@ -90,11 +90,11 @@ def _draw_interval(display: HyperplaneDisplay, panels: list[Any]) -> None:
 
 def _draw_curves(display: HyperplaneDisplay, ax: Any, line_kw: Mapping[str, Any] | None, *, shaded: bool) -> None:
     top = float(display.density.max())
-    options = style.merged({"color": style.INK, "lw": 1.8, "zorder": 3, "label": "density"}, line_kw)
+    options = style.merge_options({"color": style.INK, "lw": 1.8, "zorder": 3, "label": "density"}, line_kw)
     (display.density_line_,) = ax.plot(display.points, display.density, **options)
     display.index_line_ = None
     if display.index is not None:
-        # The index soon leaves the picture: far above it the line would only cost time.
+        # The index soon leaves the picture; drawing it far above would only cost time.
         shown = np.minimum(display.index, 3.0 * top)
         (display.index_line_,) = ax.plot(
             display.points, shown, color=style.ACCENT, lw=1.8, ls=(0, (1, 1.3)), zorder=3.5, label="penalised index"
@@ -106,8 +106,7 @@ def _draw_curves(display: HyperplaneDisplay, ax: Any, line_kw: Mapping[str, Any]
 
 def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, Any] | None) -> None:
     n = len(display.along)
-    inches = ax.get_position().width * ax.get_figure().get_figwidth()
-    area = min(max(9000.0 / max(n, 1), 5.0), 26.0) * min(max(inches / 5.0, 0.45), 1.4)
+    area = min(max(9000.0 / max(n, 1), 5.0), 26.0) * min(max(style.measure_width(ax) / 5.0, 0.45), 1.4)
     opacity = 0.9 if n <= 300 else 0.7 if n <= 2000 else 0.5
     display.points_ = []
     for code in range(-1, len(display.names)):
@@ -115,7 +114,7 @@ def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, A
         if not mine.any():
             continue
         unlabelled = code < 0
-        colour, marker, _ = (style.GREY, "o", "") if unlabelled else style.mark(code)
+        colour, marker, _ = (style.GREY, "o", "") if unlabelled else style.choose_mark(code)
         labelled_few = not unlabelled and (display.codes < 0).any() and mine.sum() <= 300
         ours = {
             "s": area * (0.5 if unlabelled else 2.2 if labelled_few else 1.0),
@@ -126,21 +125,21 @@ def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, A
             "edgecolors": "white" if labelled_few else "none",
             "zorder": 1.5 if unlabelled else 2.5 if labelled_few else 2.0,
             "rasterized": n > 2000,
-            "label": _name(display, code),
+            "label": _name_code(display, code),
         }
-        options = style.merged(ours, scatter_kw)
+        options = style.merge_options(ours, scatter_kw)
         display.points_.append(ax.scatter(display.along[mine], display.across[mine], **options))
 
 
 def _draw_names(display: HyperplaneDisplay, ax: Any, front: Any, size: float) -> None:
-    """Three or more labels are also named in the midst of their rows: so many marks are hard to tell apart in grey."""
+    """Write three or more labels among their rows too, since that many marks are hard to distinguish in grey."""
     from matplotlib.patheffects import withStroke
 
     display.name_texts_ = []
     if not 3 <= len(display.names) <= MOST_NAMES_INSIDE:
         return
     halo = withStroke(linewidth=2.5, foreground="white")
-    for x, y, up, name in _beside(display, ax, size):
+    for x, y, up, name in _place_names(display, ax, size):
         text = front.annotate(
             name, (x, y), xycoords=ax.transData, xytext=(0.0, up), textcoords="offset points", ha="center", va="center",
             fontsize=size, weight="bold", color=style.INK, zorder=5, path_effects=[halo],
@@ -148,10 +147,10 @@ def _draw_names(display: HyperplaneDisplay, ax: Any, front: Any, size: float) ->
         display.name_texts_.append(text)
 
 
-def _beside(display: HyperplaneDisplay, ax: Any, size: float) -> list[tuple[float, float, float, str]]:
-    """Medians of the labels' rows, how many points above them their names are written, and the names.
+def _place_names(display: HyperplaneDisplay, ax: Any, size: float) -> list[tuple[float, float, float, str]]:
+    """Return the median of the rows of each label, by how many points its name is moved up, and the name.
 
-    A name that would cover another is moved up, as far as can be said before the layout is known.
+    A name that would cover another one is moved up. The layout is not final yet, so the distances are approximate.
     """
     box, figure = ax.get_position(), ax.get_figure()
     wide = 72.0 * box.width * figure.get_figwidth() / max(float(np.ptp(display.points)), 1e-300)
@@ -162,7 +161,7 @@ def _beside(display: HyperplaneDisplay, ax: Any, size: float) -> list[tuple[floa
         mine = display.codes == code
         if not mine.any():
             continue
-        name = style.shortened(display.names[code], 14)
+        name = style.shorten_name(display.names[code], 14)
         x, y = float(np.median(display.along[mine])), float(np.median(display.across[mine]))
         up = 0.0
         while any(
@@ -175,25 +174,25 @@ def _beside(display: HyperplaneDisplay, ax: Any, size: float) -> list[tuple[floa
     return found
 
 
-def _name(display: HyperplaneDisplay, code: int) -> str:
-    name = "unlabelled" if code < 0 else style.shortened(display.names[code], 28)
-    return f"{name} ({style.count(int(display.sizes[code]))})"
+def _name_code(display: HyperplaneDisplay, code: int) -> str:
+    name = "unlabelled" if code < 0 else style.shorten_name(display.names[code], 28)
+    return f"{name} ({format_count(int(display.sizes[code]))})"
 
 
-def _depth_in_words(display: HyperplaneDisplay) -> str:
+def _describe_depth(display: HyperplaneDisplay) -> str:
     at = "" if display.alpha is None else f",  α = {display.alpha:.3g}"
     if not math.isfinite(display.offset):
         return "no split" + at
     if display.relative_depth == 0.0:
         return "relative depth 0 (not between two modes)" + at
-    return f"relative depth {style.number(display.relative_depth)}" + at
+    return f"relative depth {style.format_number(display.relative_depth)}" + at
 
 
-def _label(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, stacked: bool) -> None:
-    margin = 0.02 * (display.points[-1] - display.points[0])
-    lower.set_xlim(display.points[0] - margin, display.points[-1] + margin)
-    style.tidy(upper, size, hidden=("top", "right"))
-    style.tidy(lower, size, hidden=("top", "right") if stacked else ("top", "left", "bottom"))
+def _label_axes(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, stacked: bool) -> None:
+    border = 0.02 * (display.points[-1] - display.points[0])
+    lower.set_xlim(display.points[0] - border, display.points[-1] + border)
+    style.tidy_axes(upper, size, hidden=("top", "right"))
+    style.tidy_axes(lower, size, hidden=("top", "right") if stacked else ("top", "left", "bottom"))
     bottom = lower if stacked else upper
     bottom.set_xlabel("projection on the normal v", fontsize=size, color=style.INK)
     upper.set_ylabel("density", fontsize=size, color=style.INK)
@@ -205,36 +204,39 @@ def _label(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, stac
     if display.across_direction is None:
         lower.set_yticks([])
         lower.set_ylim(-2.0, 2.0)
-        lower.set_ylabel("spread at random", fontsize=size, color=style.INK)
+        lower.set_ylabel("random height", fontsize=size, color=style.INK)
     else:
-        lower.set_ylabel("widest direction across v", fontsize=size, color=style.INK)
+        lower.set_ylabel("projection across v", fontsize=size, color=style.INK)
+
+
+def _draw_note(display: HyperplaneDisplay, ax: Any, size: float, stacked: bool) -> None:
+    """Say how many of the rows are shown, unless all are."""
     display.note_ = None
-    shown = len(display.along)
-    if shown < display.n_rows:
-        labelled = (display.codes < 0).any() and (display.codes >= 0).sum() == display.sizes[:-1].sum()
-        more = ", with all labels" if labelled else ""
-        text = f"{style.count(shown)} of {style.count(display.n_rows)} rows shown{more}"
-        display.note_ = lower.text(
-            0.995, 0.02 if stacked else 0.985, text, transform=lower.transAxes, ha="right",
-            va="bottom" if stacked else "top", fontsize=max(size - 2.0, 6.0),
-            color=style.INK, zorder=6, bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1.5},
-        )  # fmt: skip
+    n_shown = len(display.along)
+    if n_shown == display.n_rows:
+        return
+    has_all_labels = (display.codes < 0).any() and (display.codes >= 0).sum() == display.sizes[:-1].sum()
+    more = ", with all labels" if has_all_labels else ""
+    display.note_ = ax.text(
+        0.995, 0.02 if stacked else 0.985,
+        f"{format_count(n_shown)} of {format_count(display.n_rows)} rows shown{more}",
+        transform=ax.transAxes, ha="right", va="bottom" if stacked else "top", fontsize=max(size - 2.0, 6.0),
+        color=style.INK, zorder=6, bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1.5},
+    )  # fmt: skip
 
 
-def _legends(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, stacked: bool) -> None:
-    """Two rows below the picture, where they cover nothing: the lines, unless it is narrow, and the labels."""
+def _draw_legends(display: HyperplaneDisplay, bottom: Any, size: float) -> None:
+    """Draw two rows below the picture, where they cover nothing: the lines, if it is wide enough, and the labels."""
     from matplotlib.patches import Patch
 
-    bottom: Any = lower if stacked else upper
-    figure: Any = display.figure_
-    inches = bottom.get_position().width * figure.get_figwidth()
-    down = 14.0 + 2.6 * size  # ticks, their labels and that of the axis
+    inches = style.measure_width(bottom)
+    down = 14.0 + 2.6 * size  # below the ticks, their labels and the label of the axis
     if inches >= 4.0:
         handles = [display.density_line_, *([display.index_line_] if display.index_line_ else [])]
         if display.interval is not None:
             handles.append(Patch(fc=style.PALE, ec=style.GREY, ls="--", lw=0.8, label="F(v)"))
         handles += display.hyperplane_lines_[:1]
-        _legend(bottom, handles, down, size, ncols=4, handlelength=1.8)
+        _draw_legend(bottom, handles, down, size, ncols=4, handlelength=1.8)
         down += 1.9 * size
     if len(display.names) < 2 and not (display.codes < 0).any():
         return
@@ -243,14 +245,14 @@ def _legends(display: HyperplaneDisplay, upper: Any, lower: Any, size: float, st
     ncols = int(min(len(drawn), max(1, inches * 72.0 // (0.55 * size * (longest + 5)))))
     hidden = len(display.points_) - len(drawn)
     title = f"{hidden} more labels drawn" if hidden else None
-    made = _legend(bottom, drawn, down, size, ncols=ncols, handlelength=1.0, title=title)
+    made = _draw_legend(bottom, drawn, down, size, ncols=ncols, handlelength=1.0, title=title)
     for handle in made.legend_handles:
         handle.set_alpha(1.0)
         handle.set_sizes([24.0])
 
 
-def _legend(ax: Any, handles: list[Any], down: float, size: float, **options: Any) -> Any:
-    """A row of legend ``down`` points below the axes, whatever their height, beside others that are there."""
+def _draw_legend(ax: Any, handles: list[Any], down: float, size: float, **options: Any) -> Any:
+    """Draw a legend ``down`` points below the axes, whatever their height, and keep those that are there."""
     from matplotlib.transforms import ScaledTranslation
 
     below = ScaledTranslation(0.0, -down / 72.0, ax.get_figure().dpi_scale_trans)
@@ -259,7 +261,7 @@ def _legend(ax: Any, handles: list[Any], down: float, size: float, **options: An
         frameon=False, fontsize=size - 1.0, title_fontsize=size - 1.0, labelcolor=style.INK, borderaxespad=0.0,
         borderpad=0.0, columnspacing=1.4, handletextpad=0.5, alignment="left", **options,
     )  # fmt: skip
-    ax.legend_ = None  # or the next legend would take its place
+    ax.legend_ = None  # otherwise the next legend would replace it
     ax.add_artist(made)
-    made.set_clip_on(False)  # or a layout engine would not make room for it
+    made.set_clip_on(False)  # otherwise a layout engine would not make room for it
     return made
