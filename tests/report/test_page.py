@@ -349,7 +349,7 @@ def test_the_number_of_rows_does_not_matter(tmp_path):
 
 
 def test_too_many_labels_are_not_compared_and_said(tmp_path, mdt, blobs, monkeypatch):
-    monkeypatch.setattr("ravine.report.findings.MOST_LABELS", 10)
+    monkeypatch.setattr("ravine.report.findings.MAX_LABELS", 10)
     _, page = report(tmp_path, mdt, blobs, labels_true=np.arange(120))
     assert "120 different values: too many to compare" in page.text
     assert page.data["cuts"][1]["agreement"] is None

@@ -17,7 +17,7 @@ __all__ = ["DensitySummary", "place_points", "summarise_density"]
 TAIL = 3.0
 # Fraction of the rows that a summary may leave out at each end: a few far rows would squeeze all others together.
 FAR = 5e-4
-FEWEST_SUMMARY_POINTS = 96
+MIN_SUMMARY_POINTS = 96
 
 
 def place_points(
@@ -110,7 +110,7 @@ def summarise_density(distances: Array, bandwidth: float, most_points: int) -> D
     if not (math.isfinite(h) and h > 0.0):
         unit = max(high - low, 1e-290)
         h = max(0.9 * float(np.std(np.clip(distances, low, high) / unit)) * n**-0.2, 1e-3) * unit
-    points = place_points(low, high, h, per_bandwidth=4.0, fewest=FEWEST_SUMMARY_POINTS, most=most_points)
+    points = place_points(low, high, h, per_bandwidth=4.0, fewest=MIN_SUMMARY_POINTS, most=most_points)
     low, high = float(points[0]), float(points[-1])
     shown_bandwidth = max(h, (high - low) / (len(points) - 1))
     reach = MARGIN * shown_bandwidth

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HyperplaneDisplay"]
 
-MOST_ROWS = 5000
+MAX_ROWS = 5000
 
 
 class HyperplaneDisplay:
@@ -168,7 +168,7 @@ class HyperplaneDisplay:
         node: int | None = None,
         pair: tuple[Any, Any] | None = None,
         sample_weight: ArrayLike | None = None,
-        max_rows: int = MOST_ROWS,
+        max_rows: int = MAX_ROWS,
         **plot_options: Any,
     ) -> HyperplaneDisplay:
         """Draw the hyperplane of a fitted estimator.
@@ -224,7 +224,7 @@ class HyperplaneDisplay:
         bandwidth: BandwidthRule | None = None,
         alpha: float | None = None,
         sample_weight: ArrayLike | None = None,
-        max_rows: int = MOST_ROWS,
+        max_rows: int = MAX_ROWS,
         **plot_options: Any,
     ) -> HyperplaneDisplay:
         """Draw a hyperplane, for example one of a path (``path_[k].hyperplane``).
@@ -269,7 +269,7 @@ class HyperplaneDisplay:
         eta: float = 0.01,
         epsilon: float = 1.0 - 1e-6,
         sample_weight: ArrayLike | None = None,
-        max_rows: int = MOST_ROWS,
+        max_rows: int = MAX_ROWS,
         **plot_options: Any,
     ) -> HyperplaneDisplay:
         """Draw any direction, whether or not it separates anything.

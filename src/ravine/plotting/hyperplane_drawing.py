@@ -21,7 +21,7 @@ __all__ = ["draw_panels"]
 
 LAYOUTS = ("stacked", "overlaid")
 # Labels that the legend lists, and labels that are written among the points.
-MOST_NAMES, MOST_NAMES_INSIDE = 10, 20
+MAX_NAMES, MAX_NAMES_INSIDE = 10, 20
 
 
 def draw_panels(
@@ -136,7 +136,7 @@ def _draw_names(display: HyperplaneDisplay, ax: Any, front: Any, size: float) ->
     from matplotlib.patheffects import withStroke
 
     display.name_texts_ = []
-    if not 3 <= len(display.names) <= MOST_NAMES_INSIDE:
+    if not 3 <= len(display.names) <= MAX_NAMES_INSIDE:
         return
     halo = withStroke(linewidth=2.5, foreground="white")
     for x, y, up, name in _place_names(display, ax, size):
@@ -240,7 +240,7 @@ def _draw_legends(display: HyperplaneDisplay, bottom: Any, size: float) -> None:
         down += 1.9 * size
     if len(display.names) < 2 and not (display.codes < 0).any():
         return
-    drawn = display.points_[:MOST_NAMES]
+    drawn = display.points_[:MAX_NAMES]
     longest = max(len(points.get_label()) for points in drawn)
     ncols = int(min(len(drawn), max(1, inches * 72.0 // (0.55 * size * (longest + 5)))))
     hidden = len(display.points_) - len(drawn)

@@ -21,7 +21,7 @@ BOX, LEAF = 0.56, 0.5
 # Width of a leaf; 1 is the distance of two leaves.
 LEAF_WIDTH = 0.8
 # Text sizes in points.
-SMALLEST_TEXT, LARGEST_TEXT = 6.0, 9.0
+MIN_TEXT, MAX_TEXT = 6.0, 9.0
 
 
 def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
@@ -39,7 +39,7 @@ def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
     ax_.set_axis_off()
     points_per_leaf = 72.0 * style.measure_width(ax_) / (n_leaves + 0.2)
     points_per_level = 72.0 * ax_.get_position().height * display.figure_.get_figheight() / (levels + 0.16)
-    size = float(min(max(SMALLEST_TEXT, min(0.2 * points_per_leaf, 0.13 * points_per_level)), LARGEST_TEXT))
+    size = float(min(max(MIN_TEXT, min(0.2 * points_per_leaf, 0.13 * points_per_level)), MAX_TEXT))
     for k in range(len(display.tree)):
         if display.tree.left[k] < 0:
             _draw_leaf(display, k, -float(depth[k]), size, points_per_leaf)

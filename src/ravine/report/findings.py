@@ -25,9 +25,9 @@ from ravine.tree import Tree
 __all__ = ["Findings", "KnownLabels", "collect_findings"]
 
 # Clusters and pairs of classes that are shown; the report says so if there are more.
-MOST_CLUSTERS, MOST_PAIRS = 120, 190
+MAX_CLUSTERS, MAX_PAIRS = 120, 190
 # A column with more different values than this identifies rows rather than kinds of rows.
-MOST_LABELS = 1000
+MAX_LABELS = 1000
 
 Encoded = tuple[NDArray[np.intp], list[Any]]
 
@@ -127,7 +127,7 @@ def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: 
 
 
 def _collect_clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], known: Encoded | None) -> Findings:
-    tree = whole.cut(n_clusters=MOST_CLUSTERS) if whole.n_clusters > MOST_CLUSTERS else whole
+    tree = whole.cut(n_clusters=MAX_CLUSTERS) if whole.n_clusters > MAX_CLUSTERS else whole
     nodes, leaf_of_row = summarise_nodes(tree, X)
     leaves = tree.leaves()
     place = np.zeros(len(tree), dtype=np.intp)
@@ -170,7 +170,7 @@ def _compare(known: Encoded | None, part_of_row: NDArray[np.intp], members: NDAr
     if known is None or not len(known[1]):
         return None
     codes, names = known
-    if len(names) > MOST_LABELS:
+    if len(names) > MAX_LABELS:
         return KnownLabels(codes, names, None)
     labelled = codes >= 0
     cells = part_of_row[labelled] * len(names) + codes[labelled]
@@ -186,8 +186,8 @@ def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known
     every = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
     size = np.bincount(codes, minlength=len(names))
     shown = list(zip(every, planes, strict=True))
-    if len(shown) > MOST_PAIRS:  # those of the largest classes
-        largest = sorted(range(len(shown)), key=lambda i: -min(size[list(every[i])]))[:MOST_PAIRS]
+    if len(shown) > MAX_PAIRS:  # those of the largest classes
+        largest = sorted(range(len(shown)), key=lambda i: -min(size[list(every[i])]))[:MAX_PAIRS]
         shown = [shown[i] for i in sorted(largest)]
     pairs = summarise_pairs([(a, b, plane) for (a, b), plane in shown], X, codes, len(names))
     parts = GroupMoments.of(X, codes, len(names))

@@ -14,7 +14,7 @@ from ravine.report.findings import Findings
 __all__ = ["list_caveats", "list_parameters", "list_versions", "write_headline", "write_story"]
 
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
-MOST_CHARACTERS = 300
+MAX_CHARACTERS = 300
 
 METHOD = (
     "A hyperplane is a flat border that divides the rows in two. The method rotates and shifts it until it runs "
@@ -128,8 +128,8 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
 
 def list_parameters(estimator: Any, settings: Mapping[str, Any] | None) -> tuple[list[tuple[str, str]], ...]:
     """List the settings of the run and the parameters of the estimator, as names and values."""
-    run = [(clean_text(name), shorten(value, MOST_CHARACTERS)) for name, value in (settings or {}).items()]
-    own = [(name, shorten(_show_parameter(value), MOST_CHARACTERS)) for name, value in estimator.get_params().items()]
+    run = [(clean_text(name), shorten(value, MAX_CHARACTERS)) for name, value in (settings or {}).items()]
+    own = [(name, shorten(_show_parameter(value), MAX_CHARACTERS)) for name, value in estimator.get_params().items()]
     return run, own
 
 

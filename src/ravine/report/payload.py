@@ -21,11 +21,11 @@ from ravine.tree import Tree
 __all__ = ["Budget", "Naming", "build_payload", "sample_rows"]
 
 # Rows of each cluster that the sample contains whatever its size.
-FEWEST_OF_PART = 12
+MIN_OF_PART = 12
 # Labels that are named for a cluster.
-MOST_LABELS_NAMED = 5
+MAX_LABELS_NAMED = 5
 # Features shown for the rows of the sample, if X has as many.
-FEWEST_COLUMNS = 6
+MIN_COLUMNS = 6
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class _PayloadBuilder:
         }
         if known is not None and known.table is not None:
             counts = known.table[g]
-            most = np.argsort(-counts, kind="stable")[:MOST_LABELS_NAMED].tolist()
+            most = np.argsort(-counts, kind="stable")[:MAX_LABELS_NAMED].tolist()
             group["labels"] = [[k, int(counts[k])] for k in most if counts[k]]
             group["labelled"] = int(counts.sum())
         return group
@@ -251,8 +251,8 @@ class _PayloadBuilder:
     def _describe_sample(self) -> dict[str, Any]:
         """Return rows by name, with the values of the most important features in the units of the user."""
         found, naming, budget, features = self.found, self.naming, self.budget, self.features
-        for j in range(min(FEWEST_COLUMNS, found.X.shape[1])):  # needed where no feature has been mentioned
-            if len(features.numbers) < FEWEST_COLUMNS:
+        for j in range(min(MIN_COLUMNS, found.X.shape[1])):  # needed where no feature has been mentioned
+            if len(features.numbers) < MIN_COLUMNS:
                 features.mention(j, found.X.shape[1])
         columns = features.rank_first(min(budget.columns, max(budget.cells // max(len(self.indices), 1), 1)))
         spread = (found.parts.std * np.abs(naming.scale))[columns].tolist()
@@ -305,7 +305,7 @@ def sample_rows(found: Findings, most: int) -> NDArray[np.intp]:
         if len(labelled) <= most // 2:
             chosen[labelled] = True
     shuffled = rng.permutation(n)
-    few = min(FEWEST_OF_PART, (most - int(chosen.sum())) // max(2 * len(found.part_numbers), 1))
+    few = min(MIN_OF_PART, (most - int(chosen.sum())) // max(2 * len(found.part_numbers), 1))
     # The first few of each part in the shuffled order: a stable sort keeps that order inside the parts.
     by_part = shuffled[np.argsort(found.part_of_row[shuffled], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(found.parts.size)])

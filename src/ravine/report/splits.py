@@ -17,13 +17,13 @@ from ravine.tree import Tree, descend
 __all__ = ["NodeSummary", "PairSummary", "TreeCut", "list_cuts", "make_stump", "summarise_nodes", "summarise_pairs"]
 
 # Points of one density, and of all densities of a report together.
-MOST_POINTS, ALL_POINTS = 400, 60_000
-FEWEST_POINTS = 96
+MAX_POINTS, ALL_POINTS = 400, 60_000
+MIN_POINTS = 96
 
 
 def _allot_points(n_curves: int) -> int:
     """Return the number of points that each of ``n_curves`` densities may have."""
-    return min(MOST_POINTS, max(ALL_POINTS // max(n_curves, 1), FEWEST_POINTS))
+    return min(MAX_POINTS, max(ALL_POINTS // max(n_curves, 1), MIN_POINTS))
 
 
 # ------------------------------------------------------------------------------------------------- trees

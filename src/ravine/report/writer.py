@@ -22,9 +22,9 @@ from ravine.rows.inputs import validate_array
 
 __all__ = ["write_report"]
 
-MOST_BYTES, MOST_ROWS = 3_000_000, 20_000
+MAX_BYTES, MAX_ROWS = 3_000_000, 20_000
 # Limits for the notes of the caller.
-MOST_NOTES, NOTE_CHARACTERS = 100, 600
+MAX_NOTES, NOTE_CHARACTERS = 100, 600
 SOURCE_CHARACTERS = 120
 
 
@@ -114,10 +114,10 @@ def write_report(
     if isinstance(notes, str):
         raise TypeError("notes must be a sequence of texts, not one text: put it in a list.")
     found = collect_findings(estimator, rows, labels_true)
-    shown_notes = [shorten(note, NOTE_CHARACTERS) for note in notes[:MOST_NOTES]]
+    shown_notes = [shorten(note, NOTE_CHARACTERS) for note in notes[:MAX_NOTES]]
     write_text(
         path,
-        _fit_page(found, naming, min(most, n, MOST_ROWS), shorten(source, SOURCE_CHARACTERS), settings, shown_notes),
+        _fit_page(found, naming, min(most, n, MAX_ROWS), shorten(source, SOURCE_CHARACTERS), settings, shown_notes),
     )
 
 
@@ -141,7 +141,7 @@ def _fit_page(
             notes=[*list_caveats(found, len(data["sample"]["keys"])), *notes],
             tables=tables,
         )
-        if len(text.encode("utf-8")) <= MOST_BYTES or budget.rows == 0:
+        if len(text.encode("utf-8")) <= MAX_BYTES or budget.rows == 0:
             return text
         budget = budget.halve()
 
