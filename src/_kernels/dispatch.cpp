@@ -5,7 +5,7 @@
 
 namespace ravine {
 
-static const Loops &choose() {
+static const Loops &choose_loops() {
 #if defined(RAVINE_HAS_V3)
     const char *wanted = std::getenv("RAVINE_KERNELS");
     const bool forced_baseline = wanted && std::strcmp(wanted, "baseline") == 0;
@@ -17,7 +17,7 @@ static const Loops &choose() {
 }
 
 const Loops &loops() {
-    static const Loops &chosen = choose();
+    static const Loops &chosen = choose_loops();
     return chosen;
 }
 

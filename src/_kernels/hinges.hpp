@@ -1,5 +1,5 @@
-// A convex function of b: a sum of powers of hinges, w (b - at)_+^p to the right and w (at - b)_+^p to the left, in
-// units of h. The labels of eq. (16) and the balance penalty of eq. (10) are such a sum.
+// Convex function of b: a sum of powers of hinges, w (b - at)_+^p to the right and w (at - b)_+^p to the left, in units
+// of h. The label penalty of eq. (16) and the balance penalty of eq. (10) are such sums.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ struct ConvexValue {
     double value, slope, curvature;  // derivatives in units of h
 };
 
-// Hinges that are active to the right of where they are.
+// Hinges that are active to the right of their position.
 class OneSidedHinges {
    public:
     OneSidedHinges(std::vector<double> at, const std::vector<double> &weights, double power, double h)
@@ -28,7 +28,8 @@ class OneSidedHinges {
         }
         at_ = std::move(sorted);
         if (power_ != 2.0) return;
-        // Value, slope and half the curvature at each hinge, from left to right: sums of positive terms, no cancellation.
+        // Value, slope and half the curvature at each hinge, from left to right: sums of positive terms, so that nothing
+        // cancels.
         double value = 0.0, slope = 0.0, active = 0.0, previous = at_.empty() ? 0.0 : at_.front();
         for (size_t i = 0; i < at_.size(); ++i) {
             const double e = (at_[i] - previous) / h_;
@@ -60,7 +61,7 @@ class OneSidedHinges {
         return sum;
     }
 
-    double nearest(double b) const {
+    double find_nearest(double b) const {
         const auto above = std::lower_bound(at_.begin(), at_.end(), b);
         if (above == at_.end()) return at_.back();
         if (above == at_.begin()) return at_.front();
@@ -80,7 +81,7 @@ class OneSidedHinges {
 
 class Hinges {
    public:
-    // `left` hinges are passed with their places negated.
+    // Positions of `left` hinges are passed with the opposite sign.
     Hinges(OneSidedHinges right, OneSidedHinges left, double h) : right_(std::move(right)), left_(std::move(left)), h_(h) {}
 
     ConvexValue operator()(double b) const {
@@ -88,14 +89,15 @@ class Hinges {
         return {r.value + l.value, r.slope - l.slope, r.curvature + l.curvature};
     }
 
-    // The place of the hinge nearest to b.
-    double nearest(double b) const {
-        const double right = right_.nearest(b), left = -left_.nearest(-b);
+    // Position of the hinge nearest to b.
+    double find_nearest(double b) const {
+        const double right = right_.find_nearest(b), left = -left_.find_nearest(-b);
         return std::fabs(right - b) <= std::fabs(left - b) ? right : left;
     }
 
-    // Where the function may exceed its minimum by at most `level`, slightly widened; needs hinges on both sides.
-    void sublevel(double level, double &lo, double &hi) const {
+    // Interval, slightly widened, in which the function exceeds its minimum by at most `level`; requires hinges on both
+    // sides.
+    void find_sublevel(double level, double &lo, double &hi) const {
         lo = std::min(right_.first(), -left_.last());
         hi = std::max(right_.last(), -left_.first());
         while (hi - lo > 1e-3 * h_) {
@@ -103,14 +105,14 @@ class Hinges {
             if (!(middle > lo && middle < hi)) break;
             ((*this)(middle).slope < 0.0 ? lo : hi) = middle;
         }
-        // The minimum is at most the value at any point: a level above that is not too low.
+        // The minimum is at most the value at any point, so the limit is not too low.
         const double limit = std::min((*this)(lo).value, (*this)(hi).value) + level, from = 0.5 * (lo + hi);
-        lo = edge(from, -1.0, limit);
-        hi = edge(from, +1.0, limit);
+        lo = find_edge(from, -1.0, limit);
+        hi = find_edge(from, +1.0, limit);
     }
 
    private:
-    double edge(double from, double direction, double limit) const {
+    double find_edge(double from, double direction, double limit) const {
         double inside = 0.0, outside = h_;
         while ((*this)(from + direction * outside).value <= limit) {
             inside = outside;
@@ -128,10 +130,10 @@ class Hinges {
     double h_;
 };
 
-// No convex term at all.
-struct Nothing {
+// Absence of a convex term.
+struct NoHinges {
     ConvexValue operator()(double) const { return {0.0, 0.0, 0.0}; }
-    double nearest(double) const { return INFINITY; }
+    double find_nearest(double) const { return INFINITY; }
 };
 
 }  // namespace ravine

@@ -1,5 +1,5 @@
-// Four doubles that add, subtract and multiply element by element: a vector register where the compiler has vector
-// extensions, a plain array elsewhere.
+// Four doubles with element-wise addition, subtraction and multiplication: a vector register if the compiler has vector
+// extensions, else an array.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -26,8 +26,8 @@ RAVINE_INLINE Lanes load(const float *x) {
     return __builtin_convertvector(v, Lanes);
 }
 RAVINE_INLINE void store(double *x, Lanes v) { std::memcpy(x, &v, sizeof v); }
-RAVINE_INLINE Lanes all(double x) { return Lanes{x, x, x, x}; }
-RAVINE_INLINE Lanes at_least(Lanes x, double low) { return x < all(low) ? all(low) : x; }
+RAVINE_INLINE Lanes broadcast(double x) { return Lanes{x, x, x, x}; }
+RAVINE_INLINE Lanes at_least(Lanes x, double low) { return x < broadcast(low) ? broadcast(low) : x; }
 // y * 2^k for the integer k held in the low mantissa bits of t.
 RAVINE_INLINE Lanes times_power_of_two(Lanes y, Lanes t) {
     return reinterpret_cast<Lanes>(reinterpret_cast<IntLanes>(y) + (reinterpret_cast<IntLanes>(t) << 52));
@@ -48,7 +48,7 @@ RAVINE_LANES_OPERATOR(+)
 RAVINE_LANES_OPERATOR(-)
 RAVINE_LANES_OPERATOR(*)
 #undef RAVINE_LANES_OPERATOR
-RAVINE_INLINE Lanes all(double x) { return {{x, x, x, x}}; }
+RAVINE_INLINE Lanes broadcast(double x) { return {{x, x, x, x}}; }
 template <class T>
 RAVINE_INLINE Lanes load(const T *x) {
     return {{static_cast<double>(x[0]), static_cast<double>(x[1]), static_cast<double>(x[2]), static_cast<double>(x[3])}};
@@ -70,18 +70,18 @@ RAVINE_INLINE Lanes times_power_of_two(Lanes y, Lanes t) {
 
 RAVINE_INLINE double sum(Lanes x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 
-// exp(x) for x <= 708, to 2 units in the last place and without a branch; below -708 it stays at 3e-308.
+// exp(x) for x <= 708, accurate to 2 units in the last place and without branches; 3e-308 for x below -708.
 RAVINE_INLINE Lanes exp_lanes(Lanes x) {
     constexpr double log2e = 1.4426950408889634074, ln2_hi = 6.93147180369123816490e-01, ln2_lo = 1.90821492927058770002e-10;
     constexpr double round_to_integer = 6755399441055744.0;  // 1.5 * 2^52
     x = at_least(x, -708.0);
-    const Lanes t = x * all(log2e) + all(round_to_integer);
-    const Lanes k = t - all(round_to_integer);
-    const Lanes r = (x - k * all(ln2_hi)) - k * all(ln2_lo);
+    const Lanes t = x * broadcast(log2e) + broadcast(round_to_integer);
+    const Lanes k = t - broadcast(round_to_integer);
+    const Lanes r = (x - k * broadcast(ln2_hi)) - k * broadcast(ln2_lo);
     constexpr double inverse_factorials[] = {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
                                              1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5,         1.0,        1.0};
-    Lanes y = all(1.0 / 479001600);
-    for (double f : inverse_factorials) y = y * r + all(f);
+    Lanes y = broadcast(1.0 / 479001600);
+    for (double f : inverse_factorials) y = y * r + broadcast(f);
     return times_power_of_two(y, t);
 }
 

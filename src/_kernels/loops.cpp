@@ -1,5 +1,5 @@
-// Compiled once per instruction set with RAVINE_ARCH naming the namespace. Only headers without inline library code
-// that could be shared between the two objects are included, so that no AVX2 code leaks into the baseline.
+// Compiled once per instruction set; RAVINE_ARCH is the namespace. No included header has inline library code that the
+// linker could share between the two objects, so that no AVX2 code ends up in the baseline.
 #include "lanes.hpp"
 #include "loops.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kChunk = 256;
 
-// x[i] <- exp(x[i]); the array has room for a multiple of kLanes.
+// x[i] <- exp(x[i]); the array must have room for a multiple of kLanes elements.
 inline void exp_all(double *x, int64_t count) {
     for (int64_t i = count; i % kLanes; ++i) x[i] = 0.0;
     for (int64_t i = 0; i < count; i += kLanes) store(x + i, exp_lanes(load(x + i)));
@@ -20,8 +20,8 @@ inline void exp_all(double *x, int64_t count) {
 
 inline int64_t at_most(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// One chunk of projections, combined along the circle.
-inline const double *combined(const Projections &x, int64_t first, int64_t count, double *buffer) {
+// Return one chunk of projections at the current angle of the great circle.
+inline const double *combine(const Projections &x, int64_t first, int64_t count, double *buffer) {
     if (!x.q) return x.p + first;
     const double *p = x.p + first, *q = x.q + first;
     const double c = x.c, s = x.s;
@@ -35,11 +35,12 @@ void rotate(double *p, const double *q, double c, double s, int64_t n) {
 
 // ---------------------------------------------------------------------------------------------- projection
 
-// kRows rows at a time, always with the same order of additions, so that a row's projection does not depend on its place.
+// Project kRows rows at a time. The order of additions is always the same, so that the projection of a row does not
+// depend on its position.
 template <int kRows, class T>
 inline void project_row_group(const T *row, int64_t row_stride, int64_t d, const double *center, const double *v, double *out) {
     Lanes sums[kRows];
-    for (int r = 0; r < kRows; ++r) sums[r] = all(0.0);
+    for (int r = 0; r < kRows; ++r) sums[r] = broadcast(0.0);
     int64_t j = 0;
     for (; j + kLanes <= d; j += kLanes) {
         const Lanes m = load(center + j), f = load(v + j);
@@ -74,7 +75,7 @@ void project(Rows<T> x, const double *center, const double *directions, int64_t 
     for (int64_t first = 0; first < x.n; first += kChunk) {
         const int64_t count = at_most(kChunk, x.n - first);
         const Rows<T> chunk{x.data + first * x.row_stride, count, x.d, x.row_stride, x.col_stride};
-        for (int64_t l = 0; l < k; ++l) {  // the chunk stays in cache for the second and later directions
+        for (int64_t l = 0; l < k; ++l) {  // the chunk stays in the cache for all directions
             if (x.col_stride == 1)
                 project_rows(chunk, center, directions + l * x.d, out[l] + first);
             else
@@ -104,10 +105,10 @@ void bin(Projections x, double lo, double width, int64_t n_bins, double *moments
     int32_t index[kChunk];
     for (int64_t first = 0; first < x.n; first += kChunk) {
         const int64_t count = at_most(kChunk, x.n - first);
-        const double *z = combined(x, first, count, buffer);
+        const double *z = combine(x, first, count, buffer);
         for (int64_t i = 0; i < count; ++i) {
             double t = (z[i] - lo) * inverse + 1.0;
-            t = t > 0.5 ? t : 0.5;  // in this form NaN, too, ends in the first bin, which is never read
+            t = t > 0.5 ? t : 0.5;  // in this form NaN ends up in the first bin, too, which is never read
             t = t < top ? t : top;
             const int32_t j = static_cast<int32_t>(t);
             index[i] = j;
@@ -128,14 +129,14 @@ void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, d
     if (place - reach > 0.0) first = place - reach < static_cast<double>(n_bins) ? static_cast<int64_t>(place - reach) : n_bins;
     if (place + reach < static_cast<double>(n_bins)) last = place + reach > 0.0 ? static_cast<int64_t>(place + reach) + 1 : 0;
     first -= first % kLanes;
-    Lanes value = all(0.0), slope = all(0.0), curvature = all(0.0);
+    Lanes value = broadcast(0.0), slope = broadcast(0.0), curvature = broadcast(0.0);
     const Lanes steps = {0.5, 1.5, 2.5, 3.5};
     for (int64_t j = first; j < last; j += kLanes) {  // n_bins is a multiple of kLanes
         // Hermite functions He_k(u) exp(-u^2/2); the derivative of the k-th is minus the (k+1)-th.
-        const Lanes u = (all(place - static_cast<double>(j)) - steps) * all(width);
-        Lanes f0 = exp_lanes(u * u * all(-0.5)), f1 = u * f0;
+        const Lanes u = (broadcast(place - static_cast<double>(j)) - steps) * broadcast(width);
+        Lanes f0 = exp_lanes(u * u * broadcast(-0.5)), f1 = u * f0;
         for (int k = 0; k < kMoments; ++k) {
-            const Lanes m = load(coefficients + k * n_bins + j), f2 = u * f1 - all(k + 1) * f0;
+            const Lanes m = load(coefficients + k * n_bins + j), f2 = u * f1 - broadcast(k + 1) * f0;
             value += m * f0;
             slope -= m * f1;
             curvature += m * f2;
@@ -152,13 +153,13 @@ void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, d
 
 inline double square(double x) { return x * x; }
 
-// Rows that matter for a sum near b to 1e-16 of it: (p - b)^2 <= d_min^2 + 2 h^2 ln(1e16 n), n the weight of all rows in
-// units of the nearest one's.
-inline double relevant_distance(double nearest, double n) {
+// Distance (in h) beyond which rows are below 1e-16 of a sum near b: (p - b)^2 > d_min^2 + 2 h^2 ln(1e16 n), where n is
+// the weight of all rows relative to that of the nearest.
+inline double compute_relevant_distance(double nearest, double n) {
     return std::sqrt(square(nearest) + 2.0 * (36.841361487904734 + std::log(n < 1.0 ? 1.0 : n)));
 }
 
-inline int64_t first_at_least(const double *p, int64_t n, double b) {
+inline int64_t find_first_at_least(const double *p, int64_t n, double b) {
     int64_t low = 0;
     while (n > 0) {
         const int64_t half = n / 2;
@@ -173,7 +174,7 @@ inline int64_t first_at_least(const double *p, int64_t n, double b) {
 }
 
 LogDensity evaluate_sorted(const double *p, const double *w, int64_t n, double total, double h, double b) {
-    int64_t right = first_at_least(p, n, b), left = right - 1;
+    int64_t right = find_first_at_least(p, n, b), left = right - 1;
     while (w && right < n && !(w[right] > 0.0)) ++right;
     while (w && left >= 0 && !(w[left] > 0.0)) --left;
     double nearest = INFINITY, weight = 1.0;
@@ -186,9 +187,9 @@ LogDensity evaluate_sorted(const double *p, const double *w, int64_t n, double t
         weight = w ? w[left] : 1.0;
     }
     if (!(nearest < INFINITY)) return {-INFINITY, 0.0, 0.0};
-    const double reach = relevant_distance(nearest, total / weight);
-    // The nearest rows count even where the reach rounds to their distance, in gaps of more than 1e8 h.
-    int64_t first = first_at_least(p, n, b - reach * h), last = first_at_least(p, n, b + reach * h);
+    const double reach = compute_relevant_distance(nearest, total / weight);
+    // In gaps of more than 1e8 h the reach rounds to the distance of the nearest rows, which must be included.
+    int64_t first = find_first_at_least(p, n, b - reach * h), last = find_first_at_least(p, n, b + reach * h);
     if (left >= 0 && first > left) first = left;
     if (right < n && last < right + 1) last = right + 1;
     const double half_nearest = 0.5 * square(nearest);
@@ -220,7 +221,7 @@ double log_sum(Projections x, double h, double b) {
     double nearest = INFINITY;
     for (int64_t first = 0; first < x.n; first += kChunk) {
         const int64_t count = at_most(kChunk, x.n - first);
-        const double *z = combined(x, first, count, buffer);
+        const double *z = combine(x, first, count, buffer);
         for (int64_t i = 0; i < count; ++i) {
             const double u = std::fabs(z[i] - b) / h;
             if (u < nearest && (!x.w || x.w[first + i] > 0.0)) nearest = u;
@@ -232,7 +233,7 @@ double log_sum(Projections x, double h, double b) {
     double k[kChunk];
     for (int64_t first = 0; first < x.n; first += kChunk) {
         const int64_t count = at_most(kChunk, x.n - first);
-        const double *z = combined(x, first, count, buffer);
+        const double *z = combine(x, first, count, buffer);
         for (int64_t i = 0; i < count; ++i) {
             const double exponent = half_nearest - 0.5 * square((z[i] - b) / h);
             k[i] = exponent < 0.0 ? exponent : 0.0;
@@ -245,16 +246,16 @@ double log_sum(Projections x, double h, double b) {
     return std::log(sum) - half_nearest;
 }
 
-// Rows of one chunk within `reach` of b: their places in the chunk, u = (x - b)/h, and w K(u) exp(-log_sum).
-struct Near {
+// Rows of one chunk within `reach` of b: their indices in the chunk, u = (x - b)/h, and w K(u) exp(-log_sum).
+struct NearRows {
     int32_t index[kChunk];
     double u[kChunk], k[kChunk];
     int64_t count;
 };
 
 inline void find_near(const Projections &x, int64_t first, int64_t count, double h, double b, double log_sum, double reach,
-                      double *buffer, Near &near) {
-    const double *z = combined(x, first, count, buffer);
+                      double *buffer, NearRows &near) {
+    const double *z = combine(x, first, count, buffer);
     const double inverse = 1.0 / h, limit = reach * inverse;
     int64_t found = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -265,7 +266,7 @@ inline void find_near(const Projections &x, int64_t first, int64_t count, double
     }
     for (int64_t i = 0; i < found; ++i) {
         const double exponent = -0.5 * square(near.u[i]) - log_sum;
-        near.k[i] = exponent < 700.0 ? exponent : 700.0;  // more only for rows of no weight in a deep valley
+        near.k[i] = exponent < 700.0 ? exponent : 700.0;  // larger only for rows of weight 0 in a deep valley
     }
     exp_all(near.k, found);
     if (x.w)
@@ -275,7 +276,7 @@ inline void find_near(const Projections &x, int64_t first, int64_t count, double
 
 double along(Projections x, double h, double b, double log_sum, double reach) {
     double buffer[kChunk];
-    Near near;
+    NearRows near;
     double sum = 0.0;
     for (int64_t first = 0; first < x.n; first += kChunk) {
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
@@ -286,7 +287,7 @@ double along(Projections x, double h, double b, double log_sum, double reach) {
     return sum / h;
 }
 
-// out_j += sum_r k_r (x_rj - center_j) over kRows rows at once, so that `out` is read and written once for all of them.
+// out_j += sum_r k_r (x_rj - center_j) over kRows rows at once, so that `out` is read and written only once for them.
 template <int kRows, class T>
 inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, const double *k, const double *center,
                      double *out) {
@@ -296,7 +297,7 @@ inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, c
     for (; j + kLanes <= rows.d; j += kLanes) {
         const Lanes m = load(center + j);
         Lanes sums = load(out + j);
-        for (int r = 0; r < kRows; ++r) sums += (load(row[r] + j) - m) * all(k[r]);
+        for (int r = 0; r < kRows; ++r) sums += (load(row[r] + j) - m) * broadcast(k[r]);
         store(out + j, sums);
     }
     for (; j < rows.d; ++j)
@@ -307,7 +308,7 @@ template <class T>
 void pull_back(Rows<T> rows, const double *center, Projections x, double h, double b, double log_sum, double reach,
                double *out) {
     double buffer[kChunk];
-    Near near;
+    NearRows near;
     const double inverse = 1.0 / h;
     for (int64_t first = 0; first < x.n; first += kChunk) {
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);

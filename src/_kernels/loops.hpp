@@ -1,8 +1,8 @@
-// The hot loops, each compiled once per instruction set and reached through one table (see dispatch.cpp).
+// Hot loops. Each is compiled once per instruction set and called through a table (see dispatch.cpp).
 //
 // Conventions. Projections, weights and all sums are double. Rows of X are float or double, with the elements of
 // either a row or a column adjacent in memory. A projection along a great circle is `c*p + s*q`; `q == nullptr`
-// means plain `p`. `w == nullptr` means unit weights. Nothing here allocates, throws or keeps state.
+// means `p`. `w == nullptr` means unit weights. Nothing here allocates, throws or keeps state.
 #pragma once
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace ravine {
 
 constexpr int kMoments = 8;            // Taylor moments per bin
 constexpr int kBinsPerBandwidth = 4;   // bin width = h / 4
-constexpr double kReach = 7.2;         // bins further than this (in h) are not summed
+constexpr double kReach = 7.2;         // bins farther than this (in h) are not summed
 
 template <class T>
 struct Rows {
@@ -25,7 +25,7 @@ struct Projections {
     int64_t n;
 };
 
-// What the density at b looks like: log f, and the first two derivatives of log f in units of h.
+// log f at a point b, and its first two derivatives in units of h.
 struct LogDensity {
     double log_value, slope, curvature;
 };
@@ -40,17 +40,18 @@ struct Loops {
     // p <- c*p + s*q
     void (*rotate)(double *p, const double *q, double c, double s, int64_t n);
 
-    // Adds the powers 0..7 of each projection's place in its bin (bin units, from the bin's centre) to `moments`, which
-    // holds n_bins + 2 rows of 8: the first and last collect what lies outside the window and are never read.
+    // Add the powers 0..7 of the position of each projection in its bin (in bin widths, from the centre of the bin) to
+    // `moments` of n_bins + 2 rows of 8. The first and last row collect projections outside the window and are never read.
     void (*bin)(Projections x, double lo, double width, int64_t n_bins, double *moments);
 
-    // value, slope and curvature (units of h, peak of one kernel = 1) at one point, from Hermite coefficients (8, n_bins).
+    // Value, slope and curvature at one point (in units of h and of the kernel's peak), from Hermite coefficients of shape
+    // (8, n_bins).
     void (*evaluate)(const double *coefficients, int64_t n_bins, double lo, double h, double b, double out[3]);
 
     // Exact sum over sorted projections near b, by log-sum-exp. `total` is the sum of all weights.
     LogDensity (*evaluate_sorted)(const double *p, const double *w, int64_t n, double total, double h, double b);
 
-    // Exact log of sum_i w_i K((x_i - b)/h), unsorted. -inf for no rows.
+    // Exact log of sum_i w_i K((x_i - b)/h), unsorted. -inf if there are no rows.
     double (*log_sum)(Projections x, double h, double b);
 
     // sum_i w_i K_i exp(-log_sum) (b - x_i)/h * (c*q_i - s*p_i)/h over rows within `reach` of b: d log f / dt.
@@ -68,7 +69,7 @@ namespace baseline { const Loops &table(); }
 namespace v3 { const Loops &table(); }
 #endif
 
-// The fastest table this processor can run; RAVINE_KERNELS=baseline in the environment forces the portable one.
+// The fastest table that this processor supports; RAVINE_KERNELS=baseline in the environment forces the portable one.
 const Loops &loops();
 
 }  // namespace ravine

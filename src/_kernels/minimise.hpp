@@ -1,12 +1,12 @@
 // Certified global minimisation of a penalised one-dimensional Gaussian density over b.
 //
-// In units of h, log f(b) + b^2/2 is convex (a log-sum-exp of linear functions), so between two points with known value
-// and slope  log f  lies above both  log f_a + f'_a x - x^2/2  and its mirror image; the lower of the end values and of
-// the crossing of the two parabolas bounds it from below. Best-first splitting at the crossing is therefore an exact
+// In units of h, log f(b) + b^2/2 is convex (a log-sum-exp of linear functions). Between two points with known value and
+// slope, log f is therefore at least both log f_a + f'_a x - x^2/2 and its mirror image; the lowest of the end values and
+// of the crossing of the two parabolas bounds it from below. Best-first splitting at the crossing is therefore an exact
 // branch and bound, for any spacing of the first nodes and any depth of the valley.
 //
-// With a convex term q (labels), g = f + q is bounded in two ways, of which the better counts: by the bound above plus
-// the lowest value of q in the cell; and, because f'' >= -f, by parabolas of curvature -max f through both ends of g.
+// With a convex term q (labels), g = f + q has two lower bounds, of which the larger is used: the bound above plus the
+// lowest value of q in the cell; and, because f'' >= -f, parabolas of curvature -max f through both ends of g.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -19,8 +19,8 @@
 
 namespace ravine {
 
-// The balance penalty of eq. (10) in units of h and of the kernel's peak: k * e^(1+epsilon), where e is the
-// distance outside [a, c]; it is strictly convex together with the density for e <= eta (checked by the caller).
+// Balance penalty of eq. (10) in units of h and of the kernel's peak: k * e^(1+epsilon), where e is the distance from
+// [a, c]. The density plus the penalty is strictly convex for 0 < e <= eta (ensured by the caller).
 struct Penalty {
     double k, epsilon, eta;
     double value(double e) const { return k * std::pow(e, 1.0 + epsilon); }
@@ -29,10 +29,10 @@ struct Penalty {
 };
 
 struct Minimiser {
-    double b;              // where
+    double b;
     double log_index;      // log(f + penalty)
-    LogDensity density;    // of f at b
-    double side;           // -1, +1: outside the lower, upper end of the interval; 0: inside
+    LogDensity density;    // log f at b
+    double side;           // -1 or +1 outside the lower or upper end of the interval, 0 inside
 };
 
 struct Minimum {
@@ -47,10 +47,10 @@ struct Node {
     double x;  // (b - a) / h
     LogDensity f;
     ConvexValue q;
-    LogDensity g;  // of f + q
+    LogDensity g;  // f + q
 };
 
-inline LogDensity log_of_sum(const LogDensity &f, const ConvexValue &q) {
+inline LogDensity compute_log_sum(const LogDensity &f, const ConvexValue &q) {
     if (!(q.value > 0.0)) return f;
     const double log_q = std::log(q.value), gap = log_q - f.log_value;
     const double log_value = gap > 0.0 ? log_q + std::log1p(std::exp(-gap)) : f.log_value + std::log1p(std::exp(gap));
@@ -66,11 +66,11 @@ struct Bound {
     double at;  // distance from the left end
 };
 
-// Lower bound between two points, w apart, of a function whose second derivative is at least -curvature; `rounding` is
-// the relative error of its terms where their difference may be much smaller than they are.
-inline Bound parabolas(double left, double left_slope, double right, double right_slope, double w, double curvature,
+// Lower bound between two points at a distance w, of a function whose second derivative is at least -curvature.
+// `rounding` is the relative error of its terms, whose difference may be much smaller than they are.
+inline Bound bound_by_parabolas(double left, double left_slope, double right, double right_slope, double w, double curvature,
                        double rounding = 0.0) {
-    const double slope_gap = right_slope - left_slope + curvature * w;  // increase of the convex part's slope: >= 0
+    const double slope_gap = right_slope - left_slope + curvature * w;  // increase of the slope of the convex part: >= 0
     double bound = std::min(left, right), x = 0.5 * w;
     if (slope_gap > 1e-14 * (curvature + std::fabs(left_slope) + std::fabs(right_slope))) {
         x = (left - right + right_slope * w + 0.5 * curvature * w * w) / slope_gap;
@@ -92,16 +92,16 @@ struct Cell {
 
 inline Cell make_cell(const Node &l, const Node &r) {
     const double w = r.x - l.x;
-    Bound best = parabolas(l.f.log_value, l.f.slope, r.f.log_value, r.f.slope, w, 1.0);
+    Bound best = bound_by_parabolas(l.f.log_value, l.f.slope, r.f.log_value, r.f.slope, w, 1.0);
     if (l.q.value > 0.0 || r.q.value > 0.0) {
-        const double lowest_q = std::max(0.0, parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0, kRounding).value);
-        best.value = log_of_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
-        // log f + x^2/2 is convex, so f is at most its chord's larger end, measured from either end; and at most 1.
+        const double lowest_q = std::max(0.0, bound_by_parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0, kRounding).value);
+        best.value = compute_log_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
+        // log f + x^2/2 is convex, so f is at most the larger end of its chord, measured from either end, and at most 1.
         const double highest = std::min({0.0, std::max(l.f.log_value, r.f.log_value + 0.5 * w * w),
                                          std::max(l.f.log_value + 0.5 * w * w, r.f.log_value)});
         const double scale = std::max(l.g.log_value, r.g.log_value);
         const double left = std::exp(l.g.log_value - scale), right = std::exp(r.g.log_value - scale);
-        const Bound both = parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale), kRounding);
+        const Bound both = bound_by_parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale), kRounding);
         if (both.value > 0.0 && std::log(both.value) + scale > best.value) best = {std::log(both.value) + scale, both.at};
     }
     return {best.value, l.x + std::min(std::max(best.at, 0.05 * w), 0.95 * w), l, r};
@@ -109,7 +109,7 @@ inline Cell make_cell(const Node &l, const Node &r) {
 
 }  // namespace detail
 
-// The search itself: minimises f + q over [a, c]; the first nodes lie `spacing` (in h) apart.
+// Minimisation of f + q over [a, c]; the first nodes are `spacing` (in h) apart.
 template <class Evaluate, class Convex>
 class Search {
     using Cell = detail::Cell;
@@ -121,32 +121,32 @@ class Search {
         : evaluate_(evaluate), convex_(convex), h_(h), a_(a), length_(std::max(0.0, (c - a) / h)),
           tolerance_of_peak_(tolerance_of_peak), tolerance_relative_(tolerance_relative) {}
 
-    Node node(double x) {
+    Node evaluate_node(double x) {
         ++evaluations;
         const double b = a_ + x * h_;
         const LogDensity f = evaluate_(b);
         const ConvexValue q = convex_(b);
-        nodes_.push_back({x, f, q, detail::log_of_sum(f, q)});
+        nodes_.push_back({x, f, q, detail::compute_log_sum(f, q)});
         best = std::min(best, nodes_.back().g.log_value);
         return nodes_.back();
     }
 
-    void lay_out(double spacing) {
+    void place_nodes(double spacing) {
         const auto n_cells = static_cast<int64_t>(std::min(std::max(std::ceil(length_ / spacing), 1.0), 65536.0));
-        lower = upper = node(0.0);
+        lower = upper = evaluate_node(0.0);
         for (int64_t i = 1; i <= n_cells && length_ > 0.0; ++i) {
             const Node previous = upper;
-            upper = node(i == n_cells ? length_ : length_ * static_cast<double>(i) / static_cast<double>(n_cells));
+            upper = evaluate_node(i == n_cells ? length_ : length_ * static_cast<double>(i) / static_cast<double>(n_cells));
             cells_.push_back(detail::make_cell(previous, upper));
         }
     }
 
     double tolerance() const {
-        const double rounding = 1e-14 * std::fabs(best);  // of a logarithm, in the deepest valleys
+        const double rounding = 1e-14 * std::fabs(best);  // of the logarithm, which matters in the deepest valleys
         return std::max({rounding, tolerance_relative_, std::log1p(tolerance_of_peak_ * std::exp(-std::max(best, -700.0)))});
     }
 
-    // Split cells until none can be lower than the best by more than the tolerance.
+    // Split cells until none can be lower than the best value by more than the tolerance.
     bool certify(int64_t budget) {
         std::priority_queue<Cell> queue(std::less<Cell>(), std::move(cells_));
         while (!queue.empty() && queue.top().bound < best + tolerance()) {
@@ -155,14 +155,14 @@ class Search {
             const double width = cell.right.x - cell.left.x, value = std::min(cell.left.g.log_value, cell.right.g.log_value);
             if (width < 1e-9 + 1e-15 * length_ || value - cell.bound < 0.5 * tolerance()) continue;  // settled
             if (evaluations >= budget) return false;
-            const Node middle = node(cell.split);
+            const Node middle = evaluate_node(cell.split);
             queue.push(detail::make_cell(cell.left, middle));
             queue.push(detail::make_cell(middle, cell.right));
         }
         return true;
     }
 
-    // Each cell that may be low enough and whose slope changes sign holds a local minimum: safeguarded Newton.
+    // Find the local minimum of each cell that may be low enough and whose slope changes sign, by safeguarded Newton.
     void refine() {
         std::sort(nodes_.begin(), nodes_.end(), [](const Node &l, const Node &r) { return l.x < r.x; });
         const std::vector<Node> known = nodes_;
@@ -177,24 +177,24 @@ class Search {
                 double next = at.g.curvature > 0.0 ? at.x - at.g.slope / at.g.curvature : left - 1.0;
                 if (!(next > left && next < right)) next = 0.5 * (left + right);
                 const double step = std::fabs(next - at.x);
-                at = node(next);
+                at = evaluate_node(next);
                 if (at.g.log_value <= lowest.g.log_value) lowest = at;
                 if ((step <= 1e-12 && at.g.curvature > 0.0) || at.g.slope == 0.0) break;
             }
             if (lowest.g.log_value < at.g.log_value - tolerance()) at = lowest;  // on the wrong side of a kink
-            add(at);
-            settle_on_hinge();
+            add_minimiser(at);
+            move_to_hinge();
         }
-        // The minimum may also sit at an end of [a, c] whose slope is exactly zero, as it is where bins see no row.
+        // The minimum may also be at an end of [a, c] whose slope is exactly zero: bins without rows give such slopes.
         const Node &lowest = *std::min_element(
             known.begin(), known.end(), [](const Node &l, const Node &r) { return l.g.log_value < r.g.log_value; });
         if (std::none_of(found.begin(), found.end(),
                          [&](const Minimiser &m) { return m.log_index <= lowest.g.log_value + tolerance(); }))
-            add(lowest);
+            add_minimiser(lowest);
     }
 
-    // All minimisers within tolerance of the lowest, lowest first, each once.
-    std::vector<Minimiser> distinct() {
+    // Return all distinct minimisers within tolerance of the lowest, lowest first.
+    std::vector<Minimiser> select_distinct() {
         std::sort(found.begin(), found.end(), [](const Minimiser &l, const Minimiser &r) { return l.log_index < r.log_index; });
         std::vector<Minimiser> kept;
         for (const Minimiser &m : found) {
@@ -212,39 +212,39 @@ class Search {
     std::vector<Minimiser> found;
 
    private:
-    // A hinge may hold b by less than the rounding of its place: then b is that place.
-    void settle_on_hinge() {
+    // The distance of b from an active hinge may be below the rounding error of its position: then b is that position.
+    void move_to_hinge() {
         Minimiser &last = found.back();
-        const double hinge = convex_.nearest(last.b);
+        const double hinge = convex_.find_nearest(last.b);
         if (!(std::fabs(hinge - last.b) <= 1e-8 * h_)) return;
         const LogDensity f = evaluate_(hinge);
-        const double log_index = detail::log_of_sum(f, convex_(hinge)).log_value;
+        const double log_index = detail::compute_log_sum(f, convex_(hinge)).log_value;
         if (!(log_index < last.log_index)) return;
         last = {hinge, log_index, f, 0.0};
         best = std::min(best, log_index);
     }
 
-    void add(const Node &at) { found.push_back({a_ + at.x * h_, at.g.log_value, at.f, 0.0}); }
+    void add_minimiser(const Node &at) { found.push_back({a_ + at.x * h_, at.g.log_value, at.f, 0.0}); }
 
     const Evaluate &evaluate_;
     const Convex &convex_;
     double h_, a_, length_, tolerance_of_peak_, tolerance_relative_;
-    std::vector<Node> nodes_;  // all that were evaluated in [a, c]
+    std::vector<Node> nodes_;  // all nodes evaluated in [a, c]
     std::vector<Cell> cells_;
 };
 
-// Minimises f plus the balance penalty over [a - eta h, c + eta h]; `evaluate(b)` gives the LogDensity.
+// Minimise f plus the balance penalty over [a - eta h, c + eta h]; `evaluate(b)` returns the LogDensity.
 template <class Evaluate>
 Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double spacing, const Penalty &penalty,
                  double tolerance_of_peak, double tolerance_relative, int64_t budget) {
-    const Nothing nothing;
-    Search<Evaluate, Nothing> search(evaluate, nothing, h, a, c, tolerance_of_peak, tolerance_relative);
-    search.lay_out(spacing);
+    const NoHinges no_hinges;
+    Search<Evaluate, NoHinges> search(evaluate, no_hinges, h, a, c, tolerance_of_peak, tolerance_relative);
+    search.place_nodes(spacing);
 
-    // Strips outside the interval: only where the density still falls outwards, one root of slope(f) + penalty' each.
+    // Search the strips outside the interval. If the density decreases outwards, slope(f) + penalty' has one root there.
     auto search_strip = [&](const detail::Node &end, double direction) {
         if (!(direction * end.f.slope < 0.0)) return;
-        auto outward = [&](double e, LogDensity &f) {
+        auto evaluate_slope = [&](double e, LogDensity &f) {
             f = evaluate(a + end.x * h + direction * e * h);
             ++search.evaluations;
             return direction * f.slope * std::exp(f.log_value) + penalty.slope(e);
@@ -255,7 +255,7 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         LogDensity f = end.f;
         if (e > 0.0)
             for (int i = 0; i < 60; ++i) {
-                const double g = outward(e, f);
+                const double g = evaluate_slope(e, f);
                 (g < 0.0 ? inside : outside) = e;
                 const double curvature = std::exp(f.log_value) * (f.curvature + f.slope * f.slope) + penalty.curvature(e);
                 double next = curvature > 0.0 ? e - g / curvature : -1.0;
@@ -263,7 +263,7 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
                 if (std::fabs(next - e) <= 1e-13 * penalty.eta || std::fabs(g) <= 1e-15 * pull) break;
                 e = next;
             }
-        // log(f + penalty), by their logarithms: either may underflow.
+        // log(f + penalty) from both logarithms, since either term may underflow.
         const double gap = e > 0.0 ? std::log(penalty.k) + (1.0 + penalty.epsilon) * std::log(e) - f.log_value : -INFINITY;
         const double log_index = f.log_value + (gap > 0.0 ? gap + std::log1p(std::exp(-gap)) : std::log1p(std::exp(gap)));
         search.found.push_back({a + end.x * h + direction * e * h, log_index, f, direction});
@@ -274,18 +274,18 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
 
     const bool certified = search.certify(budget);
     search.refine();
-    return {search.distinct(), certified, search.evaluations};
+    return {search.select_distinct(), certified, search.evaluations};
 }
 
-// Minimises f plus a convex term over [a, c].
+// Minimise f plus a convex term over [a, c].
 template <class Evaluate>
 Minimum minimise_with(const Evaluate &evaluate, const Hinges &hinges, double h, double a, double c, double spacing,
                       double tolerance_of_peak, double tolerance_relative, int64_t budget) {
     Search<Evaluate, Hinges> search(evaluate, hinges, h, a, c, tolerance_of_peak, tolerance_relative);
-    search.lay_out(spacing);
+    search.place_nodes(spacing);
     const bool certified = search.certify(budget);
     search.refine();
-    return {search.distinct(), certified, search.evaluations};
+    return {search.select_distinct(), certified, search.evaluations};
 }
 
 }  // namespace ravine

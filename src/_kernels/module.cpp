@@ -1,5 +1,5 @@
-// Python bindings: check sizes, release the GIL, call the loops. Array arguments are const and never converted: a
-// wrong dtype or layout is a TypeError, not a silent copy.
+// Python bindings: check sizes, release the GIL, call the loops. Array arguments are never converted: a wrong dtype or
+// layout raises a TypeError instead of causing a silent copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -40,14 +40,14 @@ static nb::object new_array(std::vector<double> values, size_t rows, size_t colu
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(owner->data(), {rows, columns}, capsule));
 }
 
-static Projections projections(const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w) {
+static Projections make_projections(const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w) {
     require(!q || q->size() == p.size(), "p and q must have the same length");
     require(!w || w->size() == p.size(), "weights must have the length of p");
     return {p.data(), q ? q->data() : nullptr, w ? w->data() : nullptr, c, s, static_cast<int64_t>(p.size())};
 }
 
 template <class T>
-static ravine::Rows<T> rows_of(const AnyMatrix<T> &x) {
+static ravine::Rows<T> make_rows(const AnyMatrix<T> &x) {
     const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
     int64_t row = x.stride(0), column = x.stride(1);
     if (d <= 1) column = 1;
@@ -60,7 +60,7 @@ static ravine::Rows<T> rows_of(const AnyMatrix<T> &x) {
 template <class T, class Loop>
 static void project(const AnyMatrix<T> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out,
                     Loop loop) {
-    const auto rows = rows_of<T>(x);
+    const auto rows = make_rows<T>(x);
     require(center.size() == x.shape(1) && directions.shape(1) == x.shape(1), "center and directions must have as many columns as X");
     require(out.size() == directions.shape(0), "one output array for each direction");
     std::vector<double *> targets;
@@ -75,17 +75,17 @@ static void project(const AnyMatrix<T> &x, const Vector &center, const Matrix &d
 template <class T, class Loop>
 static void pull_back(const AnyMatrix<T> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
                       double log_sum, double reach, const MutableVector &out, Loop loop) {
-    const auto rows = rows_of<T>(x);
+    const auto rows = make_rows<T>(x);
     require(p.size() == x.shape(0), "p must have as many elements as X has rows");
     require(center.size() == x.shape(1) && out.size() == x.shape(1), "center and out must have as many elements as X has columns");
-    const auto all = projections(p, std::nullopt, 1.0, 0.0, w);
+    const auto all = make_projections(p, std::nullopt, 1.0, 0.0, w);
     nb::gil_scoped_release release;
     loop(rows, center.data(), all, h, b, log_sum, reach, out.data());
 }
 
 using Minima = std::tuple<nb::object, bool, int64_t>;
 
-static Minima packed(const ravine::Minimum &minimum) {
+static Minima pack_minima(const ravine::Minimum &minimum) {
     std::vector<double> values;
     for (const auto &m : minimum.minimisers)
         values.insert(values.end(), {m.b, m.log_index, m.density.log_value, m.density.slope, m.density.curvature, m.side});
@@ -103,14 +103,14 @@ static void check_interval(double h, double a, double c) {
 }
 
 template <class Work>
-static auto without_gil(const Work &work) {
+static auto run_without_gil(const Work &work) {
     nb::gil_scoped_release release;
     return work();
 }
 
-// The two ways to evaluate the log-density in a search over [a, c].
-struct Binned {
-    Binned(const Matrix &coefficients, double lo, double h, double a, double c)
+// Two ways to evaluate the log-density in a search over [a, c].
+struct BinnedEvaluator {
+    BinnedEvaluator(const Matrix &coefficients, double lo, double h, double a, double c)
         : data(coefficients.data()), n_bins(static_cast<int64_t>(coefficients.shape(1))), lo(lo), h(h) {
         check_bins(coefficients);
         check_interval(h, a, c);
@@ -118,7 +118,7 @@ struct Binned {
     ravine::LogDensity operator()(double b) const {
         double at[3];
         loops().evaluate(data, n_bins, lo, h, b, at);
-        const double f = std::max(at[0], 1e-14);  // below this the bins hold nothing but rounding
+        const double f = std::max(at[0], 1e-14);  // below this bins contain only rounding errors
         const double slope = at[1] / f;
         return {std::log(f), slope, at[2] / f - slope * slope};
     }
@@ -127,9 +127,9 @@ struct Binned {
     double lo, h;
 };
 
-struct Sorted {
-    Sorted(const Vector &p, const OptionalVector &w, double total, double h, double a, double c)
-        : x(projections(p, std::nullopt, 1.0, 0.0, w)), total(total), h(h) {
+struct SortedEvaluator {
+    SortedEvaluator(const Vector &p, const OptionalVector &w, double total, double h, double a, double c)
+        : x(make_projections(p, std::nullopt, 1.0, 0.0, w)), total(total), h(h) {
         check_interval(h, a, c);
     }
     ravine::LogDensity operator()(double b) const { return loops().evaluate_sorted(x.p, x.w, x.n, total, h, b); }
@@ -143,7 +143,7 @@ NB_MODULE(_kernels, m) {
     m.attr("MOMENTS") = kMoments;
     m.attr("BINS_PER_BANDWIDTH") = ravine::kBinsPerBandwidth;
     m.attr("REACH") = ravine::kReach;
-    m.def("instruction_set", [] { return loops().name; }, "The instruction set in use: 'v3' (AVX2, FMA) or 'baseline'.");
+    m.def("instruction_set", [] { return loops().name; }, "Return the instruction set in use: 'v3' (AVX2, FMA) or 'baseline'.");
 
     m.def("project", [](const AnyMatrix<double> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
         project<double>(x, center, directions, out, loops().project_f64);
@@ -151,7 +151,7 @@ NB_MODULE(_kernels, m) {
     m.def("project", [](const AnyMatrix<float> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
         project<float>(x, center, directions, out, loops().project_f32);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "directions"_a.noconvert(), "out"_a.noconvert(),
-       "out[k][i] = (X[i] - center) . directions[k], in double precision.");
+       "Compute out[k][i] = (X[i] - center) . directions[k] in double precision.");
 
     m.def("pull_back", [](const AnyMatrix<double> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
                           double log_sum, double reach, const MutableVector &out) {
@@ -161,24 +161,24 @@ NB_MODULE(_kernels, m) {
                           double log_sum, double reach, const MutableVector &out) {
         pull_back<float>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f32);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(),
-       "Adds sum_i w_i K_i exp(-log_sum) (b - p_i)/h^2 (X[i] - center) over the rows within reach of b to out.");
+       "Add sum_i w_i K_i exp(-log_sum) (b - p_i)/h^2 (X[i] - center) over the rows within reach of b to out.");
 
     m.def("rotate", [](const MutableVector &p, const Vector &q, double c, double s) {
         require(p.size() == q.size(), "p and q must have the same length");
         nb::gil_scoped_release release;
         loops().rotate(p.data(), q.data(), c, s, static_cast<int64_t>(p.size()));
-    }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "p <- c p + s q, in place.");
+    }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "Replace p by c p + s q, in place.");
 
     m.def("bin", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double lo, double width,
                     const MutableMatrix &moments) {
-        const auto x = projections(p, q, c, s, w);
+        const auto x = make_projections(p, q, c, s, w);
         require(moments.shape(0) >= 3 && moments.shape(1) == kMoments, "moments must have n_bins + 2 rows of 8");
         require(moments.shape(0) < (size_t{1} << 24), "too many bins");
         require(width > 0.0, "width must be positive");
         nb::gil_scoped_release release;
         loops().bin(x, lo, width, static_cast<int64_t>(moments.shape(0)) - 2, moments.data());
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "lo"_a, "width"_a, "moments"_a.noconvert(),
-       "Adds the binned moments of c p + s q to moments; its first and last rows collect what lies outside.");
+       "Add the binned moments of c p + s q to moments; its first and last rows collect projections outside the bins.");
 
     m.def("evaluate", [](const Matrix &coefficients, double lo, double h, const Vector &points) {
         check_bins(coefficients);
@@ -194,10 +194,10 @@ NB_MODULE(_kernels, m) {
         }
         return new_array(std::move(out), 3, k);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "points"_a.noconvert(),
-       "Rows: value, slope and curvature of the density at the points (units of h and of the kernel's peak).");
+       "Return value, slope and curvature of the density at the points as rows (in units of h and of the kernel's peak).");
 
     m.def("evaluate_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, const Vector &points) {
-        const auto x = projections(p, std::nullopt, 1.0, 0.0, w);
+        const auto x = make_projections(p, std::nullopt, 1.0, 0.0, w);
         const size_t k = points.size();
         std::vector<double> out(3 * k);
         {
@@ -211,31 +211,31 @@ NB_MODULE(_kernels, m) {
         }
         return new_array(std::move(out), 3, k);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "points"_a.noconvert(),
-       "Rows: exact log-density at the points and its first two derivatives (units of h), p sorted.");
+       "Return the exact log-density of sorted p at the points and its first two derivatives (in units of h) as rows.");
 
     m.def("log_sum", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double h, double b) {
-        const auto x = projections(p, q, c, s, w);
+        const auto x = make_projections(p, q, c, s, w);
         nb::gil_scoped_release release;
         return loops().log_sum(x, h, b);
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a,
-       "Exact log of sum_i w_i exp(-(x_i - b)^2 / 2h^2).");
+       "Return the exact log of sum_i w_i exp(-(x_i - b)^2 / 2h^2).");
 
     m.def("along", [](const Vector &p, const Vector &q, double c, double s, const OptionalVector &w, double h, double b, double log_sum,
                       double reach) {
-        const auto x = projections(p, q, c, s, w);
+        const auto x = make_projections(p, q, c, s, w);
         nb::gil_scoped_release release;
         return loops().along(x, h, b, log_sum, reach);
     }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a,
-       "d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
+       "Return d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
 
-    nb::class_<Hinges>(m, "Hinges", "A convex function of b: weighted powers of hinges on both sides, in units of h.")
+    nb::class_<Hinges>(m, "Hinges", "Convex function of b: weighted powers of hinges on both sides, in units of h.")
         .def("__init__", [](Hinges *self, const Vector &right, const Vector &right_weights, const Vector &left, const Vector &left_weights,
                             double power, double h) {
             require(right.size() == right_weights.size() && left.size() == left_weights.size(), "one weight for each hinge");
             require(right.size() > 0 && left.size() > 0, "at least one hinge on each side");
             require(power > 1.0 && power <= 2.0, "the power must lie in (1, 2]");
             require(h > 0.0 && std::isfinite(h), "h must be positive and finite");
-            auto side = [&](const Vector &at, const Vector &weights, double sign) {
+            auto make_side = [&](const Vector &at, const Vector &weights, double sign) {
                 std::vector<double> places(at.data(), at.data() + at.size());
                 for (size_t i = 0; i < places.size(); ++i) {
                     require(std::isfinite(places[i]), "hinges must be finite");
@@ -244,49 +244,50 @@ NB_MODULE(_kernels, m) {
                 }
                 return ravine::OneSidedHinges(std::move(places), {weights.data(), weights.data() + weights.size()}, power, h);
             };
-            new (self) Hinges(side(right, right_weights, 1.0), side(left, left_weights, -1.0), h);
+            new (self) Hinges(make_side(right, right_weights, 1.0), make_side(left, left_weights, -1.0), h);
         }, "right"_a.noconvert(), "right_weights"_a.noconvert(), "left"_a.noconvert(), "left_weights"_a.noconvert(), "power"_a, "h"_a)
         .def("evaluate", [](const Hinges &self, double b) {
             const auto q = self(b);
             return std::make_tuple(q.value, q.slope, q.curvature);
-        }, "b"_a, "Value and derivatives at b.")
+        }, "b"_a, "Return the value and the first two derivatives at b.")
         .def("sublevel", [](const Hinges &self, double level) {
             double lo = 0.0, hi = 0.0;
-            self.sublevel(level, lo, hi);
+            self.find_sublevel(level, lo, hi);
             return std::make_tuple(lo, hi);
-        }, "level"_a, "An interval that holds all b whose value is within level of the minimum.");
+        }, "level"_a, "Return an interval that contains all b whose value is within level of the minimum.");
 
     m.def("minimise", [](const Matrix &coefficients, double lo, double h, double a, double c, double k, double epsilon, double eta,
                          double tolerance, int64_t budget) {
-        const Binned evaluate(coefficients, lo, h, a, c);
-        const auto minimum = without_gil([&] { return ravine::minimise(evaluate, h, a, c, kBinSpacing, {k, epsilon, eta}, tolerance, 1e-13, budget); });
-        return packed(minimum);
+        const BinnedEvaluator evaluate(coefficients, lo, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise(evaluate, h, a, c, kBinSpacing, {k, epsilon, eta}, tolerance, 1e-13, budget); });
+        return pack_minima(minimum);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "k"_a, "epsilon"_a, "eta"_a, "tolerance"_a, "budget"_a,
-       "Global minimisers of the penalised binned density over [a, c]: rows (b, log index, log density, slope, curvature, side), "
-       "whether they are certified to the tolerance (of the kernel's peak), and the number of evaluations.");
+       "Return the global minimisers of the penalised binned density over [a, c] as rows (b, log index, log density, slope, "
+       "curvature, side), whether they are certified to the tolerance (as a fraction of the kernel's peak), and the number of "
+       "evaluations.");
 
     m.def("minimise_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
                                 double k, double epsilon, double eta, double tolerance, int64_t budget) {
-        const Sorted evaluate(p, w, total, h, a, c);
-        const auto minimum = without_gil([&] { return ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget); });
-        return packed(minimum);
+        const SortedEvaluator evaluate(p, w, total, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget); });
+        return pack_minima(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "k"_a, "epsilon"_a, "eta"_a,
        "tolerance"_a, "budget"_a,
-       "The same over sorted projections and exact sums; the tolerance is relative to the minimum.");
+       "Do the same as minimise with exact sums over sorted projections; the tolerance is relative to the minimum.");
 
     m.def("minimise_with", [](const Matrix &coefficients, double lo, double h, double a, double c, const Hinges &hinges,
                               double tolerance, int64_t budget) {
-        const Binned evaluate(coefficients, lo, h, a, c);
-        const auto minimum = without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, kBinSpacing, tolerance, 1e-13, budget); });
-        return packed(minimum);
+        const BinnedEvaluator evaluate(coefficients, lo, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, kBinSpacing, tolerance, 1e-13, budget); });
+        return pack_minima(minimum);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "hinges"_a, "tolerance"_a, "budget"_a,
-       "Global minimisers of the binned density plus hinges over [a, c]; the rows of minimise, with side 0.");
+       "Return the global minimisers of the binned density plus hinges over [a, c], as minimise does, with side 0.");
 
     m.def("minimise_sorted_with", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
                                      const Hinges &hinges, double tolerance, int64_t budget) {
-        const Sorted evaluate(p, w, total, h, a, c);
-        const auto minimum = without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, spacing, 0.0, tolerance, budget); });
-        return packed(minimum);
+        const SortedEvaluator evaluate(p, w, total, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, spacing, 0.0, tolerance, budget); });
+        return pack_minima(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "hinges"_a, "tolerance"_a, "budget"_a,
-       "The same over sorted projections and exact sums; the tolerance is relative to the minimum.");
+       "Do the same as minimise_with with exact sums over sorted projections; the tolerance is relative to the minimum.");
 }
