@@ -1,4 +1,4 @@
-"""Small problems and all semi-supervised baselines, which their tests share."""
+"""Small problems with few labels, and the semi-supervised baselines with fixed parameters."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM
 from support.simulate import two_clusters
 
 METHODS = [LaplacianSVM, SSSL, XNV, GradientTSVM]
-# Nothing is chosen by cross-validation.
+# The documented defaults, without cross-validation.
 FIXED = {
     LaplacianSVM: {"penalty": 0.01, "manifold_ratio": 9.0},
     SSSL: {"n_components": 2},
@@ -17,21 +17,28 @@ GRIDS = {LaplacianSVM: ["penalty", "manifold_ratio"], SSSL: ["n_components"], XN
 
 
 def few_labels(truth, of_each=5):
-    """-1 but for the first rows of each class."""
+    """Label the first rows of each class; the others are -1."""
     y = np.full(len(truth), -1)
     for c in np.unique(truth):
         y[np.flatnonzero(truth == c)[:of_each]] = c
     return y
 
 
-def standardised(X):
+def labelled_problem(n=60, d=4, of_each=6, seed=0, separation=2.0):
+    """Return standardised rows, labels with -1 for unlabelled rows, and the labels as signs with 0."""
+    X, truth = two_clusters(n, d, seed, separation=separation)
+    y = few_labels(truth, of_each)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y, np.where(y == -1, 0.0, 2.0 * y - 1.0)
+
+
+def standardise(X):
     return (X - X.mean(axis=0)) / X.std()
 
 
 X, TRUTH = two_clusters(120, 3, fraction=0.5)
-X = standardised(X)
+X = standardise(X)
 Y = few_labels(TRUTH)
 RNG = np.random.default_rng(0)
 TRUTH3 = RNG.permutation(150) % 3
-X3 = standardised(RNG.standard_normal((150, 2)) + np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 6.0]])[TRUTH3])
+X3 = standardise(RNG.standard_normal((150, 2)) + np.array([[0.0, 0.0], [6.0, 0.0], [3.0, 6.0]])[TRUTH3])
 Y3 = few_labels(TRUTH3)

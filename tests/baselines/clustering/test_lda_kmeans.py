@@ -1,4 +1,4 @@
-"""LDA-k-means: the discriminants and the cut of the line against slow twins, and the alternation."""
+"""LDA-k-means: the discriminants and the split of numbers against slow twins, and the alternation."""
 
 import warnings
 
@@ -15,7 +15,7 @@ from support.tree_twin import same_groups
 
 
 def hidden(n=300, seed=0, ratio=0.4):
-    """Two clusters along the second of two columns; the first is wide and carries none."""
+    """Return two clusters along the second of two features; the first is wide and does not separate them."""
     rng = np.random.default_rng(seed)
     truth = (rng.random(n) < ratio).astype(int)
     rows = rng.standard_normal((n, 2)) * [3.0, 0.3]
@@ -24,7 +24,7 @@ def hidden(n=300, seed=0, ratio=0.4):
 
 
 def scatters(rows, labels, weighted):
-    """S_w and S_b divided by n, class by class; S_w with each class in full if not weighted."""
+    """Compute S_w and S_b divided by n, class by class; each class counts in full if not weighted."""
     d = rows.shape[1]
     within, between = np.zeros((d, d)), np.zeros((d, d))
     for label in np.unique(labels):
@@ -37,7 +37,7 @@ def scatters(rows, labels, weighted):
 
 
 def angle(one, other):
-    """Sine of the largest angle between two spans."""
+    """Compute the sine of the largest angle between two spans."""
     a, b = np.linalg.qr(one)[0], np.linalg.qr(other)[0]
     return np.linalg.norm(a - b @ b.T @ a, ord=2)
 
@@ -71,7 +71,7 @@ def test_two_means_far_from_zero_and_of_equal_numbers():
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("ridge", [0.0, 0.3])
-def test_directions_and_objective_are_those_of_the_generalised_eigenproblem(k, weighted, ridge):
+def test_directions_solve_the_generalised_eigenproblem(k, weighted, ridge):
     rng = np.random.default_rng(k)
     rows = rng.standard_normal((80, 6)) @ rng.standard_normal((6, 6))
     rows -= rows.mean(axis=0)
@@ -103,8 +103,8 @@ def test_directions_of_two_classes_are_the_closed_form():
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("kmeans", ["exact", "k-means++"])
 @pytest.mark.parametrize("seed", range(3))
-def test_clusters_across_a_wide_column_are_found(weighted, kmeans, seed):
-    """The first principal component mixes the clusters, but leans to the right side."""
+def test_clusters_across_a_wide_feature_are_found(weighted, kmeans, seed):
+    """The first principal component mixes the clusters, but is tilted towards the right direction."""
     rows, truth = hidden(seed=seed)
     rows[:, 0] += 5.0 * truth
     fitted = LDAKMeans(weighted=weighted, kmeans=kmeans, random_state=seed).fit(rows)
@@ -114,7 +114,7 @@ def test_clusters_across_a_wide_column_are_found(weighted, kmeans, seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_exact_runs_start_from_one_principal_component_each(seed):
-    """The first component says nothing of the clusters here: only the second start is sure to find them."""
+    """The first component does not separate the clusters: only the second start is sure to find them."""
     rows, truth = hidden(seed=seed)
     rows = rows @ np.array([[0.8, 0.6], [-0.6, 0.8]])
     assert same_groups(LDAKMeans(n_init=2).fit(rows).labels_, truth)
@@ -184,13 +184,13 @@ def test_exact_is_only_for_two():
         LDAKMeans(3, kmeans="exact").fit(hidden()[0])
 
 
-def test_too_few_iterations_are_a_warning_at_the_line_of_the_call():
+def test_too_few_iterations_warn_at_the_line_of_the_call():
     with pytest.warns(ConvergenceWarning, match="max_iter=1 ") as caught:
         LDAKMeans(max_iter=1).fit(hidden()[0])
     assert caught[0].filename == __file__
 
 
-def test_fewer_different_rows_than_clusters_are_as_many_clusters():
+def test_fewer_distinct_rows_than_clusters_give_fewer_clusters():
     rows = np.repeat([[0.0, 0.0], [5.0, 1.0]], 10, axis=0)
     with pytest.warns(UserWarning, match=r"n_clusters=3 .*only 2"):
         fitted = LDAKMeans(3, random_state=0).fit(rows)

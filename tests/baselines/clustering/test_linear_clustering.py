@@ -1,4 +1,4 @@
-"""The linear baselines: what every scikit-learn user may rely on, on any data, and what is refused."""
+"""The contract of scikit-learn for PDDP, DePDDP, LDAKMeans and IterativeSVR, difficult data, and refused input."""
 
 import copy
 import pickle
@@ -46,7 +46,7 @@ def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-# ----------------------------------------------------------------------------------------------- answers
+# ----------------------------------------------------------------------------------------------- results
 
 
 @every
@@ -78,7 +78,7 @@ def test_same_random_state_same_result(estimator):
 
 @every
 @pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
-def test_order_of_the_columns_does_not_matter(estimator):
+def test_order_of_the_features_does_not_matter(estimator):
     rows, order = two_clusters(150, 4, seed=5, separation=5.0)[0], [2, 0, 3, 1]
     assert same_groups(clone(estimator).fit(rows).labels_, clone(estimator).fit(rows[:, order]).labels_)
 
@@ -86,7 +86,7 @@ def test_order_of_the_columns_does_not_matter(estimator):
 @every
 @pytest.mark.parametrize("offset", [1e6, -1e8])
 def test_far_origin_changes_nothing(estimator, offset):
-    shifted = np.round(X * 1024.0) / 1024.0 + offset  # so that the shift rounds nothing off
+    shifted = np.round(X * 1024.0) / 1024.0 + offset  # so that the shift is exact
     fitted = clone(estimator).fit(shifted)
     assert_array_equal(fitted.labels_, Y)
     assert_array_equal(fitted.predict(shifted), Y)
@@ -99,19 +99,19 @@ def test_unit_changes_nothing(name, scale):
 
 
 @every
-def test_constant_and_repeated_columns_do_no_harm(estimator):
+def test_constant_and_repeated_features_do_no_harm(estimator):
     rows = np.hstack([X, np.full((120, 1), 7.0), X[:, :1]])
     assert_array_equal(clone(estimator).fit(rows).labels_, Y)
 
 
 @every
-def test_fewer_rows_than_columns(estimator):
+def test_fewer_rows_than_features(estimator):
     rows, truth = two_clusters(30, 200, seed=1, separation=60.0, fraction=0.5)
     assert same_groups(clone(estimator).fit(rows).labels_, truth)
 
 
 @every
-def test_one_column(estimator):
+def test_one_feature(estimator):
     rows = np.concatenate([np.linspace(0, 1, 40), np.linspace(5, 6, 41)])[:, None]
     assert_array_equal(clone(estimator).fit(rows).labels_, [1] * 40 + [0] * 41)
 
@@ -130,7 +130,7 @@ def test_equal_rows_are_one_cluster(estimator, rows):
 
 
 @every
-def test_equal_rows_are_a_warning_at_the_line_of_the_call(estimator):
+def test_equal_rows_warn_at_the_line_of_the_call(estimator):
     with pytest.warns(NoSplitWarning, match="n_clusters=2") as caught:
         clone(estimator).fit(np.ones((20, 2)))
     assert caught[0].filename == __file__
@@ -138,7 +138,7 @@ def test_equal_rows_are_a_warning_at_the_line_of_the_call(estimator):
 
 @every
 @pytest.mark.filterwarnings("error")
-def test_one_cluster_may_be_asked_for(estimator):
+def test_one_cluster_can_be_requested(estimator):
     fitted = clone(estimator).set_params(n_clusters=1).fit(X)
     assert_array_equal(fitted.labels_, 0)
     assert_array_equal(fitted.predict(X), 0)
@@ -149,7 +149,7 @@ def test_one_cluster_may_be_asked_for(estimator):
 def test_two_rows_are_two_clusters_or_one(estimator):
     rows = np.array([[0.0, 0.0], [1.0, 2.0]])
     fitted = clone(estimator).fit(rows)
-    assert fitted.n_clusters_ == (1 if isinstance(fitted, DePDDP) else 2)  # of DePDDP's, each has five rows at least
+    assert fitted.n_clusters_ == (1 if isinstance(fitted, DePDDP) else 2)  # a cluster of DePDDP has at least five rows
 
 
 @every
@@ -250,7 +250,7 @@ def test_decision_function_needs_two_clusters(kind):
 
 @pytest.mark.parametrize("estimator", [PDDP(), DePDDP(), LDAKMeans(), IterativeSVR()])
 @pytest.mark.parametrize(("scale", "said"), [(1e200, "beyond"), (1e-200, "differ by less")])
-def test_values_whose_squares_are_no_numbers_are_refused(estimator, scale, said):
+def test_values_with_overflowing_squares_are_refused(estimator, scale, said):
     rows = np.random.default_rng(0).standard_normal((30, 2)) * scale
     with pytest.raises(ValueError, match=f"{said}.*standard deviations"):
         estimator.fit(rows)

@@ -25,14 +25,14 @@ BLOBS, TRUTH = make_blobs([90, 70, 60, 50], centers=CENTERS, random_state=0)
 
 
 def slow_axis(rows):
-    """Mean, first principal component and scatter by the singular value decomposition."""
+    """Compute mean, first principal component and scatter by the singular value decomposition."""
     mean = rows.mean(axis=0)
     _, lengths, right = np.linalg.svd(rows - mean, full_matrices=False)
     return mean, right[0], float((lengths**2).sum())
 
 
 def slow_pddp(rows, n_clusters):
-    """Groups of row numbers: the group with the largest scatter is split at the mean of its first component."""
+    """Split the group with the largest scatter at the mean of its first component, and return the labels."""
     groups = [np.arange(len(rows))]
     while len(groups) < n_clusters:
         k = int(np.argmax([slow_axis(rows[group])[2] for group in groups]))
@@ -47,7 +47,7 @@ def slow_pddp(rows, n_clusters):
 
 
 def slow_valley(p, h, percentile):
-    """The lowest local minimum of the density on a fine grid between two quantiles, and its density."""
+    """Find the lowest local minimum of the density on a fine grid between two quantiles, and its density."""
     grid = np.linspace(*np.quantile(p, [percentile, 1 - percentile]), 20001)
     density = np.zeros(len(grid))
     for value in p:
@@ -129,14 +129,14 @@ def test_pddp_splits_the_largest_scatter_not_the_largest_leaf():
     assert tree.size[tree.order == 1] == 20
 
 
-def test_pddp_with_fewer_different_rows_says_how_many():
+def test_pddp_warns_of_fewer_distinct_rows():
     rows = np.repeat(np.eye(3), 4, axis=0)
     with pytest.warns(NoSplitWarning, match="n_clusters=5 .* only 3"):
         fitted = PDDP(5).fit(rows)
     assert same_groups(fitted.labels_, np.repeat([0, 1, 2], 4))
 
 
-def test_decision_function_is_the_distance_along_the_first_component():
+def test_decision_function_is_the_distance_along_the_axis():
     fitted = PDDP().fit(BLOBS)
     mean, direction, _ = slow_axis(BLOBS)
     assert_allclose(np.abs(fitted.decision_function(BLOBS)), np.abs((BLOBS - mean) @ direction), atol=1e-10)
@@ -165,7 +165,7 @@ def test_depddp_cuts_at_the_lowest_minimum_of_a_fine_grid(seed, percentile, spre
     assert_allclose(plane.bandwidth, 0.45 * s * 60**-0.2)
 
 
-def test_some_of_the_grids_had_a_minimum_and_some_had_none():
+def test_grids_with_and_without_a_minimum_were_tested():
     splits = [
         ValleySplitter(0.5, "std", percentile).split(
             np.random.default_rng(seed).standard_t(4, (60, 3)) * [3.0, 1.0, 1.0], np.arange(60), None
@@ -188,7 +188,7 @@ def test_depddp_splits_the_leaf_with_the_lowest_minimum():
     assert tree.density[split] <= alternative.density
 
 
-def test_depddp_counts_far_clusters_itself():
+def test_depddp_finds_the_number_of_far_clusters():
     fitted = DePDDP("auto", bandwidth_scale=1.0, min_cluster_size=30).fit(BLOBS)
     assert fitted.n_clusters_ == 4
     assert same_groups(fitted.labels_, TRUTH)
@@ -205,7 +205,7 @@ def test_without_a_minimum_there_is_one_cluster():
     assert fitted.n_clusters_ == 1
 
 
-def test_without_a_number_one_cluster_is_no_warning(recwarn):
+def test_auto_does_not_warn_of_one_cluster(recwarn):
     assert DePDDP("auto").fit(one_gaussian_line()).n_clusters_ == 1
     assert not recwarn.list
 
@@ -217,7 +217,7 @@ def test_minimum_outside_the_quantiles_is_not_used():
         DePDDP(percentile=0.1, bandwidth_scale=1.0).fit(rows)
 
 
-def test_half_of_the_rows_equal_still_have_a_bandwidth():
+def test_bandwidth_is_positive_with_half_of_the_rows_equal():
     rows = np.concatenate([np.zeros(60), np.linspace(5, 6, 40)])[:, None]
     assert DePDDP(spread="robust").fit(rows).labels_.sum() == 40
     assert DePDDP(spread="robust", percentile=0.3).fit(np.concatenate([rows, rows[60:]])).n_clusters_ == 2
@@ -231,12 +231,12 @@ def test_splitters_work_in_other_trees():
 
 # ----------------------------------------------------------------------------------------------- the paper
 
-# PDDP in Table 2. The coding of voting is not known.
+# PDDP in Table 2. The coding of the voting data is unknown.
 PAPER = {name: TABLE_2[name, "pddp"] for name in SETS if name != "voting"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n == "smartphone" else n for n in PAPER])
-def test_pddp_scores_what_the_paper_prints(name):
+def test_pddp_scores_as_in_the_paper(name):
     folder = Path(os.environ.get("RAVINE_DATA", "nowhere"))
     if not (folder / f"{name}.csv.gz").is_file():
         pytest.skip("set RAVINE_DATA to the folder of the paper's data sets")

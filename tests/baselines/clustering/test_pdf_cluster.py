@@ -1,8 +1,5 @@
-"""Clusters as connected high-density regions: every part against its slow twin, and data with known modes."""
+"""PdfCluster: its density and allocation against slow twins, and data with known modes."""
 
-import itertools
-
-import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -13,19 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ravine import NoSplitWarning
 from ravine.baselines import PdfCluster
 from ravine.baselines.clustering.core_allocation import allocate, compute_log_density, compute_normal_bandwidth
-from ravine.baselines.clustering.mode_tree import build_mode_tree, find_cores
-from ravine.baselines.clustering.valley_graph import (
-    SEGMENT,
-    join_by_order,
-    join_delaunay,
-    join_without_valley,
-    measure_valleys,
-)
 from support.simulate import one_gaussian_line, two_clusters
 
 
 def quantiles(*components):
-    """One column: normal quantiles of each (size, mean, sd)."""
+    """Return one feature with the normal quantiles of each (size, mean, sd), and the components."""
     parts = [norm.ppf((np.arange(n) + 0.5) / n, mean, sd) for n, mean, sd in components]
     return np.concatenate(parts)[:, None], np.repeat(np.arange(len(parts)), [n for n, _, _ in components])
 
@@ -42,184 +31,6 @@ def three_gaussians(seed=0, d=2, sizes=(60, 50, 40)):
 @parametrize_with_checks([PdfCluster(), PdfCluster("auto", graph="pairs")], expected_failed_checks=lambda estimator: {})
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-# ----------------------------------------------------------------------------------------------- the valley measure
-
-
-def slow_valley_measure(curve):
-    """Fill one valley after the other up to the lower of its shoulders, until there is none."""
-    filled = list(curve)
-    while True:
-        for left, right in itertools.combinations(range(len(filled)), 2):
-            inside = filled[left + 1 : right]
-            level = min(filled[left], filled[right])
-            if inside and max(inside) < level:  # an interior valley between two shoulders
-                filled[left + 1 : right] = [level] * len(inside)
-                break
-        else:
-            break
-    places, area = [0.0], sum(filled)
-    for before, after in zip(curve, filled, strict=True):
-        if after > before:
-            places[-1] += after - before
-        else:
-            places.append(0.0)
-    return max(places) / area if area else 0.0
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_valley_measure_is_that_of_the_slow_twin(seed):
-    rng = np.random.default_rng(seed)
-    curves = np.vstack([rng.random((60, 10)), rng.integers(0, 4, (60, 10)), np.zeros((1, 10))]).astype(float)
-    assert_allclose(measure_valleys(curves.T), [slow_valley_measure(curve) for curve in curves], atol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("curve", "expected"),
-    [
-        ([1, 2, 3, 2, 1], 0.0),
-        ([3, 2, 1, 0, 0], 0.0),
-        ([1, 1, 1, 1, 1], 0.0),
-        ([1, 0, 0, 0, 1], 3 / 5),
-        ([2, 1, 3, 0, 3], 3 / 13),
-        ([4, 1, 2, 1, 4], 8 / 20),
-    ],
-    ids=["peak", "slope", "flat", "one valley", "the larger of two valleys", "a hill in a valley"],
-)
-def test_valley_measure_of_curves_done_by_hand(curve, expected):
-    assert measure_valleys(np.array(curve, dtype=float)[:, None])[0] == pytest.approx(expected)
-
-
-# ----------------------------------------------------------------------------------------------- graphs
-
-
-def slow_pairs(scaled, lam):
-    """Pairs without a valley, from the density at every point of every segment."""
-    found = []
-    for i, j in itertools.combinations(range(len(scaled)), 2):
-        points = [scaled[i] + t * (scaled[j] - scaled[i]) for t in np.linspace(0.0, 1.0, SEGMENT)]
-        curve = [np.exp(-0.5 * np.sum((scaled - point) ** 2, axis=1)).sum() for point in points]
-        if slow_valley_measure(curve) <= lam + 1e-9:
-            found.append((i, j))
-    return found
-
-
-@pytest.mark.parametrize("d", [1, 2, 7, 40])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 100.0], ids=["flat", "plain", "far apart"])
-@pytest.mark.parametrize("lam", [0.0, 0.1, 0.47])
-def test_pairs_without_a_valley_are_those_of_the_slow_twin(d, scale, lam, monkeypatch):
-    monkeypatch.setattr("ravine.baselines.clustering.valley_graph.BLOCK", 2000)  # several blocks
-    rng = np.random.default_rng(d)
-    scaled = scale * rng.standard_normal((40, d))
-    scaled[5] = scaled[4]
-    scaled[10:20] = scaled[10] + rng.random((10, 1)) * (scaled[11] - scaled[10])  # on one straight line
-    assert_array_equal(join_without_valley(scaled, lam), slow_pairs(scaled, lam))
-
-
-def test_a_chain_joins_rows_that_are_far_apart():
-    """The densities in between are finite where the factors of the product are too small for a number."""
-    chain = np.arange(0.0, 121.0)[:, None]
-    everything = np.array(list(itertools.combinations(range(121), 2)))
-    assert_array_equal(join_without_valley(chain, 0.1), everything)
-    ends = chain[[0, 1, 119, 120]]
-    assert_array_equal(join_without_valley(ends, 0.1), [[0, 1], [2, 3]])
-
-
-def test_order_joins_neighbours_in_one_column():
-    assert_array_equal(join_by_order(np.array([3.0, 1.0, 2.0, 1.0])), [[1, 3], [3, 2], [2, 0]])
-
-
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_delaunay_edges_join_everything_duplicates_included(d):
-    rng = np.random.default_rng(0)
-    rows = rng.standard_normal((40, d))
-    rows[7] = rows[3]
-    graph = nx.Graph(join_delaunay(rows).tolist())
-    assert set(graph) == set(range(40))
-    assert nx.is_connected(graph)
-    assert all(i < j for i, j in join_delaunay(rows).tolist())
-
-
-def test_delaunay_edges_of_a_square_with_its_centre():
-    corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [0.0, 0.0]])
-    assert set(map(tuple, join_delaunay(corners).tolist())) == {
-        (0, 1), (1, 2), (2, 3), (0, 3), (0, 4), (1, 4), (2, 4), (3, 4)
-    }  # fmt: skip
-
-
-# ----------------------------------------------------------------------------------------------- the tree of modes
-
-
-def slow_tree(density, edges, n_grid):
-    """Components of every level set from scratch; the modes that each row joins, births and numbers of components."""
-    n = len(density)
-    label, births, counts = [None] * n, [], []
-    ordered = np.sort(density)[::-1]
-    for level in range(n_grid):
-        least = next(k for k in range(1, n + 1) if k * (n_grid + 1) >= (level + 1) * n)
-        above = [i for i in range(n) if density[i] >= ordered[least - 1]]
-        graph = nx.Graph()
-        graph.add_nodes_from(above)
-        graph.add_edges_from([(i, j) for i, j in edges.tolist() if i in graph and j in graph])
-        parts = [part for part in nx.connected_components(graph) if len(part) > 1]
-        counts.append(len(parts))
-        for part in sorted(parts, key=lambda p: min((-density[i], i) for i in p)):
-            held = sorted({m for i in part if label[i] is not None for m in label[i]})
-            if not held:
-                held = [len(births)]
-                births.append(level)
-            for i in part:
-                if label[i] is None:
-                    label[i] = tuple(held)
-    return [entry or () for entry in label], births, counts
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("tied", [False, True])
-def test_tree_of_modes_is_that_of_brute_force(seed, tied):
-    rng = np.random.default_rng(seed)
-    n = 40
-    density = rng.integers(0, 6, n).astype(float) if tied else rng.standard_normal(n)
-    pairs = np.array(list(itertools.combinations(range(n), 2)))
-    edges = pairs[rng.random(len(pairs)) < rng.choice([0.01, 0.05, 0.1])].reshape(-1, 2)
-    tree, joined = build_mode_tree(density, edges, 13)
-    slow_joined, births, counts = slow_tree(density, edges, 13)
-    assert_array_equal(tree.n_components, counts)
-    assert_array_equal(tree.births, births)
-    assert joined == slow_joined
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_merges_have_the_density_of_the_saddle(seed):
-    """The best path between two modes has its lowest row there."""
-    rng = np.random.default_rng(seed)
-    density, n = rng.standard_normal(50), 50
-    edges = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)  # a line: there is one path only
-    tree, joined = build_mode_tree(density, edges, 49)
-    assert tree.n_modes - 1 >= len(tree.merges) > 0
-    first = {m: min(i for i in range(n) if joined[i] == (m,)) for m in range(tree.n_modes)}
-    for merge in tree.merges:
-        gaps = [
-            density[min(first[a], first[b]) : max(first[a], first[b]) + 1].min()
-            for a in merge.modes[0]
-            for b in merge.modes[1]
-        ]
-        assert merge.log_density == max(gaps)
-    assert (np.diff([merge.log_density for merge in tree.merges]) <= 0).all()
-
-
-def test_the_tree_is_cut_at_its_lowest_saddle_first():
-    #         mode 0, saddle 5, mode 2 | saddle 1 | mode 1
-    density = np.array([7.0, 9.0, 8.5, 5.0, 6.0, 6.5, 1.0, 7.5, 8.0, 0.5])
-    edges = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
-    tree, joined = build_mode_tree(density, edges, 9)
-    assert tree.n_modes == 3
-    assert_array_equal(tree.groups(3), [0, 1, 2])
-    assert_array_equal(tree.groups(2), [0, 1, 0])
-    assert_array_equal(tree.groups(1), [0, 0, 0])
-    assert_array_equal(find_cores(joined, tree.groups(3)), [0, 0, 0, -1, 2, 2, -1, 1, 1, -1])
-    assert_array_equal(find_cores(joined, tree.groups(2)), [0, 0, 0, 0, 0, 0, -1, 1, 1, -1])
 
 
 # ----------------------------------------------------------------------------------------------- densities, allocation
@@ -290,7 +101,7 @@ def test_allocation_in_stages_is_that_of_the_slow_twin(n_stages):
         ([(50, 0.0, 1.0), (40, 6.0, 1.0), (30, 14.0, 1.0)], 3),
     ],
 )
-def test_modes_of_one_column_are_counted(components, n_modes):
+def test_modes_of_one_feature_are_counted(components, n_modes):
     X, y = quantiles(*components)
     pdf = PdfCluster("auto").fit(X)
     assert pdf.n_clusters_ == pdf.tree_.n_modes == n_modes
@@ -327,14 +138,14 @@ def test_crescents_are_two_clusters():
     assert adjusted_rand_score(y, labels) > 0.95
 
 
-def test_too_few_modes_are_told():
+def test_too_few_modes_are_a_warning():
     with pytest.warns(NoSplitWarning, match=r"n_clusters=2 .* the density has 1 mode\(s\)"):
         pdf = PdfCluster().fit(one_gaussian_line())
     assert_array_equal(pdf.labels_, 0)
     assert pdf.n_clusters_ == 1
 
 
-def test_of_too_many_separate_parts_the_largest_are_the_cores():
+def test_largest_of_too_many_components_are_the_cores():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], [60, 50, 5])
     X = np.zeros((115, 7))
@@ -389,13 +200,13 @@ def test_rows_that_are_all_equal_are_one_cluster():
         assert_array_equal(PdfCluster().fit(np.full((9, 2), 0.1)).labels_, 0)
 
 
-def test_duplicates_and_fewer_rows_than_columns():
+def test_duplicates_and_fewer_rows_than_features():
     X, y = two_clusters(30, 4, separation=20.0)
     wide = np.repeat(X @ np.random.default_rng(0).standard_normal((4, 90)), 2, axis=0)
     assert_array_equal(PdfCluster(lam=0.3).fit(wide).labels_, np.repeat(y, 2))
 
 
-def test_rows_in_a_plane_use_pairs_unless_told_otherwise():
+def test_rows_in_a_plane_use_pairs_by_default():
     X = three_gaussians()[0]
     flat = np.hstack([X, X[:, :1] + X[:, 1:]])
     assert PdfCluster("auto").fit(flat).graph_ == "pairs"
@@ -425,7 +236,7 @@ def test_a_triangulation_that_would_be_too_large_is_avoided(monkeypatch):
         ({"max_rows": None}, TypeError, "max_rows must be"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name_and_leaves_the_fit_as_it_was(settings, error, message):
+def test_bad_parameter_is_named_and_leaves_the_earlier_fit(settings, error, message):
     X = three_gaussians()[0]
     pdf = PdfCluster().fit(X)
     before = pdf.labels_
@@ -434,6 +245,6 @@ def test_what_cannot_be_used_is_refused_by_name_and_leaves_the_fit_as_it_was(set
     assert pdf.labels_ is before
 
 
-def test_far_too_many_rows_are_refused_at_once():
+def test_far_too_many_rows_are_refused_immediately():
     with pytest.raises(ValueError, match="X has 1000000 rows, more than max_rows=5000"):
         PdfCluster().fit(np.arange(1e6)[:, None])

@@ -34,14 +34,14 @@ def rings(n=400, seed=0):
 
 
 def slow_scales(X, k):
-    """Distance to the k-th nearest other row, row by row."""
+    """Compute the distance to the k-th nearest other row, row by row."""
     return np.array(
         [np.sort([np.linalg.norm(x - y) for j, y in enumerate(X) if j != i])[k - 1] for i, x in enumerate(X)]
     )
 
 
 def slow_matrix(X, scales, *, diagonal):
-    """D^-1/2 A D^-1/2, entry by entry."""
+    """Compute D^-1/2 A D^-1/2, entry by entry."""
     n = len(X)
     A = np.full((n, n), float(diagonal))
     for i in range(n):
@@ -139,7 +139,7 @@ def test_an_eigenvalue_that_is_repeated_is_found_as_often():
 
 
 @pytest.mark.parametrize("n_landmarks", [None, 200])
-def test_two_rings_are_told_apart(n_landmarks):
+def test_two_rings_are_separated(n_landmarks):
     X, y = rings()
     labels = SelfTuningSpectral(n_landmarks=n_landmarks, random_state=0).fit(X).labels_
     assert adjusted_rand_score(y, labels) == 1.0
@@ -164,7 +164,7 @@ def test_more_rows_than_max_exact_use_landmarks():
 
 
 def test_with_all_rows_as_landmarks_the_eigenvectors_are_exact():
-    """Of the matrix with ones on the diagonal, as in Fowlkes et al."""
+    """The matrix has ones on the diagonal, as in Fowlkes et al."""
     X = mixture(80, 3)[0]
     spectral = SelfTuningSpectral(3, n_landmarks=80, random_state=0).fit(X)
     values, embedding = slow_embedding(slow_matrix(X, slow_scales(X, 7), diagonal=1.0), 3)
@@ -175,7 +175,7 @@ def test_with_all_rows_as_landmarks_the_eigenvectors_are_exact():
 
 
 def completed(columns, landmarks):
-    """The n × n matrix that the columns stand for, with landmarks first, and the order of its rows."""
+    """Complete the n × n matrix from its columns, with landmarks first; return it and the order of its rows."""
     others = np.setdiff1d(np.arange(len(columns)), landmarks)
     A, B = columns[landmarks], columns[others].T
     return np.block([[A, B], [B.T, B.T @ np.linalg.inv(A) @ B]]), np.concatenate([landmarks, others])
@@ -194,12 +194,12 @@ def indefinite_columns():
 
 
 @pytest.mark.parametrize("make", [psd_columns, indefinite_columns])
-def test_eigenvectors_from_landmarks_are_those_of_the_completed_matrix(make):
+def test_nystrom_eigenvectors_are_those_of_the_completed_matrix(make):
     columns, landmarks = make()
     full, order = completed(columns, landmarks)
     degrees = np.empty(len(order))
     clipped = np.concatenate([np.zeros(len(landmarks)), columns[order[len(landmarks) :]].sum(axis=1)])
-    degrees[order] = np.maximum(full.sum(axis=1), clipped)  # never below what is known of them
+    degrees[order] = np.maximum(full.sum(axis=1), clipped)  # at least the known sums
     assert_allclose(compute_nystrom_degrees(columns, landmarks), degrees, rtol=1e-7)
     root = 1.0 / np.sqrt(degrees[order])
     values, vectors = np.linalg.eigh(full * np.outer(root, root))
@@ -209,7 +209,7 @@ def test_eigenvectors_from_landmarks_are_those_of_the_completed_matrix(make):
     assert_allclose(found.T @ found, np.eye(3), atol=1e-6)
 
 
-def test_both_forms_agree_where_both_may_be_used_and_the_first_is_fowlkes_formula():
+def test_both_extensions_agree_with_the_formula_of_fowlkes():
     columns, landmarks = psd_columns()
     inner, basis = np.linalg.eigh(columns[landmarks])
     values, vectors = extend_in_one_shot(columns, inner, basis, 3)
@@ -256,7 +256,7 @@ def with_duplicates():
     )
 
 
-def test_duplicates_have_the_scale_of_the_nearest_row_that_differs():
+def test_scale_of_duplicates_is_that_of_the_nearest_distinct_row():
     X, y = with_duplicates()
     spectral = SelfTuningSpectral(random_state=0).fit(X)
     same = (X[0] == X).all(axis=1)
@@ -266,7 +266,7 @@ def test_duplicates_have_the_scale_of_the_nearest_row_that_differs():
 
 
 def test_the_floor_makes_clusters_of_duplicates():
-    """As the recipe does: each group of equal rows has an eigenvalue 1 of its own."""
+    """In the published recipe each group of equal rows has an eigenvalue 1 of its own."""
     X, _ = with_duplicates()
     spectral = SelfTuningSpectral(3, duplicates="floor", random_state=0).fit(X)
     groups = np.where((X[0] == X).all(axis=1), 1, np.where((X[1] == X).all(axis=1), 2, 0))
@@ -308,7 +308,7 @@ def test_few_rows_are_enough(n):
     assert labels[0] != labels[-1]
 
 
-def test_fewer_rows_than_columns():
+def test_fewer_rows_than_features():
     X, y = two_clusters(20, 4, separation=20.0)
     wide = X @ np.random.default_rng(0).standard_normal((4, 300))
     assert_array_equal(SelfTuningSpectral(n_neighbors=3, random_state=0).fit(wide).labels_, y)
@@ -329,7 +329,7 @@ def test_fewer_rows_than_columns():
         ({"random_state": "seed"}, ValueError, "random_state must be"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name_and_leaves_the_fit_as_it_was(settings, error, message):
+def test_bad_parameter_is_named_and_leaves_the_earlier_fit(settings, error, message):
     X = two_clusters(40, 2)[0]
     spectral = SelfTuningSpectral(random_state=0).fit(X)
     before = spectral.labels_
@@ -338,7 +338,7 @@ def test_what_cannot_be_used_is_refused_by_name_and_leaves_the_fit_as_it_was(set
     assert spectral.labels_ is before
 
 
-def test_cell_that_is_not_finite_is_located():
+def test_non_finite_value_is_located():
     X = two_clusters(40, 2)[0]
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"NaN in column 1 \(row 3\)"):
