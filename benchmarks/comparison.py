@@ -19,11 +19,11 @@ from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
-from mixtures import gaussian_mixture
+from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.metrics import success_ratio
 from ravine.studies.clustering.paper import SETS
-from sets import standardised
+from sets import load_standardised
 
 CLUSTERERS: dict[str, Callable[[int], object]] = {
     "tree": lambda k: MinimumDensityTree(k, random_state=0),
@@ -35,30 +35,30 @@ CLUSTERERS: dict[str, Callable[[int], object]] = {
 }
 
 
-def sets() -> None:
+def print_sets() -> None:
     """Print the adjusted Rand index of every method on the paper's sets (smartphone is left out, as for PPCI)."""
     print(f"| set | {' | '.join(CLUSTERERS)} |\n" + "|---" * (1 + len(CLUSTERERS)) + "|")
     scores = []
     for name in sorted(set(SETS) - {"smartphone"}):
-        X, y = standardised(name)
+        X, y = load_standardised(name)
         k = len(np.unique(y))
         scores.append([adjusted_rand_score(y, make(k).fit_predict(X)) for make in CLUSTERERS.values()])
         print(f"| {name} | " + " | ".join(f"{score:.2f}" for score in scores[-1]) + " |", flush=True)
     print("| **mean** | " + " | ".join(f"{score:.3f}" for score in np.mean(scores, axis=0)) + " |")
 
 
-def cpu_seconds(model: object, X: np.ndarray) -> float:
+def measure_cpu_seconds(model: object, X: np.ndarray) -> float:
     """Return the processor time of one fit."""
     start = time.process_time()
     model.fit(X)
     return time.process_time() - start
 
 
-def speed() -> None:
+def print_speed() -> None:
     """Print the CPU seconds of a split into two."""
     print("| rows x features | ravine | KMeans | GaussianMixture | HDBSCAN |\n" + "|---" * 5 + "|")
     for n, d in ((1_000, 10), (10_000, 10), (10_000, 50), (100_000, 10), (100_000, 50), (1_000_000, 10)):
-        X, _ = gaussian_mixture(n, d)
+        X, _ = simulate_mixture(n, d)
         models = [
             MinimumDensityHyperplane(random_state=0),
             KMeans(2, n_init=10, random_state=0),
@@ -66,13 +66,16 @@ def speed() -> None:
         ]
         if n <= 10_000:
             models.append(HDBSCAN())
-        print(f"| {n:.0e} x {d} | " + " | ".join(f"{cpu_seconds(model, X):.2g}" for model in models) + " |", flush=True)
+        print(
+            f"| {n:.0e} x {d} | " + " | ".join(f"{measure_cpu_seconds(model, X):.2g}" for model in models) + " |",
+            flush=True,
+        )
 
 
-def nuisance() -> None:
+def print_nuisance() -> None:
     """Print success ratios where three axes of large variance carry no clusters."""
     for d in (10, 50):
-        X, y = gaussian_mixture(10_000, d, nuisance=3)
+        X, y = simulate_mixture(10_000, d, nuisance=3)
         for model in (MinimumDensityHyperplane(random_state=0), KMeans(2, n_init=10), GaussianMixture(2)):
             print(f"d = {d}: {type(model).__name__} {success_ratio(y, model.fit_predict(X)):.3f}", flush=True)
 
@@ -81,7 +84,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["sets", "speed", "nuisance"])
     warnings.simplefilter("ignore")
-    {"sets": sets, "speed": speed, "nuisance": nuisance}[parser.parse_args().what]()
+    {"sets": print_sets, "speed": print_speed, "nuisance": print_nuisance}[parser.parse_args().what]()
 
 
 if __name__ == "__main__":

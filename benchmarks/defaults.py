@@ -1,9 +1,10 @@
-"""How the defaults were chosen: settings compared on simulated data only.
+"""Comparison of settings on simulated data, from which the defaults were chosen.
 
     python benchmarks/defaults.py [--seeds 5]
 
-Mixtures of Gaussians that differ in separation, balance, number of clusters, dimension, tails, and in how many
-directions of large variance carry no clusters. Prints the mean success ratio of each setting, over all and by family.
+The data are mixtures of Gaussians that differ in separation, balance, number of clusters, dimension, tails, and in the
+number of directions of large variance without clusters. Prints the mean success ratio of each setting, over all
+problems and by family.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import zlib
 
 import numpy as np
 
-from mixtures import gaussian_mixture
+from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane, NoSplitWarning, paper_settings
 from ravine.metrics import success_ratio
 
@@ -50,23 +51,23 @@ SETTINGS: dict[str, dict[str, object]] = {
 }
 
 
-def problems(n_seeds: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Family, rows and components of every simulated problem."""
-    found = []
+def simulate_problems(n_seeds: int) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """Return family, rows and components of every simulated problem."""
+    problems = []
     for n, d in SIZES:
         for family, options in FAMILIES.items():
             if int(options.get("nuisance", 0)) >= d:  # type: ignore[call-overload]
                 continue
             for seed in range(n_seeds):
                 number = zlib.crc32(f"{n} {d} {family} {seed}".encode())
-                found.append((family, *gaussian_mixture(n, d, **options, seed=number)))  # type: ignore[arg-type]
-    return found
+                problems.append((family, *simulate_mixture(n, d, **options, seed=number)))  # type: ignore[arg-type]
+    return problems
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
-    all_problems = problems(parser.parse_args().seeds)
+    all_problems = simulate_problems(parser.parse_args().seeds)
     warnings.simplefilter("ignore", NoSplitWarning)
     print(f"{len(all_problems)} problems; mean success ratio\n")
     print(f"{'':<15}{'all':>6}{'s/fit':>8}   " + "".join(f"{name:>11}" for name in FAMILIES))

@@ -1,10 +1,10 @@
-"""Sparse rows of very many columns: what the density on the hyperplane is for the rows fitted and for new ones.
+"""Density on the hyperplane for the rows fitted and for new rows, for sparse rows with very many features.
 
     python benchmarks/many_columns.py
 
-Documents of three topics are simulated; half of them are fitted, half are only looked at. The hyperplane that is sought
-among a few principal directions, and goes on in all columns only where the gradient is more than noise, is compared
-with the one that goes on to convergence. The table is in docs/beyond-memory.md.
+Half of the simulated documents of three topics are fitted, the other half are new. The default search is confined to a
+few principal directions and continues with all features only if the gradient exceeds its noise. It is compared with a
+search that continues to convergence. The table is in docs/beyond-memory.md.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ravine.rows import SparseSample
 from ravine.search import drive, wide
 
 
-def documents(n: int, d: int, words: int, of_topic: int, seed: int = 0) -> sp.csr_array:
-    """Rows of `words` random words, some of them from the own words of one of three topics."""
+def simulate_documents(n: int, d: int, words: int, of_topic: int, seed: int = 0) -> sp.csr_array:
+    """Simulate rows of random words, of which some belong to one of three topics."""
     rng = np.random.default_rng(seed)
     topic = rng.integers(0, 3, n)
     found = rng.integers(0, d, (n, words), dtype=np.int32)
@@ -31,14 +31,14 @@ def documents(n: int, d: int, words: int, of_topic: int, seed: int = 0) -> sp.cs
     return sp.csr_array((rng.random(n * words) + 0.5, found.ravel(), starts), shape=(n, d))
 
 
-def log_density(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
-    """On the hyperplane, in units of the kernel's peak."""
+def compute_log_density(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
+    """Compute the log-density on the hyperplane, in units of the kernel's peak."""
     u = model.decision_function(X) / model.bandwidth_
     return math.log(np.mean(np.exp(-0.5 * u * u)))
 
 
-def signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
-    """Of the gradient in all columns at a hyperplane."""
+def compute_signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
+    """Compute the signal-to-noise ratio of the gradient with respect to all features at a hyperplane."""
     sample = SparseSample(X)
     h = model.bandwidth_ / sample.unit
     index = ClusteringIndex(sample, sample.moments(), h, BalancePenalty(), model.hyperplane_.alpha)
@@ -47,7 +47,7 @@ def signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) -> float:
 
 def main() -> None:
     threshold = wide.MORE_NOISE_THAN_SIGNAL
-    print("| rows, columns | gradient² / noise | noise test: fitted, new rows | to convergence: fitted, new rows |")
+    print("| rows × features | gradient² / noise | noise test: fitted, new rows | to convergence: fitted, new rows |")
     print("|---|---|---|---|")
     for n, d, words, of_topic in (
         (100_000, 50_000, 100, 10),
@@ -55,14 +55,14 @@ def main() -> None:
         (40_000, 2_000, 40, 8),
         (4_000, 2_000, 40, 8),
     ):
-        X = documents(2 * n, d, words, of_topic)
+        X = simulate_documents(2 * n, d, words, of_topic)
         fitted, new = X[:n], X[n:]
         cells = []
         for wide.MORE_NOISE_THAN_SIGNAL in (threshold, 0.0):
             model = MinimumDensityHyperplane(random_state=0).fit(fitted)
             if not cells:
-                cells.append(f"{signal_to_noise(model, fitted):.2f}")
-            cells.append(f"{log_density(model, fitted):.1f}, {log_density(model, new):.1f}")
+                cells.append(f"{compute_signal_to_noise(model, fitted):.2f}")
+            cells.append(f"{compute_log_density(model, fitted):.1f}, {compute_log_density(model, new):.1f}")
         print(f"| {n:,} × {d:,} | " + " | ".join(cells) + " |", flush=True)
 
 

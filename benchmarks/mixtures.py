@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gaussian_mixture"]
+__all__ = ["simulate_mixture"]
 
 
-def gaussian_mixture(
+def simulate_mixture(
     n: int,
     d: int,
     *,
@@ -19,18 +19,18 @@ def gaussian_mixture(
     tail: str = "normal",
     seed: int = 0,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Rows and components of a rotated mixture of Gaussians.
+    """Simulate rows and components of a rotated mixture of Gaussians.
 
-    Means are random unit vectors times separation/√2, so about ``separation`` apart; axis scales are uniform in
-    [.5, 1.5]; weights are Dirichlet(5) and at least .5/k, unless given.
+    Means are random unit vectors times separation/√2, so that they are about ``separation`` apart. Scales of the axes
+    are uniform in [.5, 1.5]. Weights are Dirichlet(5) and at least .5/k by default.
 
     Parameters
     ----------
     nuisance : int
-        Axes with standard deviation 4 and no difference in means, so that the leading principal components carry no
-        clusters.
+        Number of axes with standard deviation 4 and no difference in means, so that the leading principal components do
+        not separate the clusters.
     tail : {"normal", "t3", "outliers"}
-        Multivariate t with 3 degrees of freedom, or one row in a hundred 6 times as far out.
+        "t3": multivariate t with 3 degrees of freedom. "outliers": one row in a hundred is 6 times as far out.
     """
     rng = np.random.default_rng(seed)
     means = rng.standard_normal((k, d))

@@ -1,7 +1,7 @@
 """Speed and memory as ratios measured in one run: `make bench`.
 
-Every ratio compares two things timed in turn, several times, and takes the minimum of each, so that a busy machine
-disturbs it little. Everything runs on one thread unless it says otherwise.
+Every ratio compares two functions that are timed alternately several times; it uses the minimum of each, so that other
+load on the machine has little effect. Everything runs on one thread unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.cluster import KMeans
 
-from beyond_memory import blocks, cluster, sparse_rows
-from mixtures import gaussian_mixture
+from beyond_memory import report_blocks, report_cluster, report_sparse
+from mixtures import simulate_mixture
 from ravine import (
     MinimumDensityClassifier,
     MinimumDensityHyperplane,
@@ -27,7 +27,7 @@ from ravine import (
     paper_settings,
     valley_test,
 )
-from sets import standardised
+from sets import load_standardised
 
 HIPART = """
 import sys, time, warnings
@@ -53,12 +53,12 @@ import sys
 sys.path.insert(0, {folder!r})
 import numpy as np
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from mixtures import gaussian_mixture
-MinimumDensityHyperplane().fit(gaussian_mixture(500, 4)[0])
+from mixtures import simulate_mixture
+MinimumDensityHyperplane().fit(simulate_mixture(500, 4)[0])
 rng = np.random.default_rng(0)
 X = np.empty(({n}, {d}), order={order!r})
 for start in range(0, len(X), 20_000):
-    block = gaussian_mixture(20_000, {d}, seed=1)[0]
+    block = simulate_mixture(20_000, {d}, seed=1)[0]
     X[start : start + 20_000] = block + 0.01 * rng.standard_normal(block.shape)
 del block
 def peak():
@@ -70,8 +70,8 @@ print(peak() - before, X.nbytes)
 """
 
 
-def timed(*functions: Callable[[], object], repeats: int) -> list[float]:
-    """Shortest time of each function, called in turn."""
+def measure_times(*functions: Callable[[], object], repeats: int) -> list[float]:
+    """Return the shortest time of each function; they are called alternately."""
     best = [math.inf] * len(functions)
     for _ in range(repeats):
         for i, function in enumerate(functions):
@@ -82,20 +82,20 @@ def timed(*functions: Callable[[], object], repeats: int) -> list[float]:
 
 
 class Report:
-    """Prints a line for each measurement and remembers the misses."""
+    """Printer of measurements that counts the missed limits."""
 
     def __init__(self) -> None:
         self.misses = 0
 
-    def __call__(self, what: str, value: float, bar: float, *, at_least: bool = False, note: str = "") -> None:
-        """One measurement against its bar."""
-        met = value >= bar if at_least else value <= bar
+    def __call__(self, name: str, value: float, limit: float, *, at_least: bool = False, note: str = "") -> None:
+        """Print one measurement and its limit."""
+        met = value >= limit if at_least else value <= limit
         self.misses += not met
         sign = ">=" if at_least else "<="
-        print(f"{'ok  ' if met else 'MISS'}  {what:<58} {value:>9.3g}  ({sign} {bar:g})  {note}", flush=True)
+        print(f"{'ok  ' if met else 'MISS'}  {name:<58} {value:>9.3g}  ({sign} {limit:g})  {note}", flush=True)
 
 
-def density_kernel(report: Report) -> None:
+def report_density_kernel(report: Report) -> None:
     rng = np.random.default_rng(0)
     n, k = 1_000_000, 512
     p = np.concatenate([rng.normal(-3.0, 1.0, n // 2), rng.normal(3.0, 1.0, n // 2)])
@@ -106,27 +106,27 @@ def density_kernel(report: Report) -> None:
     points = np.linspace(-5.0, 5.0, k)
     hermite = np.array([4.0**-q / math.factorial(q) for q in range(8)]) / n
 
-    def fast() -> np.ndarray:
+    def evaluate_bins() -> np.ndarray:
         moments = np.zeros((n_bins + 2, 8))
         _kernels.bin(p, None, 1.0, 0.0, None, lo, h / 4, moments)
         return _kernels.evaluate(np.ascontiguousarray((moments[1:-1] * hermite).T), lo, h, points)[0]
 
-    def exact() -> np.ndarray:
+    def sum_exactly() -> np.ndarray:
         return np.array([np.exp(-0.5 * ((b - p) / h) ** 2).mean() for b in points[::64]])
 
-    t_fast, t_sum, t_exact = timed(fast, p.sum, exact, repeats=7)
-    error = np.abs(fast()[::64] - exact()).max()
+    t_fast, t_sum, t_exact = measure_times(evaluate_bins, p.sum, sum_exactly, repeats=7)
+    error = np.abs(evaluate_bins()[::64] - sum_exactly()).max()
     report("density, n=1e6, 512 points / p.sum()", t_fast / t_sum, 35, note=f"error {error:.1e} of the peak")
     report("exact NumPy sum / density", 64 * t_exact / t_fast, 1000, at_least=True)
 
 
-def complete_fit(report: Report, n: int, d: int, bar: float) -> None:
+def report_fit(report: Report, n: int, d: int, limit: float) -> None:
     ratios, seconds, agreements = [], [], []
     for seed in (1, 2, 3):
-        X, y = gaussian_mixture(n, d, seed=seed)
+        X, y = simulate_mixture(n, d, seed=seed)
         v = np.full(d, 1.0 / math.sqrt(d))
         model = MinimumDensityHyperplane(random_state=0)
-        t_fit, t_product = timed(lambda: model.fit(X), lambda: X @ v, repeats=3)  # noqa: B023
+        t_fit, t_product = measure_times(lambda: model.fit(X), lambda: X @ v, repeats=3)  # noqa: B023
         ratios.append(t_fit / t_product)
         seconds.append(t_fit)
         agreements.append(
@@ -135,43 +135,43 @@ def complete_fit(report: Report, n: int, d: int, bar: float) -> None:
     report(
         f"fit, n={n:.0e}, d={d} / X @ v, median of 3 mixtures",
         float(np.median(ratios)),
-        bar,
+        limit,
         note=f"{np.median(seconds):.2f} s; {min(ratios):.0f} to {max(ratios):.0f}; agreement {min(agreements):.4f}",
     )
 
 
-def against_kmeans(report: Report) -> None:
-    X, _ = gaussian_mixture(1_000_000, 50, seed=1)
+def report_kmeans(report: Report) -> None:
+    X, _ = simulate_mixture(1_000_000, 50, seed=1)
     model = MinimumDensityHyperplane(random_state=0)
-    t_fit, t_once, t_ten = timed(
+    t_fit, t_once, t_ten = measure_times(
         lambda: model.fit(X),
         lambda: KMeans(2, n_init=1, random_state=0).fit(X),
         lambda: KMeans(2, n_init=10, random_state=0).fit(X),
         repeats=2,
     )
     report("fit, n=1e6, d=50 / KMeans(2, n_init=10)", t_fit / t_ten, 0.25, note=f"{t_fit:.2f} s")
-    print(f"      aim: fit / KMeans(2, n_init=1) = {t_fit / t_once:.2f} (below 1)")
+    print(f"      goal: fit / KMeans(2, n_init=1) = {t_fit / t_once:.2f} (below 1)")
 
 
-def growth_and_small_data(report: Report) -> None:
-    many, fewer = gaussian_mixture(1_000_000, 16, seed=1)[0], gaussian_mixture(100_000, 16, seed=1)[0]
+def report_growth_and_small_data(report: Report) -> None:
+    many, fewer = simulate_mixture(1_000_000, 16, seed=1)[0], simulate_mixture(100_000, 16, seed=1)[0]
     model = MinimumDensityHyperplane(random_state=0)
-    t_many, t_fewer = timed(lambda: model.fit(many), lambda: model.fit(fewer), repeats=5)
+    t_many, t_fewer = measure_times(lambda: model.fit(many), lambda: model.fit(fewer), repeats=5)
     report("fit, d=16: time(1e6) / time(1e5)", t_many / t_fewer, 12)
     paper = MinimumDensityHyperplane(**paper_settings("clustering"))
     small = [
-        timed(lambda: paper.fit(X), lambda: model.fit(X), repeats=8)  # noqa: B023
-        for X in (gaussian_mixture(1000, 16, seed=seed)[0] for seed in range(20))
+        measure_times(lambda: paper.fit(X), lambda: model.fit(X), repeats=8)  # noqa: B023
+        for X in (simulate_mixture(1000, 16, seed=seed)[0] for seed in range(20))
     ]
-    for name, times, bar in zip(("paper's settings", "defaults"), 1e3 * np.transpose(small), (20, 60), strict=True):
+    for name, times, limit in zip(("paper's settings", "defaults"), 1e3 * np.transpose(small), (20, 60), strict=True):
         note = f"{times.min():.0f} to {times.max():.0f}"
-        report(f"fit, 1000 x 16, {name}, ms, median of 20 mixtures", float(np.median(times)), bar, note=note)
-    imports = [float(_run(IMPORT.format(first="import sklearn.base"))) for _ in range(7)]
+        report(f"fit, 1000 x 16, {name}, ms, median of 20 mixtures", float(np.median(times)), limit, note=note)
+    imports = [float(_run_script(IMPORT.format(first="import sklearn.base"))) for _ in range(7)]
     report("import beyond sklearn.base, s", min(imports), 0.2)
 
 
-def against_hipart(report: Report, python: str) -> None:
-    X = gaussian_mixture(1000, 10, seed=1)[0]
+def report_hipart(report: Report, python: str) -> None:
+    X = simulate_mixture(1000, 10, seed=1)[0]
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"), f"ravine-bench-{os.getpid()}.npy")
     np.save(path, X)
     try:
@@ -179,106 +179,106 @@ def against_hipart(report: Report, python: str) -> None:
     finally:
         os.remove(path)
     if done.returncode:
-        print(f"skip  HiPart is not there: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        print(f"skip  HiPart is not installed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
         return
-    (t_fit,) = timed(lambda: MinimumDensityHyperplane(random_state=0).fit(X), repeats=10)
+    (t_fit,) = measure_times(lambda: MinimumDensityHyperplane(random_state=0).fit(X), repeats=10)
     report("HiPart MDH / fit, 1000 x 10", float(done.stdout.split()[-1]) / t_fit, 50, at_least=True)
 
 
-def few_labels(y: np.ndarray, n: int) -> np.ndarray:
-    """The labels of n random rows, -1 for the others."""
+def hide_labels(y: np.ndarray, n: int) -> np.ndarray:
+    """Return the labels of n random rows, and -1 for all others."""
     given = np.full(len(y), -1)
     rows = np.random.default_rng(0).choice(len(y), n, replace=False)
     given[rows] = y[rows]
     return given
 
 
-def classifier(report: Report) -> None:
+def report_classifier(report: Report) -> None:
     model = MinimumDensityClassifier(random_state=0)
-    X, y = gaussian_mixture(10_000, 20, k=2, seed=1)
-    (seconds,) = timed(lambda: model.fit(X, few_labels(y, 50)), repeats=3)
+    X, y = simulate_mixture(10_000, 20, k=2, seed=1)
+    (seconds,) = measure_times(lambda: model.fit(X, hide_labels(y, 50)), repeats=3)
     report("classifier, 1e4 x 20, 50 labels, s", seconds, 0.5)
-    X, y = gaussian_mixture(1_000_000, 20, k=2, seed=1)
+    X, y = simulate_mixture(1_000_000, 20, k=2, seed=1)
     v = np.full(20, 1.0 / math.sqrt(20))
-    t_fit, t_product = timed(lambda: model.fit(X, few_labels(y, 50)), lambda: X @ v, repeats=3)
+    t_fit, t_product = measure_times(lambda: model.fit(X, hide_labels(y, 50)), lambda: X @ v, repeats=3)
     agreement = np.mean(model.predict(X) == y)
     note = f"{t_fit:.2f} s; agreement {agreement:.4f}"
     report("classifier, 1e6 x 20, 50 labels / X @ v, for each of 5 starts", t_fit / t_product / 5, 60, note=note)
     if "RAVINE_DATA" not in os.environ:
         print("skip  ten classes: set RAVINE_DATA to the folder of the paper's data sets")
         return
-    X, names = standardised("pendigits")
+    X, names = load_standardised("pendigits")
     y = np.unique(names, return_inverse=True)[1]
-    given = few_labels(y, 300)
+    given = hide_labels(y, 300)
     model = MinimumDensityClassifier(random_state=0, n_jobs=2)
-    (seconds,) = timed(lambda: model.fit(X, given), repeats=1)
+    (seconds,) = measure_times(lambda: model.fit(X, given), repeats=1)
     error = np.mean(model.transduction_[given < 0] != y[given < 0])
     report("classifier, pendigits, 45 pairs, 300 labels, 2 threads, s", seconds, 20, note=f"error {100 * error:.1f} %")
 
 
-def trees(report: Report) -> None:
+def report_trees(report: Report) -> None:
     root = MinimumDensityHyperplane(random_state=0)
     if "RAVINE_DATA" in os.environ:
-        for name, k, bar, repeats in (("pendigits", 10, 15, 3), ("smartphone", 6, 12, 1)):
-            X, _ = standardised(name)
+        for name, k, limit, repeats in (("pendigits", 10, 15, 3), ("smartphone", 6, 12, 1)):
+            X, _ = load_standardised(name)
             tree = MinimumDensityTree(k, random_state=0)
-            t_root, t_tree, t_test = timed(
+            t_root, t_tree, t_test = measure_times(
                 lambda: root.fit(X),  # noqa: B023
                 lambda: tree.fit(X),  # noqa: B023
                 lambda: valley_test(X, random_state=0),  # noqa: B023
                 repeats=repeats,
             )
-            report(f"tree, {name}, {k} clusters / root fit", t_tree / t_root, bar, note=f"{t_tree:.1f} s")
+            report(f"tree, {name}, {k} clusters / root fit", t_tree / t_root, limit, note=f"{t_tree:.1f} s")
             report(f"valley test, {name}, one halving / root fit", t_test / t_root, 2.5)
     else:
-        print("skip  trees of real sets: set RAVINE_DATA to the folder of the paper's data sets")
+        print("skip  trees of real data sets: set RAVINE_DATA to the folder of the paper's data sets")
     rng = np.random.default_rng(0)
-    centres, which = 4.0 * rng.standard_normal((64, 16)), rng.integers(0, 64, 1_000_000)
-    X = centres[which] + rng.standard_normal((1_000_000, 16))
+    centers, component = 4.0 * rng.standard_normal((64, 16)), rng.integers(0, 64, 1_000_000)
+    X = centers[component] + rng.standard_normal((1_000_000, 16))
     tree = MinimumDensityTree(64, split_next="size", random_state=0)
-    t_root, t_tree = timed(lambda: root.fit(X), lambda: tree.fit(X), repeats=1)
+    t_root, t_tree = measure_times(lambda: root.fit(X), lambda: tree.fit(X), repeats=1)
     note = f"{t_tree:.0f} s; {tree.n_clusters_} leaves"
     report("tree, n=1e6, d=16, 64 leaves / root fit", t_tree / t_root, 40, note=note)
 
 
-def memory(report: Report) -> None:
+def report_memory(report: Report) -> None:
     n, d, folder = 1_000_000, 64, os.path.dirname(os.path.abspath(__file__))
     for order in "CF":
         script = MEMORY.format(folder=folder, n=n, d=d, order=order, model="MinimumDensityHyperplane(random_state=0)")
-        beyond, size = map(int, _run(script).split())
+        beyond, size = map(int, _run_script(script).split())
         allowed = size / 10 + 64 * n
         report(f"peak memory beyond X, n=1e6, d=64, {order} order, MB", beyond / 1e6, allowed / 1e6)
     tree = "MinimumDensityTree(8, random_state=0)"
-    beyond, size = map(int, _run(MEMORY.format(folder=folder, n=n, d=16, order="C", model=tree)).split())
+    beyond, size = map(int, _run_script(MEMORY.format(folder=folder, n=n, d=16, order="C", model=tree)).split())
     report("peak memory beyond X, n=1e6, d=16, tree of 8, MB", beyond / 1e6, (size / 2 + 100 * n) / 1e6)
 
 
-def _run(script: str) -> str:
+def _run_script(script: str) -> str:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hipart", default=sys.executable, help="a Python that has HiPart installed")
-    parser.add_argument("--strict", action="store_true", help="fail if a bar is missed")
+    parser.add_argument("--hipart", default=sys.executable, help="Python interpreter with HiPart installed")
+    parser.add_argument("--strict", action="store_true", help="fail if a limit is missed")
     arguments = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
         sys.exit("Set OMP_NUM_THREADS=1 (as `make bench` does): the ratios are for one thread.")
     report = Report()
     print(f"instruction set: {_kernels.instruction_set()}; one thread\n")
-    density_kernel(report)
-    complete_fit(report, 1_000_000, 64, 40)
-    complete_fit(report, 1_000_000, 16, 80)
-    against_kmeans(report)
-    growth_and_small_data(report)
-    classifier(report)
-    trees(report)
-    against_hipart(report, arguments.hipart)
-    memory(report)
-    sparse_rows(report)
-    cluster(report)
-    blocks(report)
-    print(f"\n{report.misses} bars missed" if report.misses else "\nall bars met")
+    report_density_kernel(report)
+    report_fit(report, 1_000_000, 64, 40)
+    report_fit(report, 1_000_000, 16, 80)
+    report_kmeans(report)
+    report_growth_and_small_data(report)
+    report_classifier(report)
+    report_trees(report)
+    report_hipart(report, arguments.hipart)
+    report_memory(report)
+    report_sparse(report)
+    report_cluster(report)
+    report_blocks(report)
+    print(f"\n{report.misses} limits missed" if report.misses else "\nall limits met")
     sys.exit(arguments.strict and report.misses > 0)
 
 

@@ -1,4 +1,4 @@
-"""The paper's data sets as the benchmarks want them."""
+"""Data sets of the paper for the benchmarks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from ravine.datasets import load
 
 
-def standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Standardised features and classes of a set, from the folder named by RAVINE_DATA or the archives."""
+def load_standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Load standardised features and classes of a set, from the folder RAVINE_DATA or the archives."""
     loaded = load(name).standardised()
     return loaded.data, loaded.target

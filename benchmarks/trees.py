@@ -1,11 +1,10 @@
-"""How many clusters? The valley test and MinimumDensityTree on nulls, on mixtures and on the paper's sets.
+"""Number of clusters: the valley test and MinimumDensityTree on unimodal data, mixtures and data sets of the paper.
 
     RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|sets [--fits N] [--jobs 2]
 
-nulls: share of false splits at the root over families of unimodal data. power: share of true splits found, for several
-numbers of halvings. mixtures: how often the number of clusters is found exactly. sets: adjusted Rand index and number
-of clusters beside other methods. Nothing here was used to choose settings but the number of halvings (power,
-simulated).
+nulls: share of false splits at the root for families of unimodal data. power: share of true splits found, for several
+numbers of halvings. mixtures: how often the number of clusters is exact. sets: adjusted Rand index and number of
+clusters, compared with other methods. Only the number of halvings was chosen by these results (power, simulated).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 from ravine import MinimumDensityTree, valley_test
 from ravine.baselines import PDDP, DePDDP
 from ravine.studies.clustering.paper import SETS
-from sets import standardised
+from sets import load_standardised
 
 NULLS = {
     "Gaussian": lambda rng, n, d: rng.standard_normal((n, d)),
@@ -41,20 +40,20 @@ NULLS = {
 SIZES, DIMENSIONS, LEVEL = (100, 300, 1000), (2, 10, 50), 0.05
 
 
-def false_split(task: tuple[str, int, int, int]) -> bool:
+def is_false_split(task: tuple[str, int, int, int]) -> bool:
     family, n, d, seed = task
     rng = np.random.default_rng([seed, n, d, list(NULLS).index(family)])
     return valley_test(NULLS[family](rng, n, d), random_state=seed).pvalue <= LEVEL
 
 
-def nulls(n_fits: int, pool: ProcessPoolExecutor) -> None:
+def print_false_splits(n_fits: int, pool: ProcessPoolExecutor) -> None:
     cells = list(itertools.product(SIZES, DIMENSIONS))
     print("| family | " + " | ".join(f"{n} x {d}" for n, d in cells) + " |\n" + "|---" * (len(cells) + 1) + "|")
     total = 0
     for family in NULLS:
         shown = []
         for n, d in cells:
-            shown.append(sum(pool.map(false_split, [(family, n, d, seed) for seed in range(n_fits)])))
+            shown.append(sum(pool.map(is_false_split, [(family, n, d, seed) for seed in range(n_fits)])))
         total += sum(shown)
         print(f"| {family} | " + " | ".join(f"{k}/{n_fits}" for k in shown) + " |", flush=True)
     n_all = n_fits * len(cells) * len(NULLS)
@@ -63,7 +62,7 @@ def nulls(n_fits: int, pool: ProcessPoolExecutor) -> None:
     print(f"Monte-Carlo standard error of a cell whose true rate is 2 %: {error:.1f} points")
 
 
-def true_split(task: tuple[int, int, float, int, int]) -> bool:
+def is_true_split(task: tuple[int, int, float, int, int]) -> bool:
     n, d, share, seed, n_splits = task
     rng = np.random.default_rng([seed, n, d])
     X = rng.standard_normal((n, d))
@@ -71,32 +70,32 @@ def true_split(task: tuple[int, int, float, int, int]) -> bool:
     return valley_test(X, n_splits=n_splits, random_state=seed).pvalue <= LEVEL
 
 
-def power(n_fits: int, pool: ProcessPoolExecutor) -> None:
+def print_power(n_fits: int, pool: ProcessPoolExecutor) -> None:
     for n, d, share in ((100, 2, 0.5), (300, 10, 0.5), (300, 50, 0.5), (1000, 10, 0.2), (300, 10, 0.2)):
         found = {
-            k: np.mean(list(pool.map(true_split, [(n, d, share, seed, k) for seed in range(n_fits)])))
+            k: np.mean(list(pool.map(is_true_split, [(n, d, share, seed, k) for seed in range(n_fits)])))
             for k in (1, 3, 5)
         }
-        print(f"{n} x {d}, {share:.0%} in the second cluster, 5 sd apart: "
+        print(f"{n} x {d}, {share:.0%} in the second cluster, means 5 standard deviations apart: "
               + ", ".join(f"{k} halvings {p:.0%}" for k, p in found.items()), flush=True)  # fmt: skip
 
 
 def count_clusters(task: tuple[int, int, int]) -> int:
     k, d, seed = task
     rng = np.random.default_rng([seed, k, d])
-    centres = rng.standard_normal((k, d))
-    while k > 1:  # at least 5 sd between any two
-        distances = np.linalg.norm(centres[:, None] - centres, axis=-1)[np.triu_indices(k, 1)]
+    centers = rng.standard_normal((k, d))
+    while k > 1:  # until all means are at least 5 standard deviations apart
+        distances = np.linalg.norm(centers[:, None] - centers, axis=-1)[np.triu_indices(k, 1)]
         if distances.min() >= 5.0:
             break
-        centres *= 1.1
+        centers *= 1.1
         if d == 2:
-            centres += 0.5 * rng.standard_normal((k, d))
-    X = centres[rng.integers(0, k, 1500)] + rng.standard_normal((1500, d))
+            centers += 0.5 * rng.standard_normal((k, d))
+    X = centers[rng.integers(0, k, 1500)] + rng.standard_normal((1500, d))
     return MinimumDensityTree(random_state=seed).fit(X).n_clusters_
 
 
-def mixtures(n_fits: int, pool: ProcessPoolExecutor) -> None:
+def print_cluster_counts(n_fits: int, pool: ProcessPoolExecutor) -> None:
     exact = []
     for d in DIMENSIONS:
         for k in range(1, 11):
@@ -106,10 +105,10 @@ def mixtures(n_fits: int, pool: ProcessPoolExecutor) -> None:
     print(f"exact in {np.mean(exact):.1%} of {len(exact)} mixtures (at least 90 %)")
 
 
-def one_set(task: tuple[str, str]) -> str:
+def compare_methods(name: str) -> str:
     warnings.simplefilter("ignore")
-    X, names = standardised(task[0])
-    y = np.unique(names, return_inverse=True)[1]
+    X, classes = load_standardised(name)
+    y = np.unique(classes, return_inverse=True)[1]
     k = int(y.max()) + 1
     methods = {
         "tree, auto": lambda: MinimumDensityTree(random_state=0).fit(X).labels_,
@@ -120,28 +119,30 @@ def one_set(task: tuple[str, str]) -> str:
         "dePDDP, k": lambda: DePDDP(k).fit(X).labels_,
     }
     cells = []
-    for run in methods.values():
-        labels = run()
+    for cluster in methods.values():
+        labels = cluster()
         cells.append(f"{adjusted_rand_score(y, labels):.2f} ({len(set(labels.tolist()) - {-1})})")
-    return f"| {task[0]} | {k} | " + " | ".join(cells) + " |"
+    return f"| {name} | {k} | " + " | ".join(cells) + " |"
 
 
-def sets(_: int, pool: ProcessPoolExecutor) -> None:
+def print_sets(_: int, pool: ProcessPoolExecutor) -> None:
     print("adjusted Rand index (number of clusters)\n"
           "| set | classes | tree, auto | HDBSCAN | tree, k | KMeans, k | PDDP, k | dePDDP, k |\n"
           + "|---" * 8 + "|")  # fmt: skip
-    for line in pool.map(one_set, [(name, "") for name in sorted(SETS)]):
+    for line in pool.map(compare_methods, sorted(SETS)):
         print(line, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["nulls", "power", "mixtures", "sets"])
-    parser.add_argument("--fits", type=int, default=100, help="fits in each cell")
+    parser.add_argument("--fits", type=int, default=100, help="fits per cell")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
-        {"nulls": nulls, "power": power, "mixtures": mixtures, "sets": sets}[options.what](options.fits, pool)
+        {"nulls": print_false_splits, "power": print_power, "mixtures": print_cluster_counts, "sets": print_sets}[
+            options.what
+        ](options.fits, pool)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ import matplotlib.pyplot as plt
 SIDES, INK = ("#0072b2", "#e69f00"), "#333333"
 
 
-def widest_direction(X: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    """Return the direction of largest variance that is orthogonal to the normal."""
+def find_widest_direction(X: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """Find the direction of largest variance that is orthogonal to the normal."""
     centred = X - X.mean(axis=0)
     centred -= np.outer(centred @ normal, normal)
     return np.linalg.svd(centred, full_matrices=False)[2][0]
@@ -90,7 +90,7 @@ def main() -> None:
     X = StandardScaler().fit_transform(digits.data)
     mdh = MinimumDensityHyperplane(test=True, random_state=0).fit(X)
     p = X @ mdh.hyperplane_.normal
-    q = X @ widest_direction(X, mdh.hyperplane_.normal)
+    q = X @ find_widest_direction(X, mdh.hyperplane_.normal)
 
     figure = plt.figure(figsize=(10.0, 6.2), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 2.6], height_ratios=[1, 1.25])

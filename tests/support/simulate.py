@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from mixtures import gaussian_mixture
+from mixtures import simulate_mixture
 
 
 def orthogonal(d, seed=0):
@@ -31,7 +31,7 @@ def one_gaussian_line(n=200):
 
 def mixture(n, d, seed=0, *, nuisance=0):
     """Three separated Gaussians; the nuisance axes are wide and carry no clusters."""
-    return gaussian_mixture(n, d, nuisance=nuisance, seed=seed)
+    return simulate_mixture(n, d, nuisance=nuisance, seed=seed)
 
 
 def with_zeros(X, below=0.3):
