@@ -196,12 +196,12 @@ def test_second_of_two_files_may_fail(card):
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), PermissionError(13, "Permission denied")])
 def test_unwritable_cache_is_reported(card, monkeypatch, error):
-    def refuse(*_, **__):
+    def deny(*_, **__):
         raise error
 
     with serving({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
-        monkeypatch.setattr(pooch.core.shutil, "move", refuse)
+        monkeypatch.setattr(pooch.core.shutil, "move", deny)
         kind, message = (
             (UnreadableDatasetError, "set RAVINE_CACHE")
             if isinstance(error, PermissionError)

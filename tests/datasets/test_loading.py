@@ -199,17 +199,17 @@ def test_absent_dataset_without_download_is_an_error(tmp_path):
 def test_unreadable_file_is_named(tmp_path, monkeypatch):
     path = put(tmp_path)
 
-    def refuse(self, *_, **__):
+    def deny(self, *_, **__):
         raise PermissionError(13, "Permission denied", str(self))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "read_bytes", deny)
     with pytest.raises(UnreadableDatasetError, match="Permission denied") as raised:
         load("wine", tmp_path)
     assert str(path) in str(raised.value)
-    monkeypatch.setattr(Path, "is_file", refuse)
+    monkeypatch.setattr(Path, "is_file", deny)
     with pytest.raises(UnreadableDatasetError, match="check its permissions"):
         load("wine", tmp_path)
-    monkeypatch.setattr(Path, "is_dir", refuse)
+    monkeypatch.setattr(Path, "is_dir", deny)
     with pytest.raises(UnreadableDatasetError, match="cannot be read"):
         load("wine", tmp_path)
 

@@ -9,9 +9,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from ravine.tables.read import ReadOptions, read_table  # noqa: E402
+from ravine.tables import ReadOptions, TableError, read_table  # noqa: E402
 from ravine.tables.sniff import detect_layout  # noqa: E402
-from ravine.tables.table_error import TableError  # noqa: E402
 
 
 def read(path, content=None, **options):

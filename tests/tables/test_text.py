@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from ravine.tables.table_error import TableError
+from ravine.tables import TableError
 from ravine.tables.text import decode, gunzip, parse_numbers, read_matrix, read_rows
 
 

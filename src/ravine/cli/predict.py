@@ -48,8 +48,7 @@ def predict(
     import sys
 
     from ravine.cli.outputs import make_labels_table, write_csv
-    from ravine.tables.choose import ColumnChoices, resolve_columns
-    from ravine.tables.read import ReadOptions, read_table
+    from ravine.tables import ColumnChoices, ReadOptions, read_table, resolve_columns
 
     console = Console(quiet, as_json)
     _check_output_file(out, force)
@@ -96,8 +95,7 @@ def _predict(model: Any, table: Any, key: str | None, missing: str | None, sourc
     import numpy as np
 
     from ravine.cli.result import Result, get_row_keys
-    from ravine.tables.choose import join_names
-    from ravine.tables.prepare import transform_table
+    from ravine.tables import join_names, transform_table
 
     plan = model.preparation if missing is None else replace(model.preparation, missing=missing)
     unused = [name for name in table.column_names if name not in (*plan.columns, key, model.label_column)]

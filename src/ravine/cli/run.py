@@ -19,9 +19,7 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, st
 from ravine.cli.outputs import RESULTS, make_labels_table, write_csv, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
 from ravine.models import TableModel
-from ravine.tables.choose import ColumnChoices, read_labels, resolve_columns
-from ravine.tables.prepare import fit_table
-from ravine.tables.read import ReadOptions, read_table
+from ravine.tables import ColumnChoices, ReadOptions, fit_table, read_labels, read_table, resolve_columns
 
 __all__ = ["FitRequest", "run"]
 

@@ -12,7 +12,7 @@ from ravine._files import replace_file
 from ravine.datasets.dataset import Dataset
 from ravine.datasets.dataset_errors import CorruptDatasetError, DatasetNotFoundError, UnreadableDatasetError
 from ravine.datasets.parsers import Parsed
-from ravine.tables.table_error import TableError
+from ravine.tables import TableError
 from ravine.tables.text import decode, gunzip, parse_numbers, read_rows, split_column, try_read_matrix
 
 __all__ = ["check_folder", "find_file", "read_bytes", "read_csv", "write_csv"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.datasets.dataset_errors import CorruptDatasetError
 from ravine.datasets.rdata import read_rdata
-from ravine.tables.table_error import TableError
+from ravine.tables import TableError
 from ravine.tables.text import Row, decode, gunzip, parse_numbers, read_matrix, read_rows, split_column
 
 __all__ = ["Parsed", "parse_files"]

@@ -39,9 +39,9 @@ class ModelFileError(ValueError):
     Parameters
     ----------
     problem : str
-        What is wrong with the file.
+        Problem with the file.
     advice : str, default="Get a new copy of the file, or save the model again."
-        What to do about it.
+        Advice to the user.
     """
 
     def __init__(self, problem: str, advice: str = "Get a new copy of the file, or save the model again.") -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.tables.prepare import Preparation, join_counts
+from ravine.tables import Preparation, join_counts
 
 __all__ = ["TableModel"]
 

@@ -1,1 +1,22 @@
-"""Tables: read from files of any kind, columns chosen, features prepared for an estimator."""
+"""Tables: read from files of any kind, with their columns chosen and prepared as features of an estimator."""
+
+from ravine.tables.choose import ColumnChoices, choose_features, join_names, read_labels, resolve_columns
+from ravine.tables.prepare import Preparation, PreparedTable, fit_table, join_counts, transform_table
+from ravine.tables.read import ReadOptions, read_table
+from ravine.tables.table_error import TableError
+
+__all__ = [
+    "ColumnChoices",
+    "Preparation",
+    "PreparedTable",
+    "ReadOptions",
+    "TableError",
+    "choose_features",
+    "fit_table",
+    "join_counts",
+    "join_names",
+    "read_labels",
+    "read_table",
+    "resolve_columns",
+    "transform_table",
+]
