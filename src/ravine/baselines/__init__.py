@@ -1,4 +1,4 @@
-"""Methods that the paper compares with, as estimators in their own right."""
+"""Methods that the paper compares with, as scikit-learn estimators."""
 
 from ravine.baselines.clustering.iterative_svr import IterativeSVR
 from ravine.baselines.clustering.lda_kmeans import LDAKMeans

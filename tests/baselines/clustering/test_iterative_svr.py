@@ -28,7 +28,7 @@ def test_objective_is_that_of_the_decision_function(kernel):
         square = float(fitted.coef_[0] @ fitted.coef_[0])
         assert_allclose(f, rows @ fitted.coef_[0] + fitted.intercept_[0], atol=1e-9)
     else:
-        model = fitted._model()
+        model = fitted._get_model()
         square = float(model.weights @ rbf_kernel(model.support, gamma=fitted.gamma_) @ model.weights)
     assert_allclose(fitted.objective_, 0.5 * square + 0.7 * np.abs(1 - np.abs(f)).sum(), rtol=1e-6)
 

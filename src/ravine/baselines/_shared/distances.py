@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ravine._typing import Array
-from ravine.baselines._shared.blocks import split_into_blocks
+from ravine.baselines._shared.row_slices import split_into_blocks
 
 __all__ = ["compute_squared_distances"]
 

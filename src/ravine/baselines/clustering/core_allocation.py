@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from ravine._typing import Array
-from ravine.baselines._shared.blocks import split_into_blocks
 from ravine.baselines._shared.distances import compute_squared_distances
+from ravine.baselines._shared.row_slices import split_into_blocks
 
 __all__ = ["allocate", "compute_log_density", "compute_normal_bandwidth"]
 

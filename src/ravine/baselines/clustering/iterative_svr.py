@@ -195,14 +195,14 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
         )
 
     def _store_only_split(self) -> None:
-        model = self._model()
+        model = self._get_model()
         if self.kernel == "linear":
             self.coef_ = model.weights[None].copy()
             self.intercept_ = np.array([-model.cut - float(model.weights @ model.origin)])
         elif isinstance(model, GaussianModel | NystroemModel):
             self.gamma_ = model.gamma
 
-    def _model(self) -> SvrModel:
+    def _get_model(self) -> SvrModel:
         """Return the model of the only split; without one, f = -1 everywhere, with w = 0 and no loss."""
         zeros = np.zeros(self.n_features_in_)
         return self._splits[0][1] if self._splits else LinearModel(zeros, 1.0, zeros)
@@ -251,7 +251,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
             Positive for label 1.
         """
         check_is_fitted(self)
-        return self._model().decide(validate_array(self, X, reset=False))
+        return self._get_model().decide(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Predict the cluster of each row.

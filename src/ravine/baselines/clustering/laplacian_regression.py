@@ -94,7 +94,7 @@ class LaplacianRegression:
             last = size
             step = -self._solve_hessian(np.abs(residuals) <= reach, delta, gradient)
             change = Z @ step[:-1] + step[-1]
-            t = self._line_search(w, step[:-1], residuals, change, delta)
+            t = self._search_line(w, step[:-1], residuals, change, delta)
             if t == 0.0 and reach > 1e3 * delta:
                 break
             reach = delta if t >= SHORT_STEP else max(delta, WIDER * reach)
@@ -118,7 +118,7 @@ class LaplacianRegression:
                 continue
         return gradient / diagonal
 
-    def _line_search(self, w: Array, step: Array, residuals: Array, change: Array, delta: float) -> float:
+    def _search_line(self, w: Array, step: Array, residuals: Array, change: Array, delta: float) -> float:
         """Find the zero of the slope of the smoothed objective, which is increasing; prefer the full step."""
         linear, square = float(w @ step), float(step @ step)
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
 from ravine._typing import Array
-from ravine.baselines._shared.blocks import split_into_blocks
 from ravine.baselines._shared.distances import compute_squared_distances
+from ravine.baselines._shared.row_slices import split_into_blocks
 
 __all__ = ["SCALE_FLOOR", "centre_and_scale", "compute_affinities", "compute_local_scales"]
 

@@ -67,7 +67,7 @@ class ValleySplitter:
         lo, hi = np.quantile(projections, [self.percentile, 1.0 - self.percentile]).tolist()
         if not lo < hi:
             return Split(None)
-        h = self._bandwidth(projections)
+        h = self._choose_bandwidth(projections)
         density = ProjectedDensity(projections, h)
         minima = density.minima(lo, hi)
         minima = minima[(minima > lo) & (minima < hi)]
@@ -85,11 +85,11 @@ class ValleySplitter:
         )
         return Split(_point_to_smaller_side(plane, X, rows))
 
-    def _bandwidth(self, projections: Array) -> float:
-        rule = float(self.bandwidth_scale * 0.9 * self._spread(projections) * len(projections) ** -0.2)
+    def _choose_bandwidth(self, projections: Array) -> float:
+        rule = float(self.bandwidth_scale * 0.9 * self._compute_spread(projections) * len(projections) ** -0.2)
         return max(rule, SMALLEST_BANDWIDTH * float(np.ptp(projections)))
 
-    def _spread(self, projections: Array) -> float:
+    def _compute_spread(self, projections: Array) -> float:
         std = float(projections.std())
         if self.spread == "std":
             return std

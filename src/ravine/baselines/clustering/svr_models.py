@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import rbf_kernel
 
 from ravine._typing import Array
-from ravine.baselines._shared.blocks import split_into_blocks
+from ravine.baselines._shared.row_slices import split_into_blocks
 from ravine.rows import as_rows
 
 __all__ = ["GaussianModel", "LinearModel", "NystroemModel", "SvrModel"]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.spatial import Delaunay, QhullError
 
 from ravine._typing import Array
-from ravine.baselines._shared.blocks import split_into_blocks
 from ravine.baselines._shared.distances import compute_squared_distances
+from ravine.baselines._shared.row_slices import split_into_blocks
 
 __all__ = ["Edges", "join_by_order", "join_delaunay", "join_without_valley", "measure_valleys"]
 

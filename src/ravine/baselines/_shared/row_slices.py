@@ -1,4 +1,4 @@
-"""Blocks of rows, to bound the memory of intermediate results."""
+"""Slices of rows, to bound the memory of intermediate results."""
 
 from __future__ import annotations
 
