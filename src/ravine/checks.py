@@ -17,6 +17,8 @@ from ravine._typing import Array
 __all__ = [
     "check_callback",
     "check_choice",
+    "check_cluster_count",
+    "check_enough_rows",
     "check_flag",
     "check_integer",
     "check_number",
@@ -73,6 +75,21 @@ def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -
     if int(value) < low or (high is not None and int(value) > high):
         raise ValueError(f"{name} must be {allowed}, got {value!r}.")
     return int(value)
+
+
+def check_cluster_count(value: Any) -> int | None:
+    """Return the parameter ``n_clusters``, a positive integer, or None for "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str) or value is None:
+        raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {value!r}.")
+    return check_integer("n_clusters", value, low=1)
+
+
+def check_enough_rows(n_clusters: int | None, n_rows: int) -> None:
+    """Raise an error if there are fewer rows than clusters; None stands for "auto"."""
+    if n_clusters is not None and n_clusters > n_rows:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X (n_samples={n_rows}).")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:

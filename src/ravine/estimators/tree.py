@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.checks import (
     check_callback,
+    check_cluster_count,
+    check_enough_rows,
     check_flag,
     check_integer,
     check_number,
@@ -188,7 +190,8 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         """
         with restore_on_failure(self):
             rows = validate_rows(self, X, reset=True)
-            n_clusters = self._wanted(rows.shape[0])
+            n_clusters = check_cluster_count(self.n_clusters)
+            check_enough_rows(n_clusters, rows.shape[0])
             with rows.session():
                 tree, leaves = grow(
                     rows,
@@ -210,16 +213,6 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                     stacklevel=2,
                 )
         return self
-
-    def _wanted(self, n_rows: int) -> int | None:
-        if isinstance(self.n_clusters, str) and self.n_clusters == "auto":
-            return None
-        if isinstance(self.n_clusters, str) or self.n_clusters is None:
-            raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {self.n_clusters!r}.")
-        n_clusters = check_integer("n_clusters", self.n_clusters, low=1)
-        if n_clusters > n_rows:
-            raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X.")
-        return n_clusters
 
     def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"

@@ -13,16 +13,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines._shared.cluster_counts import (
-    check_enough_rows,
-    has_at_most_two_clusters,
-    warn_of_fewer_clusters,
-)
+from ravine.baselines._shared.found_clusters import has_at_most_two_clusters, warn_of_fewer_clusters
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines._shared.row_checks import check_moderate_rows
 from ravine.baselines.clustering.svr_bisection import Bisection, SvrOptions, bisect
 from ravine.baselines.clustering.svr_models import GaussianModel, LinearModel, NystroemModel, SvrModel
-from ravine.checks import check_choice, check_integer, check_number, make_generator, restore_on_failure
+from ravine.checks import (
+    check_choice,
+    check_enough_rows,
+    check_integer,
+    check_number,
+    make_generator,
+    restore_on_failure,
+)
 from ravine.rows.inputs import validate_array
 
 __all__ = ["IterativeSVR"]

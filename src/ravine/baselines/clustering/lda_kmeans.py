@@ -15,13 +15,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines._shared.cluster_counts import check_enough_rows, warn_of_fewer_clusters
 from ravine.baselines._shared.eigenvectors import fix_signs
+from ravine.baselines._shared.found_clusters import warn_of_fewer_clusters
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines._shared.row_checks import check_moderate_rows
 from ravine.baselines._shared.working_rows import WorkingRows
 from ravine.baselines.clustering.discriminants import Discriminants, split_in_two_means
-from ravine.checks import check_choice, check_flag, check_integer, check_number, make_generator, restore_on_failure
+from ravine.checks import (
+    check_choice,
+    check_enough_rows,
+    check_flag,
+    check_integer,
+    check_number,
+    make_generator,
+    restore_on_failure,
+)
 from ravine.rows import as_rows
 from ravine.rows.inputs import validate_array
 
@@ -225,7 +233,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         self.labels_ = self._find_nearest(projections)
 
     def _warn(self, n_clusters: int, run: _Run | None) -> None:
-        warn_of_fewer_clusters(n_clusters, self.n_clusters_, f"X has only {self.n_clusters_} that differ", stacklevel=4)
+        warn_of_fewer_clusters(n_clusters, self.n_clusters_, f"only {self.n_clusters_} of them differ", stacklevel=4)
         if self.n_clusters_ == n_clusters and run is not None and not run.converged:
             warnings.warn(
                 f"Clusters and subspace still change after max_iter={self.max_iter} iterations; the best of them are "

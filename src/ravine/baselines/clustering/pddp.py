@@ -11,15 +11,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.baselines._shared.cluster_counts import (
-    check_cluster_count,
-    check_enough_rows,
-    has_at_most_two_clusters,
-    warn_of_fewer_clusters,
-)
+from ravine.baselines._shared.found_clusters import has_at_most_two_clusters, warn_of_fewer_clusters
 from ravine.baselines._shared.row_checks import check_moderate_rows
 from ravine.baselines.clustering.principal_splitters import MeanSplitter, ScatterHyperplane, ValleySplitter
-from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
+from ravine.checks import (
+    check_choice,
+    check_cluster_count,
+    check_enough_rows,
+    check_integer,
+    check_number,
+    restore_on_failure,
+)
 from ravine.rows.inputs import validate_array
 from ravine.tree import Candidate, Splitter, grow
 

@@ -12,12 +12,19 @@ from scipy.spatial import QhullError
 from sklearn.base import BaseEstimator, ClusterMixin
 
 from ravine._typing import Array
-from ravine.baselines._shared.cluster_counts import check_cluster_count, check_enough_rows, warn_of_fewer_clusters
+from ravine.baselines._shared.found_clusters import warn_of_fewer_clusters
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines.clustering.core_allocation import allocate, compute_log_density, compute_normal_bandwidth
 from ravine.baselines.clustering.mode_tree import Modes, ModeTree, build_mode_tree, find_cores
 from ravine.baselines.clustering.valley_graph import Edges, join_by_order, join_delaunay, join_without_valley
-from ravine.checks import check_choice, check_integer, check_number, restore_on_failure
+from ravine.checks import (
+    check_choice,
+    check_cluster_count,
+    check_enough_rows,
+    check_integer,
+    check_number,
+    restore_on_failure,
+)
 from ravine.estimators import NoSplitWarning
 from ravine.rows.inputs import validate_array
 

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
 from ravine._typing import Array
-from ravine.baselines._shared.cluster_counts import check_enough_rows
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines.clustering.affinity_eigenvectors import (
     find_leading_eigenvectors,
@@ -20,7 +19,7 @@ from ravine.baselines.clustering.affinity_eigenvectors import (
     normalise,
 )
 from ravine.baselines.clustering.local_affinities import centre_and_scale, compute_affinities, compute_local_scales
-from ravine.checks import check_choice, check_integer, make_generator, restore_on_failure
+from ravine.checks import check_choice, check_enough_rows, check_integer, make_generator, restore_on_failure
 from ravine.estimators import NoSplitWarning
 from ravine.rows.inputs import validate_array
 

@@ -1,29 +1,13 @@
-"""Checks of the number of clusters, before and after a fit."""
+"""Consequences of the number of clusters that a fit found."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from ravine.checks import check_integer
 from ravine.estimators import NoSplitWarning
 
-__all__ = ["check_cluster_count", "check_enough_rows", "has_at_most_two_clusters", "warn_of_fewer_clusters"]
-
-
-def check_cluster_count(value: Any) -> int | None:
-    """Validate a parameter ``n_clusters`` that may be "auto", for which None is returned."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    if isinstance(value, str) or value is None:
-        raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {value!r}.")
-    return check_integer("n_clusters", value, low=1)
-
-
-def check_enough_rows(n_clusters: int | None, n_rows: int) -> None:
-    """Raise an error if there are fewer rows than clusters."""
-    if n_clusters is not None and n_clusters > n_rows:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X (n_samples={n_rows}).")
+__all__ = ["has_at_most_two_clusters", "warn_of_fewer_clusters"]
 
 
 def has_at_most_two_clusters(estimator: Any) -> bool:
