@@ -13,7 +13,7 @@ from ravine._html import draw_weights, format_number, make_section, make_table
 from ravine._typing import Array
 from ravine.rows import as_rows
 
-__all__ = ["Hyperplane"]
+__all__ = ["Hyperplane", "PathStep"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,3 +151,48 @@ class Hyperplane:
                 f"  found at alpha  {self.alpha:.3g}",
             ]
         )
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """One hyperplane on the path of a search.
+
+    Attributes
+    ----------
+    hyperplane : Hyperplane
+    start : int
+        Number of the start it came from.
+    valid : bool
+        Whether it is known to separate two modes of the projected density. In a classification only the ends of paths
+        are examined, and the relative depth of the others is NaN.
+    interior : bool
+        Whether its offset lies inside F(v), not at its end.
+    polished : bool
+        Whether it is the result of the final optimisation to convergence.
+    converged : bool
+        Whether no decrease larger than the tolerance is expected, or none was possible (at a kink).
+    n_iter, n_evaluations, n_tied : int
+        Number of optimiser iterations, of evaluations of the index, and of those with several minimising offsets.
+    n_rows : int
+        Number of rows it was fitted to: fewer than all in the early part of the multilevel scheme.
+    gamma : float
+        Weight of the labels at this stage; 0 in clustering.
+    pair : tuple of two int, optional
+        Numbers of the two classes that it separates, if there are more than two.
+    certified : bool
+        Whether every minimum over the offset so far is known to be global.
+    """
+
+    hyperplane: Hyperplane
+    start: int
+    valid: bool
+    interior: bool
+    polished: bool
+    converged: bool
+    n_iter: int
+    n_evaluations: int
+    n_tied: int
+    n_rows: int
+    gamma: float = 0.0
+    pair: tuple[int, int] | None = None
+    certified: bool = True

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from ravine import MinimumDensityClassifier
 from ravine.classes import pairs
-from ravine.search.separator import separate
+from ravine.search import find_separator
 from support.simulate import two_clusters
 
 X, TRUTH = two_clusters(80, 3)
@@ -311,7 +311,7 @@ def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, y, weights):
 def test_warning_turned_into_an_error_leaves_the_earlier_fit_whole(monkeypatch):
     model = MinimumDensityClassifier(**QUICK).fit(X, Y)
     before = vars(model).copy()
-    monkeypatch.setattr(pairs, "separate", lambda *a, **k: replace(separate(*a, **k), converged=False))
+    monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(ConvergenceWarning, match="hyperplane between 0 and 1 is not fully converged"):
@@ -320,7 +320,7 @@ def test_warning_turned_into_an_error_leaves_the_earlier_fit_whole(monkeypatch):
 
 
 def test_hyperplanes_that_are_not_converged_are_named_in_a_warning(monkeypatch):
-    monkeypatch.setattr(pairs, "separate", lambda *a, **k: replace(separate(*a, **k), converged=False))
+    monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
     with pytest.warns(ConvergenceWarning, match=r"between 'a' and 'b' \(and 2 more\).*increase tol") as caught:
         fit(y=np.array(list("abc"))[np.arange(80) % 3], **QUICK | {"polish": True})
     assert caught[0].filename.endswith("test_classifier_bad_input.py")

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import Hyperplane, MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, Split
+from ravine.estimators import hyperplane
 from ravine.rows import DenseSample, array
 from ravine.tree import Tree, splitter
 from support.tree_twin import ARRAYS, assert_sound, same_groups
@@ -103,13 +104,18 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
         "method": "sqp", "optimiser": "bfgs",
     }  # fmt: skip
     assert other.keys() == of_plane.keys() - {"test", "n_splits", "n_jobs", "random_state", "callback"}
-    seen, find = [], splitter.find_hyperplane
-    monkeypatch.setattr(splitter, "find_hyperplane", lambda X, **given: seen.append(given) or find(X, **given))
+    seen = []
+
+    def record(module):
+        fit = module.fit_hyperplane
+        monkeypatch.setattr(module, "fit_hyperplane", lambda *a, **given: seen.append(given) or fit(*a, **given))
+
+    record(splitter)
+    record(hyperplane)
     MinimumDensityTree(2, **other).fit(X)
-    expected = MinimumDensityHyperplane(**other)._options()
-    for name in ("settings", "bandwidth", "n_init", "subsample"):
-        assert seen[0][name] == expected[name]
-    assert seen[0]["init"] == "pca"
+    MinimumDensityHyperplane(**other).fit(X)
+    of_tree, of_plane = (given["settings"] for given in seen)
+    assert of_tree == of_plane
 
 
 @pytest.mark.parametrize("parameters", [{}, {"bandwidth": 1.5, "alpha_max": 0.8}, {"init": np.eye(3)}])

@@ -13,8 +13,9 @@ from ravine.rows import (
     SetDirection,
     SparseSample,
 )
-from ravine.search import PrincipalAxes, drive, orthonormal_rows
-from ravine.search.label_starts import _linear_svm
+from ravine.search import PrincipalAxes, drive
+from ravine.search.label_starts import _fit_linear_svm
+from ravine.search.wide import orthonormalise
 from support.simulate import with_zeros
 
 
@@ -144,7 +145,7 @@ def test_all_columns_are_for_lbfgs(optimiser, unstored):
 def test_svm_of_few_labels_is_solved_in_their_space(weighted, rng):
     X, y, w = rng.standard_normal((12, 40)), np.repeat([0, 1, 2], 4), rng.random(12) + 0.1 if weighted else None
     X[3] = X[4]
-    few = _linear_svm(X, y, w, 1.0, rng)
+    few = _fit_linear_svm(X, y, w, 1.0, rng)
     full = LinearSVC(C=1.0, dual=False, tol=1e-10, max_iter=10_000).fit(X, y, sample_weight=w)
     np.testing.assert_allclose(few.coef_, full.coef_, atol=1e-9)
     np.testing.assert_allclose(few.intercept_, full.intercept_, atol=1e-9)
@@ -152,7 +153,7 @@ def test_svm_of_few_labels_is_solved_in_their_space(weighted, rng):
 
 def test_orthonormal_rows_span_what_they_are_given(rng):
     given = rng.standard_normal((3, 8))
-    basis = orthonormal_rows(np.concatenate([given, given[:2] + given[1:]]))
+    basis = orthonormalise(np.concatenate([given, given[:2] + given[1:]]))
     assert basis.shape == (3, 8)
     np.testing.assert_allclose(basis @ basis.T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(given @ basis.T @ basis, given, atol=1e-10)

@@ -20,7 +20,7 @@ from ravine.rows import (
     Variances,
     sparse,
 )
-from ravine.rows.lanczos import leading_eigenvectors
+from ravine.rows.lanczos import find_leading_eigenvectors
 from support import reference as ref
 from support.simulate import with_zeros
 
@@ -189,7 +189,7 @@ def test_leading_eigenvectors_are_those_of_the_matrix(n, rng):
     basis = np.linalg.qr(rng.standard_normal((40, 40)))[0]
     values = np.concatenate([[9.0, 5.0, 4.0, 2.0], np.linspace(1.0, 0.0, 36)])
     matrix = (basis * values) @ basis.T
-    found, vectors = leading_eigenvectors(lambda v: matrix @ v, 40, n)
+    found, vectors = find_leading_eigenvectors(lambda v: matrix @ v, 40, n)
     np.testing.assert_allclose(found[:4], values[:n][:4], rtol=1e-10)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(n), atol=1e-10)
     np.testing.assert_allclose(matrix @ vectors[0], 9.0 * vectors[0], atol=1e-9)
@@ -197,6 +197,6 @@ def test_leading_eigenvectors_are_those_of_the_matrix(n, rng):
 
 def test_eigenvectors_of_a_matrix_of_low_rank_are_found():
     e = np.eye(6)
-    found, vectors = leading_eigenvectors(lambda v: np.outer(e[0], e[0]) @ v, 6, 3)
+    found, vectors = find_leading_eigenvectors(lambda v: np.outer(e[0], e[0]) @ v, 6, 3)
     np.testing.assert_allclose(found, [1.0, 0.0, 0.0], atol=1e-12)
     assert abs(vectors[0, 0]) == pytest.approx(1.0)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ravine import MinimumDensityHyperplane, NoSplitWarning, ProjectedDensity
 from ravine.density import BalancePenalty
 from ravine.metrics import success_ratio
-from ravine.search import subsample_levels
+from ravine.search.subsamples import draw_subsamples
 from support.simulate import mixture, one_gaussian_line, two_clusters
 
 X = mixture(500, 6, seed=2)[0]
@@ -224,7 +224,7 @@ def test_subsample_changes_the_answer_by_little(seed):
 
 def test_subsample_leads_to_all_rows_by_levels():
     mdh = fit(mixture(20_000, 4)[0], subsample=100)
-    assert [len(level) for level in subsample_levels(20_000, 100, np.random.default_rng(0))] == [100, 1000]
+    assert [len(level) for level in draw_subsamples(20_000, 100, np.random.default_rng(0))] == [100, 1000]
     assert [n for n, _ in sorted({(s.n_rows, s.polished) for s in mdh.path_ if s.polished})][-2:] == [1000, 20_000]
     assert {s.n_rows for s in mdh.path_ if not s.polished} == {100}
     assert mdh.path_[-1].n_rows == 20_000
@@ -235,7 +235,7 @@ def test_subsample_leads_to_all_rows_by_levels():
     [(100, None, []), (39, 10, []), (40, 10, [10]), (999, 10, [10]), (1000, 10, [10, 100]), (9999, 10, [10, 100])],
 )
 def test_levels_are_nested_sorted_subsets_that_grow_tenfold(n, size, sizes):
-    levels = subsample_levels(n, size, np.random.default_rng(1))
+    levels = draw_subsamples(n, size, np.random.default_rng(1))
     assert [len(level) for level in levels] == sizes
     for level in levels:
         assert_array_equal(level, np.unique(level))

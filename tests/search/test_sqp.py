@@ -7,12 +7,11 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from ravine import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
-from ravine.density import BalancePenalty
-from ravine.index import ClusteringIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
-from ravine.rows import DenseSample
-from ravine.search import PursuitSettings, drive, follow_directly, pursue
+from ravine.index import JointDensity, LabelledRows
+from ravine.rows import DenseSample, as_rows
+from ravine.search import Problem, SearchSettings, drive, follow_paths, solve_directly
 from support import reference as ref
-from support.index_answers import Asked, clusters
+from support.index_answers import clusters
 
 
 def density(X, v, b, h, w=None):
@@ -21,13 +20,20 @@ def density(X, v, b, h, w=None):
     return np.log(w @ np.exp(-0.5 * ((b - X @ v) / h) ** 2)) - np.log(w.sum())
 
 
-def labelled_index(X, h, alpha, rows, signs):
-    sample = DenseSample(X)
-    labelled = LabelledRows(sample.fetch(rows), signs, np.ones(len(rows)))
-    return sample, SemiSupervisedIndex(
-        sample, sample.moments(), h / sample.unit, BalancePenalty(0.01, 1.0), alpha,
-        labelled=labelled, label_penalty=LabelPenalty(), reference=h / sample.unit, gamma=1.0,
-    )  # fmt: skip
+def joint_density(X, h, alpha, w=None, labelled=None):
+    sample = DenseSample(X, w)
+    return JointDensity(sample, sample.moments().covariance, h / sample.unit, alpha, labelled)
+
+
+def evaluate(joint, v, b):
+    return drive(joint.sample, [joint.evaluate(v, b)])[0]
+
+
+def labelled_problem(X, h, alpha, rows, signs, **settings):
+    codes = np.zeros(len(X))
+    codes[rows] = signs
+    settings = SearchSettings(method="sqp", bandwidth=h, alpha_max=(alpha,), gammas=(1.0,), select="final", **settings)
+    return Problem.of(as_rows(X), None, codes, settings=settings, rng=np.random.default_rng(0))
 
 
 # ------------------------------------------------------------------------------------------------- derivatives
@@ -38,12 +44,11 @@ def labelled_index(X, h, alpha, rows, signs):
 def test_joint_derivatives_are_those_of_the_density(length, weighted, rng):
     X = clusters(rng)
     w = rng.random(len(X)) if weighted else None
-    asked = Asked(X, 0.7, 0.9, w)
-    Z = (X - asked.sample.origin) / asked.sample.unit
-    h = asked.index.bandwidth
+    joint = joint_density(X, 0.7, 0.9, w)
+    Z, h = (X - joint.sample.origin) / joint.sample.unit, joint.bandwidth
     for _ in range(5):
         v, b = length * ref.unit(rng.standard_normal(3)), rng.normal() * 0.5
-        value, by_normal, by_offset = asked("joint", v, b)
+        value, by_normal, by_offset = evaluate(joint, v, b)
         assert value == pytest.approx(density(Z, v, b, h, w), abs=1e-9)
         numeric = approx_fprime(np.append(v, b), lambda x: density(Z, x[:-1], x[-1], h, w), 1e-6)
         np.testing.assert_allclose(np.append(by_normal, by_offset), numeric, atol=1e-3 * (1 + np.abs(numeric).max()))
@@ -51,9 +56,9 @@ def test_joint_derivatives_are_those_of_the_density(length, weighted, rng):
 
 def test_joint_density_is_right_where_it_underflows(rng):
     X = clusters(rng, distance=10.0)
-    asked = Asked(X, 0.02, 0.9)
-    Z, h, v = (X - asked.sample.origin) / asked.sample.unit, asked.index.bandwidth, np.array([1.0, 0.0, 0.0])
-    value, by_normal, by_offset = asked("joint", v, 0.0)
+    joint = joint_density(X, 0.02, 0.9)
+    Z, h, v = (X - joint.sample.origin) / joint.sample.unit, joint.bandwidth, np.array([1.0, 0.0, 0.0])
+    value, by_normal, by_offset = evaluate(joint, v, 0.0)
     exponents = -0.5 * ((Z @ v) / h) ** 2
     share = np.exp(exponents - exponents.max())
     share /= share.sum()
@@ -66,7 +71,8 @@ def test_joint_density_is_right_where_it_underflows(rng):
 def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
     X = clusters(rng)
     rows, signs = np.array([3, 7, 150]), np.array([-1.0, -1.0, 1.0])
-    sample, index = labelled_index(X, 0.7, 0.4, rows, signs)
+    sample = DenseSample(X)
+    joint = joint_density(X, 0.7, 0.4, labelled=LabelledRows(sample.fetch(rows), signs, np.ones(3)))
     Z = (X - sample.origin) / sample.unit
 
     def twin(x):
@@ -76,7 +82,7 @@ def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
 
     for _ in range(5):
         x = rng.standard_normal(4)
-        values, slopes = index.constraints(x[:-1], x[-1])
+        values, slopes = joint.constraints(x[:-1], x[-1])
         np.testing.assert_allclose(values, twin(x), atol=1e-12)
         numeric = [approx_fprime(x, lambda z, k=k: twin(z)[k], 1e-7) for k in range(5)]
         np.testing.assert_allclose(slopes, numeric, atol=1e-5)
@@ -88,22 +94,17 @@ def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
 def test_solutions_are_feasible_stationary_points(rng):
     """The conditions of Karush, Kuhn and Tucker, with multipliers by least squares."""
     X = clusters(rng, distance=2.0, share=0.3)
-    sample = DenseSample(X)
-    settings = PursuitSettings(method="sqp", alpha_max=(0.3,), tolerance=1e-12)
-
-    def index(rows):
-        return ClusteringIndex(rows, rows.moments(), 0.4, BalancePenalty(), 0.3)
-
+    settings = SearchSettings(method="sqp", bandwidth=0.4 * DenseSample(X).unit, alpha_max=(0.3,), tolerance=1e-12)
+    problem = Problem.of(as_rows(X), settings=settings, rng=rng)
     starts = np.array([ref.unit(rng.standard_normal(3)) for _ in range(10)])
-    (pursuit,) = pursue(sample, index, starts, settings)
-    for path in pursuit.paths:
+    (paths,) = follow_paths(problem, starts, lambda _: None)
+    for path in paths:
         (stage,) = path.stages
         assert stage.converged
-        v, b, at = stage.normal, stage.separation.b, index(sample)
-        at.alpha = 0.3
-        values, slopes = at.constraints(v, b)
+        v, b, joint = stage.normal, stage.separation.b, problem.joint_density(0.3)
+        values, slopes = joint.constraints(v, b)
         assert values.min() >= -1e-8
-        ((value, by_normal, by_offset),) = drive(sample, [at.joint(v, b)])
+        value, by_normal, by_offset = evaluate(joint, v, b)
         assert stage.log_index == pytest.approx(value, abs=1e-9)
         active = [row for row, left in zip(slopes, values, strict=True) if left < 1e-6]
         normals = np.array([np.append(v, 0.0), *active]).T
@@ -129,14 +130,10 @@ def test_labels_are_respected_as_constraints(rng):
     rows = np.array([10, 60, 110])
     offsets = np.linspace(-1.0, 1.0, 6)
     starts = [(k, np.array([1.0, 0.0])) for k in range(6)]
-    settings = PursuitSettings(method="sqp", alpha_max=(1.2,), gammas=(1.0,), select="final", tolerance=1e-10)
     for signs in np.array([[-1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]):
-
-        def new_index(_, signs=signs):
-            return labelled_index(X, 0.3, 0.9, rows, signs)[1]
-
-        sample, _ = labelled_index(X, 0.3, 0.9, rows, signs)
-        ends = [path.kept for (path,) in follow_directly(sample, new_index, starts, settings, offsets=offsets)]
+        problem = labelled_problem(X, 0.3, 1.2, rows, signs, tolerance=1e-10)
+        sample = problem.sample
+        ends = [path.kept for (path,) in solve_directly(problem, starts, offsets=offsets)]
         best = min((end for end in ends if end.converged), key=lambda end: end.log_index)
         assert (signs * (sample.fetch(rows) @ best.normal - best.separation.b) >= -1e-8).all()
         side = sample.fetch(np.arange(150)) @ best.normal > best.separation.b
@@ -147,10 +144,9 @@ def test_labels_that_no_hyperplane_separates_are_no_solution(rng):
     X = rng.standard_normal((60, 1))
     rows = np.argsort(X[:, 0])[[5, 25, 50]]
     signs = np.array([1.0, -1.0, 1.0])
-    sample, _ = labelled_index(X, 0.3, 0.9, rows, signs)
-    settings = PursuitSettings(method="sqp", alpha_max=(0.9,), gammas=(1.0,), select="final")
-    (pursuit,) = pursue(sample, lambda _: labelled_index(X, 0.3, 0.9, rows, signs)[1], np.ones((1, 1)), settings)
-    assert not pursuit.best.converged
+    problem = labelled_problem(X, 0.3, 0.9, rows, signs)
+    ((path,),) = follow_paths(problem, np.ones((1, 1)), lambda _: None)
+    assert not path.kept.converged
 
 
 def test_mdp2_is_lower_where_there_are_many_valleys(rng):

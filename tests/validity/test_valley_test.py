@@ -8,8 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_test
 from ravine.density import find_valley, judge
+from ravine.rows import as_rows
 from ravine.validity.repeated_values import Grids
-from ravine.validity.valley_test import cross_fitted_test
+from ravine.validity.valley_test import cross_fit
 from support.simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
@@ -29,15 +30,15 @@ def test_one_half_chooses_and_the_other_judges(n, n_splits):
         chosen.append(half)
         return Hyperplane(normal, float(normal @ X.mean(axis=0)), bandwidth=0.7)
 
-    test = cross_fitted_test(X, rows, find, n_splits, np.random.default_rng(0))
+    test = cross_fit(as_rows(X[rows]), find, n_splits, np.random.default_rng(0))
     assert len(test.halves) == len(chosen) == 2 * n_splits
     for k, half in enumerate(test.halves):
         choosers, judges = chosen[k], chosen[k ^ 1]
-        assert_array_equal(np.sort(np.concatenate([choosers, judges])), rows)
+        assert_array_equal(np.sort(np.concatenate([choosers, judges])), np.arange(n))
         assert abs(len(choosers) - len(judges)) == n % 2
-        valley = find_valley(half.hyperplane.distance(X, choosers), 0.7, 0.0)
+        valley = find_valley(half.hyperplane.distance(X[rows][choosers]), 0.7, 0.0)
         assert half.valley == valley
-        assert half.judgement == judge(valley, half.hyperplane.distance(X[judges]))
+        assert half.judgement == judge(valley, half.hyperplane.distance(X[rows][judges]))
     pairs = [min(1.0, 2.0 * min(a.pvalue, b.pvalue)) for a, b in zip(test.halves[::2], test.halves[1::2], strict=True)]
     assert test.pvalue == (pairs[0] if n_splits == 1 else min(1.0, 2.0 * np.median(pairs)))
 
@@ -48,7 +49,7 @@ def test_half_without_a_split_has_p_1():
     def find(half, rng):
         return Hyperplane.at_infinity(np.eye(4)[0])
 
-    test = cross_fitted_test(X, np.arange(60), find, 1, np.random.default_rng(0))
+    test = cross_fit(as_rows(X), find, 1, np.random.default_rng(0))
     assert test.pvalue == 1.0
     assert all(half.valley is None and half.judgement is None and half.pvalue == 1.0 for half in test.halves)
     assert str(test).count("no split") == 2
@@ -98,10 +99,10 @@ def test_column_is_on_a_grid_if_half_of_its_rows_share_their_value():
     below[:9] = 0.0
     pairs = np.repeat(np.arange(10.0), 2)
     X = np.column_stack([alone, at_the_border, below, pairs, np.ones(20)])
-    grids = Grids.of(X, np.arange(20), np.random.default_rng(0))
+    grids = Grids.of(as_rows(X), np.random.default_rng(0))
     assert grids.columns == [1, 3]
     assert_array_equal(grids.grids[1].values, np.arange(10.0))
-    assert Grids.of(X, np.arange(0, 20, 2), np.random.default_rng(0)).columns == [
+    assert Grids.of(as_rows(X[::2]), np.random.default_rng(0)).columns == [
         1,
         2,
     ]  # of every pair one row is left
@@ -110,17 +111,17 @@ def test_column_is_on_a_grid_if_half_of_its_rows_share_their_value():
 def test_grid_is_recognised_from_a_thousand_rows():
     X = np.random.default_rng(0).normal(size=(100_000, 2))
     X[:, 1] = X[:, 1].round(3)  # most share their value with some row, few with one of a thousand
-    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns == []
+    assert Grids.of(as_rows(X), np.random.default_rng(0)).columns == []
     X[:, 1] = X[:, 1].round(1)
-    assert Grids.of(X, np.arange(100_000), np.random.default_rng(0)).columns == [1]
-    assert Grids.of(X, np.arange(5), np.random.default_rng(0)).columns == []
+    assert Grids.of(as_rows(X), np.random.default_rng(0)).columns == [1]
+    assert Grids.of(as_rows(X[:5]), np.random.default_rng(0)).columns == []
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_yes_and_no_as_two_columns_are_one_grid(seed):
     rng = np.random.default_rng(seed)
     X = np.c_[np.eye(2)[rng.integers(2, size=1000)] * [1.0, 3.0], rng.standard_normal(1000)]
-    (grid,) = Grids.of(X, np.arange(1000), rng).grids
+    (grid,) = Grids.of(as_rows(X), rng).grids
     assert grid.columns.tolist() == [0, 1]
     assert_allclose(grid.factors, [1.0, -3.0])
     assert valley_test(X[:, :2], random_state=0, **QUICK).pvalue > LEVEL
@@ -141,7 +142,7 @@ def test_answers_that_nearly_agree_are_not_called_a_split(twin):
 def test_order_of_the_rows_does_not_hide_a_grid():
     """Yes and no by turns: evenly spaced rows could all be yes."""
     X = np.column_stack([np.arange(4000.0) % 2, np.random.default_rng(0).normal(size=4000)])
-    assert Grids.of(X, np.arange(4000), np.random.default_rng(0)).columns == [0]
+    assert Grids.of(as_rows(X), np.random.default_rng(0)).columns == [0]
     assert valley_test(X, random_state=0, **QUICK).pvalue > LEVEL
 
 
@@ -150,9 +151,9 @@ def test_rows_are_spread_over_cells_that_reach_half_way_to_the_neighbours(dtype)
     values = np.array([0.0, 1.0, 4.0])
     X = np.column_stack([np.repeat(values, 2000), np.linspace(0.0, 1.0, 6000), np.ones(6000)]).astype(dtype)
     rows = np.arange(6000)
-    grids = Grids.of(X, rows, np.random.default_rng(0))
+    grids = Grids.of(as_rows(X[rows]), np.random.default_rng(0))
     assert grids.columns == [0]
-    added = grids.spread(X, rows, np.array([-2.0, 5.0, 7.0]), np.random.default_rng(0))
+    added = grids.spread(as_rows(X), rows, np.array([-2.0, 5.0, 7.0]), np.random.default_rng(0))
     for value, cell in zip(values, [(-0.5, 0.5), (0.5, 2.5), (2.5, 5.5)], strict=True):
         spread = value + added[X[:, 0] == value] / -2.0
         assert cell[0] <= spread.min() < spread.max() <= cell[1]
@@ -172,7 +173,7 @@ def test_gaps_of_a_grid_are_not_called_a_split_but_would_be_if_rows_were_not_spr
     spread = [valley_test(X, random_state=0, **QUICK) for X in data]
     assert all(test.grid_columns == tuple(range(data[0].shape[1])) for test in spread)
     assert sum(test.pvalue <= LEVEL for test in spread) <= 1
-    assert f"{data[0].shape[1]} column" in str(spread[0])
+    assert f"{data[0].shape[1]} feature" in str(spread[0])
     monkeypatch.setattr(Grids, "spread", lambda self, X, rows, direction, rng: np.zeros(len(rows)))
     assert sum(valley_test(X, random_state=0, **QUICK).pvalue <= LEVEL for X in data) >= 5
 

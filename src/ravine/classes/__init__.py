@@ -1,7 +1,6 @@
-"""Classes: their labels, their pairs, and probabilities."""
+"""Classes: labels of some rows, hyperplanes between pairs of classes, and probabilities."""
 
-from ravine.classes.calibration import vote_scores
-from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels
-from ravine.search.label_starts import svm_classes
+from ravine.classes.calibration import count_votes
+from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels, make_signs
 
-__all__ = ["UNLABELLED", "correct_labels", "encode_labels", "svm_classes", "vote_scores"]
+__all__ = ["UNLABELLED", "compare_labels", "count_votes", "drop_weightless", "encode_labels", "make_signs"]

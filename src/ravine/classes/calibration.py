@@ -1,4 +1,4 @@
-"""Probabilities from signed distances, and from the probabilities of pairs of classes."""
+"""Probabilities of classes, from signed distances and from pairs of classes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from scipy.special import expit, log_expit
 
 from ravine._typing import Array
 
-__all__ = ["coupled_log_probabilities", "probability_slope", "vote_scores"]
+__all__ = ["count_votes", "couple_log_probabilities", "fit_slope"]
 
-# The hyperplane decides the class, so the curve must rise.
+# The hyperplane determines the class, so the curve must increase.
 SMALLEST_SLOPE = 1e-3
-# Nor be steeper than anybody can be sure of.
+# A steeper curve would claim more certainty than labels can give.
 LARGEST_SLOPE = 1e3
-# Numbers in the linear systems that are solved at a time.
+# Number of coefficients in the linear systems that are solved at a time.
 BLOCK_SIZE = 1 << 20
 
 
-def probability_slope(distances: Array, signs: Array, weights: Array, C: float) -> float:
-    """Slope a of the logistic curve P(+1) = 1 / (1 + exp(-a·distance)), fitted to labelled rows.
+def fit_slope(distances: Array, signs: Array, weights: Array, C: float) -> float:
+    """Fit the slope a of the logistic curve P(+1) = 1 / (1 + exp(-a·distance)), to labelled rows.
 
     It minimises ``a²/2 + C Σ w log(1 + exp(-a y distance))``. The curve passes 1/2 at the hyperplane, so that the class
     of higher probability is always the side.
@@ -47,8 +47,8 @@ def probability_slope(distances: Array, signs: Array, weights: Array, C: float) 
     return float(brentq(slope, SMALLEST_SLOPE, highest, xtol=1e-12, rtol=1e-14, maxiter=1000))
 
 
-def vote_scores(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
-    """Votes of the pairs for each class, plus the sum of their scores squeezed into (-1/3, 1/3), which breaks ties.
+def count_votes(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
+    """Count the votes of the pairs for each class, plus the sum of their scores in (-1/3, 1/3), which breaks ties.
 
     Parameters
     ----------
@@ -66,8 +66,10 @@ def vote_scores(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array
     return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))
 
 
-def coupled_log_probabilities(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
-    """Log-probabilities of all classes that agree best with those of the pairs (Wu, Lin & Weng 2004, second method).
+def couple_log_probabilities(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:
+    """Return the log-probabilities of all classes that agree best with those of the pairs.
+
+    This is the second method of Wu, Lin & Weng (2004).
 
     They minimise ``Σ_i Σ_{j≠i} (r_ji p_i - r_ij p_j)²`` with ``Σ p = 1``, where ``r_ij`` is the probability of class i
     in the pair {i, j}.

@@ -1,12 +1,11 @@
-"""From an array and labels of any number of classes to one hyperplane for each pair of classes."""
+"""Hyperplanes between all pairs of classes, and their joint predictions."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -14,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.classes.calibration import coupled_log_probabilities, probability_slope, vote_scores
-from ravine.classes.labels import UNLABELLED
-from ravine.hyperplane import Hyperplane
+from ravine.checks import check_choice, check_integer, check_number
+from ravine.classes.calibration import count_votes, couple_log_probabilities, fit_slope
+from ravine.classes.labels import UNLABELLED, make_signs
+from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows
-from ravine.search.label_starts import svm_classes
-from ravine.search.separator import Separator, SeparatorOptions, separate
-from ravine.search.space import PathStep
+from ravine.search import Problem, SearchSettings, Separator, find_separator, open_pool, predict_by_svm
 
-__all__ = ["PairModel", "fit_pairs"]
+__all__ = ["PairModel", "PairSettings", "check_pair_settings", "fit_pairs"]
 
 
 @dataclass(frozen=True)
 class PairModel:
-    """Hyperplanes between pairs of classes and how their answers are put together.
+    """Hyperplanes between pairs of classes, and how their answers are combined.
 
     Attributes
     ----------
@@ -36,7 +34,7 @@ class PairModel:
         Numbers of the two classes; the normal points to the second.
     hyperplanes : tuple of Hyperplane
     slopes : ndarray of shape (p,)
-        Log-odds of the second class for each bandwidth of distance; the log-odds themselves where all rows are equal.
+        Log-odds of the second class per bandwidth of distance; the log-odds themselves where all rows are equal.
     voting : {"soft", "hard"}
     """
 
@@ -46,111 +44,167 @@ class PairModel:
     slopes: Array
     voting: str
 
-    def distances(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Signed distances, one column for each pair."""
+    def measure_distances(self, X: Any) -> Array:
+        """Return the signed distances, one column for each pair."""
         return np.stack([plane.distance(X) for plane in self.hyperplanes], axis=1)
 
-    def log_odds(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Log-odds of the second class of each pair, one column for each."""
+    def compute_log_odds(self, X: Any) -> Array:
+        """Return the log-odds of the second class of each pair, one column for each."""
         columns = [
             plane.distance(X) * (slope / plane.bandwidth) if plane.splits else np.full(X.shape[0], slope)
             for plane, slope in zip(self.hyperplanes, self.slopes.tolist(), strict=True)
         ]
         return np.stack(columns, axis=1)
 
-    def decision(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Signed distance for two classes; else votes, or the log-probabilities of all classes."""
+    def compute_scores(self, X: Any) -> Array:
+        """Return the signed distance for two classes, otherwise votes or log-probabilities of all classes."""
         if self.n_classes == 2:
-            return self.distances(X)[:, 0]
+            return self.measure_distances(X)[:, 0]
         if self.voting == "hard":
-            return vote_scores(self.pairs, self.log_odds(X), self.n_classes)
-        return coupled_log_probabilities(self.pairs, self.log_odds(X), self.n_classes)
+            return count_votes(self.pairs, self.compute_log_odds(X), self.n_classes)
+        return couple_log_probabilities(self.pairs, self.compute_log_odds(X), self.n_classes)
 
-    def probabilities(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Probabilities of all classes."""
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of all classes."""
         if self.n_classes == 2:
             from scipy.special import expit
 
-            odds = self.log_odds(X)[:, 0]
+            odds = self.compute_log_odds(X)[:, 0]
             return np.stack([expit(-odds), expit(odds)], axis=1)
-        scores = self.decision(X)
+        scores = self.compute_scores(X)
         p = scores + 1.0 / 3.0 if self.voting == "hard" else np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
-    def codes(self, X: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
-        """Number of the class of each row."""
-        scores = self.decision(X)
+    def predict_codes(self, X: Any) -> NDArray[np.intp]:
+        """Return the number of the class of each row."""
+        scores = self.compute_scores(X)
         return (scores > 0.0).astype(np.intp) if self.n_classes == 2 else scores.argmax(axis=1)
 
 
+@dataclass(frozen=True)
+class PairSettings:
+    """Settings of a classifier of pairs.
+
+    Attributes
+    ----------
+    search : SearchSettings
+    gated : bool
+        Whether a pair sees only unlabelled rows whose current class is one of the two.
+    n_rounds : int
+        Number of rounds, if gated.
+    voting : {"soft", "hard"}
+    calibration_C : float
+        Regularisation of the logistic curves.
+    """
+
+    search: SearchSettings
+    gated: bool
+    n_rounds: int
+    voting: str
+    calibration_C: float
+
+
+def check_pair_settings(
+    search: SearchSettings, *, multi_class: Any, n_rounds: Any, voting: Any, calibration_C: Any
+) -> PairSettings:
+    """Return the settings of a classifier of pairs from the parameters of `MinimumDensityClassifier`."""
+    return PairSettings(
+        search=replace(search, callback=_serialise(search.callback)),
+        gated=check_choice("multi_class", multi_class, ("gated", "ovo")) == "gated",
+        n_rounds=check_integer("n_rounds", n_rounds, low=1),
+        voting=check_choice("voting", voting, ("soft", "hard")),
+        calibration_C=check_number("calibration_C", calibration_C, low=1e-12, high=1e12),
+    )
+
+
 def fit_pairs(
-    X: Rows,
+    rows: Rows,
     codes: NDArray[np.intp],
     weights: Array | None,
     n_classes: int,
-    *,
-    options: SeparatorOptions,
-    gated: bool,
-    n_rounds: int,
-    voting: str,
-    calibration_C: float,
-    n_threads: int,
+    settings: PairSettings,
     rng: np.random.Generator,
-    callback: Callable[[PathStep], object] | None,
 ) -> tuple[PairModel, tuple[Separator, ...]]:
-    """Separate every pair of classes; the arguments have been validated, and all weights are positive.
+    """Find the hyperplane between every pair of classes.
 
-    With ``gated``, an unlabelled row is shown to a pair only if its current class is one of the two, so that the
-    density a pair sees is that of its own classes. The first classes are those of a linear SVM on the labels, and
-    each round gives better ones.
+    With ``gated``, a pair sees an unlabelled row only if its current class is one of the two, so that the density is
+    that of these classes. The first classes are those of a linear SVM on the labels, and each round improves them.
+
+    Parameters
+    ----------
+    rows : Rows
+    codes : ndarray of shape (n,)
+        Number of the class of each row; -1 for unlabelled rows.
+    weights : ndarray of shape (n,), optional
+        Positive.
+    n_classes : int
+    settings : PairSettings
+    rng : numpy.random.Generator
     """
     pairs = np.array(list(combinations(range(n_classes), 2)), dtype=np.intp)
-    announce = _one_at_a_time(callback)
     generators = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=len(pairs))]
     unlabelled = codes == UNLABELLED
-    gated = gated and n_classes > 2 and bool(unlabelled.any())
-    current = svm_classes(X, codes, weights, options.start_C, rng) if gated else None
-
-    with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
-
-        def fit_pair(pair: tuple[int, int], generator: np.random.Generator) -> tuple[Separator, float]:
-            signs = np.where(codes == pair[1], 1.0, np.where(codes == pair[0], -1.0, 0.0))
-            seen = unlabelled if current is None else unlabelled & np.isin(current, pair)
-            rows = np.flatnonzero((signs != 0.0) | seen)
-            if len(rows) == X.shape[0]:
-                part, their_signs, their_weights = X, signs, weights
-            else:
-                part, their_signs = X.subset(rows), signs[rows]
-                their_weights = None if weights is None else weights[rows]
-            found = separate(
-                part, their_signs, their_weights, options, generator,
-                pair=pair if n_classes > 2 else None, pool=pool if n_classes == 2 else None, callback=announce,
-            )  # fmt: skip
-            labelled = their_signs != 0.0
-            label_weights = np.ones(int(labelled.sum())) if their_weights is None else their_weights[labelled]
-            if not found.hyperplane.splits:
-                share = label_weights @ (their_signs[labelled] > 0.0), label_weights @ (their_signs[labelled] < 0.0)
-                return found, float(np.log((share[0] + 1.0) / (share[1] + 1.0)))
-            slope = probability_slope(found.label_distances, their_signs[labelled], label_weights, calibration_C)
-            return found, slope
-
-        def fit_all() -> list[tuple[Separator, float]]:
-            arguments = [tuple(pair) for pair in pairs.tolist()], generators
-            several = pool is not None and n_classes > 2
-            results: Iterable[tuple[Separator, float]] = (pool.map if several else map)(fit_pair, *arguments)  # type: ignore[union-attr]
-            return list(results)
-
-        for _ in range(n_rounds if gated else 1):
-            separators, slopes = zip(*fit_all(), strict=True)
-            planes = tuple(separator.hyperplane for separator in separators)
-            model = PairModel(n_classes, pairs, planes, np.array(slopes), voting)
+    gated = settings.gated and n_classes > 2 and bool(unlabelled.any())
+    current = predict_by_svm(rows, codes, weights, settings.search.labels.start_C, rng) if gated else None
+    with open_pool(settings.search.n_threads) as pool:
+        fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool)
+        for _ in range(settings.n_rounds if gated else 1):
+            model, separators = fitter.fit_all(pairs, generators, current)
             if gated:
-                current = np.where(unlabelled, np.asarray(X.apply(model.codes)), codes)
+                current = np.where(unlabelled, np.asarray(rows.apply(model.predict_codes)), codes)
     return model, separators
 
 
-def _one_at_a_time(callback: Callable[[PathStep], object] | None) -> Callable[[PathStep], object] | None:
-    """The callback, never called by two threads at once."""
+@dataclass(frozen=True)
+class _PairFitter:
+    """Fits of all pairs: with two classes, threads share the passes over the rows, with more, the pairs."""
+
+    rows: Rows
+    codes: NDArray[np.intp]
+    weights: Array | None
+    n_classes: int
+    settings: PairSettings
+    pool: ThreadPoolExecutor | None
+
+    def fit_all(
+        self, pairs: NDArray[np.intp], generators: list[np.random.Generator], current: NDArray[np.intp] | None
+    ) -> tuple[PairModel, tuple[Separator, ...]]:
+        """Fit every pair, given the current classes of the unlabelled rows (None: all rows are shown to all pairs)."""
+        mapper = self.pool.map if self.pool is not None and self.n_classes > 2 else map
+        numbers = [(int(first), int(second)) for first, second in pairs]
+        fits = list(mapper(lambda pair, rng: self.fit_pair(pair, rng, current), numbers, generators))
+        separators = tuple(separator for separator, _ in fits)
+        planes = tuple(separator.hyperplane for separator in separators)
+        slopes = np.array([slope for _, slope in fits])
+        return PairModel(self.n_classes, pairs, planes, slopes, self.settings.voting), separators
+
+    def fit_pair(
+        self, pair: tuple[int, int], rng: np.random.Generator, current: NDArray[np.intp] | None
+    ) -> tuple[Separator, float]:
+        """Find the hyperplane between two classes, and the slope of its logistic curve."""
+        signs, unlabelled = make_signs(self.codes, pair), self.codes == UNLABELLED
+        seen = unlabelled if current is None else unlabelled & np.isin(current, pair)
+        indices = np.flatnonzero((signs != 0.0) | seen)
+        rows, weights = self.rows, self.weights
+        if len(indices) < rows.shape[0]:
+            rows, signs = rows.subset(indices), signs[indices]
+            weights = None if weights is None else weights[indices]
+        pool = self.pool if self.n_classes == 2 else None
+        problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool)
+        separator = find_separator(problem, pair if self.n_classes > 2 else None)
+        return separator, self._fit_slope(problem, separator)
+
+    def _fit_slope(self, problem: Problem, separator: Separator) -> float:
+        labelled = problem.labelled
+        assert labelled is not None
+        if not separator.hyperplane.splits:
+            positive, negative = (float(labelled.weights @ (labelled.signs * side > 0.0)) for side in (1.0, -1.0))
+            return float(np.log((positive + 1.0) / (negative + 1.0)))
+        return fit_slope(separator.label_distances, labelled.signs, labelled.weights, self.settings.calibration_C)
+
+
+def _serialise(callback: Callable[[PathStep], object] | None) -> Callable[[PathStep], object] | None:
+    """Return the callback, protected from concurrent calls by several threads."""
     if callback is None:
         return None
     lock = threading.Lock()

@@ -1,15 +1,15 @@
-"""Thin scikit-learn classes: validate, call one function, store."""
+"""The scikit-learn estimators, and the same as functions."""
 
-from ravine.estimators.certificate import Stationarity, stationarity
 from ravine.estimators.classifier import MinimumDensityClassifier
-from ravine.estimators.functions import minimum_density_hyperplane, valley_test
+from ravine.estimators.functions import bandwidth_path, minimum_density_hyperplane, stationarity, valley_test
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.margin_path import BandwidthPath, BandwidthStep, bandwidth_path
 from ravine.estimators.maximum_margin import MaximumMarginHyperplane
 from ravine.estimators.settings import paper_settings
 from ravine.estimators.tree import MinimumDensityTree
-from ravine.search.space import PathStep
-from ravine.validity.valley_test import HalfTest, ValleyTest
+from ravine.hyperplane import PathStep
+from ravine.theory.bandwidth_path import BandwidthPath, BandwidthStep
+from ravine.theory.stationarity import Stationarity
+from ravine.validity import HalfTest, ValleyTest
 
 __all__ = [
     "BandwidthPath",

@@ -13,16 +13,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_weights, restore_on_failure
-from ravine.classes.labels import UNLABELLED, correct_labels, encode_labels, without_weightless
-from ravine.classes.pairs import PairModel, fit_pairs
-from ravine.estimators.classifier_options import pair_options
+from ravine.checks import check_weights, make_generator, restore_on_failure
+from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
+from ravine.classes.pairs import PairModel, PairSettings, check_pair_settings, fit_pairs
+from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
+from ravine.hyperplane import PathStep
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule
-from ravine.search.separator import Separator
-from ravine.search.space import PathStep
+from ravine.search import BandwidthRule, Separator, check_label_settings
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -265,24 +264,26 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         """
         with restore_on_failure(self):
             rows = validate_rows(self, X, reset=True)
-            options = pair_options(self, rows.shape[1])
-            weights = check_weights(sample_weight, rows.shape[0])
-            classes, codes = encode_labels(y, rows.shape[0], type(self).__name__)
-            counted, their_codes, their_weights = rows, codes, weights
-            if weights is not None and not weights.all():
-                classes, codes = without_weightless(classes, codes, weights > 0.0)
-                kept = weights > 0.0
-                counted, their_codes, their_weights = (
-                    rows.subset(np.flatnonzero(kept)),
-                    codes[kept],
-                    weights[kept],
-                )
+            settings = self._check_settings(rows.shape[1])
+            rng = make_generator(self.random_state)
+            all_weights = weights = check_weights(sample_weight, rows.shape[0])
+            classes, all_codes = encode_labels(y, rows.shape[0], type(self).__name__)
+            weighted, codes = rows, all_codes
+            if all_weights is not None and not all_weights.all():
+                has_weight = all_weights > 0.0
+                classes, all_codes = drop_weightless(classes, all_codes, has_weight)
+                weighted = rows.subset(np.flatnonzero(has_weight))
+                codes, weights = all_codes[has_weight], all_weights[has_weight]
             with rows.session():
-                model, separators = fit_pairs(counted, their_codes, their_weights, len(classes), **options)
-                found = np.asarray(rows.apply(model.codes))
-            self.transduction_ = classes[np.where(codes == UNLABELLED, found, codes)]
+                model, separators = fit_pairs(weighted, codes, weights, len(classes), settings, rng)
+                predicted = np.asarray(rows.apply(model.predict_codes))
+            self.transduction_ = classes[np.where(all_codes == UNLABELLED, predicted, all_codes)]
             self._store(model, separators, classes)
         return self
+
+    def _check_settings(self, n_features: int) -> PairSettings:
+        search = check_label_settings(n_features=n_features, **pick_parameters(self, check_label_settings))
+        return check_pair_settings(search, **pick_parameters(self, check_pair_settings))
 
     def _store(self, model: PairModel, separators: Sequence[Separator], classes: NDArray[Any]) -> None:
         self.classes_ = classes
@@ -328,7 +329,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
             the logarithms of the probabilities or, with ``voting="hard"``, votes and a part that breaks ties.
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._model.decision)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._model.compute_scores)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Class of each row: that of the largest decision function and of the largest probability.
@@ -342,10 +343,10 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._classes)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._predict)  # type: ignore[no-any-return]
 
-    def _classes(self, rows: Any) -> NDArray[Any]:
-        return np.asarray(self.classes_[self._model.codes(rows)])
+    def _predict(self, X: Any) -> NDArray[Any]:
+        return np.asarray(self.classes_[self._model.predict_codes(X)])
 
     def __sklearn_tags__(self) -> Any:
         return allow_sparse(super().__sklearn_tags__())
@@ -363,7 +364,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
             With ``voting="hard"`` and more than two classes the shares of the votes instead.
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._model.probabilities)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._model.predict_proba)  # type: ignore[no-any-return]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy on the labelled rows.
@@ -380,7 +381,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         float
         """
         check_is_fitted(self)
-        labelled, correct = correct_labels(y, self.predict(X), self.classes_)
+        labelled, correct = compare_labels(y, self.predict(X), self.classes_)
         weights = check_weights(sample_weight, len(labelled))
         if weights is not None and not weights[labelled].any():
             raise ValueError("sample_weight is zero for all labelled rows: there is nothing to score.")

@@ -14,30 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import (
-    check_callback,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    check_weights,
-    count_threads,
-    make_generator,
-    restore_on_failure,
-)
+from ravine.checks import check_flag, check_integer, check_weights, make_generator, restore_on_failure
+from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
-from ravine.optimise import OPTIMISERS
+from ravine.hyperplane import PathStep
 from ravine.rows import as_rows
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule, PursuitSettings
-from ravine.search.hyperplane import Fit, find_hyperplane
-from ravine.search.settings import MOST_ALPHAS, check_bandwidth, check_directions, check_penalty, check_subsample
-from ravine.search.space import PathStep
-from ravine.validity.valley_test import split_test
+from ravine.search import BandwidthRule, Fit, check_settings, fit_hyperplane
+from ravine.validity import run_valley_test
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
-
-INITS = ("auto", "pca", "random")
 
 
 class NoSplitWarning(UserWarning):
@@ -236,53 +222,24 @@ class MinimumDensityHyperplane(
         """
         with restore_on_failure(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
-            options = self._options()
+            settings = check_settings(**pick_parameters(self, check_settings))
+            rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True)
             weights = check_weights(sample_weight, rows.shape[0])
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
-            options["init"] = self._directions(rows.shape[1])
+            settings = settings.check_init(rows.shape[1])
             with rows.session():
-                fit = find_hyperplane(rows, weights, **options)
+                fit = fit_hyperplane(rows, weights, settings=settings, rng=rng)
                 for name in ("valley_test_", "pvalue_"):
                     self.__dict__.pop(name, None)
                 if test:
-                    self.valley_test_ = split_test(rows, np.arange(rows.shape[0]), n_splits, options)
+                    self.valley_test_ = run_valley_test(rows, n_splits, settings, rng)
                     self.pvalue_ = self.valley_test_.pvalue
             if rows.is_lazy:
                 fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
             self._store(fit)
         return self
-
-    def _options(self) -> dict[str, Any]:
-        """Parameters, checked, as the arguments of `find_hyperplane`."""
-        alpha_max = check_number("alpha_max", self.alpha_max, low=0.0, high=1e6, open_low=True)
-        settings = PursuitSettings(
-            alpha_min=check_number("alpha_min", self.alpha_min, low=0.0, high=alpha_max, high_name="alpha_max"),
-            alpha_max=(alpha_max,),
-            n_alpha=check_integer("n_alpha", self.n_alpha, low=1, high=MOST_ALPHAS),
-            max_iter=check_integer("max_iter", self.max_iter, low=1),
-            select=check_choice("select", self.select, ("last", "deepest")),  # type: ignore[arg-type]
-            polish=check_flag("polish", self.polish),
-            tolerance=check_number("tol", self.tol, low=0.0),
-            penalty=check_penalty(self.eta, self.epsilon),
-            optimiser=check_choice("optimiser", self.optimiser, tuple(OPTIMISERS)),
-            method=check_choice("method", self.method, ("mdp2", "sqp")),  # type: ignore[arg-type]
-        )
-        return {
-            "settings": settings,
-            "bandwidth": check_bandwidth(self.bandwidth),
-            "n_init": check_integer("n_init", self.n_init, low=1),
-            "subsample": check_subsample(self.subsample),
-            "n_threads": count_threads(self.n_jobs),
-            "rng": make_generator(self.random_state),
-            "callback": check_callback(self.callback),
-        }
-
-    def _directions(self, n_features: int) -> str | Array:
-        if isinstance(self.init, str):
-            return check_choice("init", self.init, INITS)
-        return check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features)
 
     def _store(self, fit: Fit) -> None:
         self.hyperplane_ = fit.hyperplane
@@ -350,10 +307,10 @@ class MinimumDensityHyperplane(
         ndarray of shape (n_samples, 1)
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._projections)  # type: ignore[no-any-return]
+        return validate_rows(self, X, reset=False).apply(self._project)  # type: ignore[no-any-return]
 
-    def _projections(self, rows: Any) -> Array:
-        return as_rows(rows).project(np.zeros(rows.shape[1]), self.hyperplane_.normal)[:, None]
+    def _project(self, X: Any) -> Array:
+        return as_rows(X).project(np.zeros(X.shape[1]), self.hyperplane_.normal)[:, None]
 
     def __sklearn_tags__(self) -> Any:
         return allow_sparse(super().__sklearn_tags__())

@@ -1,8 +1,7 @@
-"""MaximumMarginHyperplane, a scikit-learn clusterer: the end of the road that minimum density hyperplanes take."""
+"""MaximumMarginHyperplane, a scikit-learn clusterer: the limit of minimum density hyperplanes (Theorem 5)."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import Any
 
@@ -12,29 +11,20 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_integer, check_number, check_weights, restore_on_failure
-from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.margin_path import narrowing
+from ravine.checks import check_integer, check_number, check_weights, make_generator, restore_on_failure
+from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.hyperplane import Hyperplane
+from ravine.rows import Rows, as_rows
 from ravine.rows.inputs import validate_array
-from ravine.search import BandwidthRule, PrincipalAxes, choose_starts
-from ravine.search.hyperplane import points_to_larger
-from ravine.search.space import WorkingSpace
-from ravine.theory.margins import HardMargin, maximise_bounded_margin, maximise_free_margin
+from ravine.search import BandwidthRule, Problem, check_settings, choose_starts, points_to_larger
+from ravine.theory.bandwidth_path import choose_bandwidths, follow_bandwidths
+from ravine.theory.margins import HardMargin
+from ravine.theory.partitions import MarginSearch
 
 __all__ = ["MaximumMarginHyperplane"]
 
-# Partitions that are polished: those whose hyperplanes had the largest margins on the way.
-MOST_PARTITIONS = 60
-# Gaps of the projections on every normal that was passed that give partitions of their own.
-GAPS = 3
-# Of the partitions, so many are improved by moving single rows.
-BASINS = 5
 # Rows whose distance exceeds the margin by no more than this fraction are support points.
 SAME_DISTANCE = 1e-7
-# Rows nearest to the hyperplane that are tried on the other side, and rounds of that.
-NEIGHBOURS = 30
-MOST_ROUNDS = 50
 
 
 class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
@@ -151,66 +141,53 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
             alpha = check_number("alpha", self.alpha, low=0.0, high=1e6)
             n_bandwidths = check_integer("n_bandwidths", self.n_bandwidths, low=2, high=10_000)
             n_random = check_integer("n_random", self.n_random, low=0)
-            finder = MinimumDensityHyperplane(
+            settings = check_settings(
                 bandwidth=self.bandwidth,
                 n_init=self.n_init,
                 alpha_min=min(0.01, alpha),
                 alpha_max=max(alpha, 1e-9),
                 subsample=None,
-                random_state=self.random_state,
             )
-            options = finder._options()
-            rows = validate_array(self, X, reset=True)
-            weights = check_weights(sample_weight, len(rows))
-            counted = np.ones(len(rows), dtype=bool) if weights is None else weights > 0.0
-            space = WorkingSpace.of(rows[counted], None if weights is None else weights[counted], None)
-            if space.all_rows_equal():
-                self._store_nothing(rows, "all rows are equal" if counted.sum() > 1 else "there is only one row")
+            rng = make_generator(self.random_state)
+            rows = as_rows(validate_array(self, X, reset=True))
+            weights = check_weights(sample_weight, rows.shape[0])
+            problem = Problem.of(rows, weights, settings=settings, rng=rng)
+            if problem.has_no_spread:
+                why = "all rows are equal" if problem.sample.n_rows > 1 else "there is only one row"
+                self._store_nothing(rows, why)
                 return self
-
-            def directions(space: WorkingSpace) -> Array:
-                axes = PrincipalAxes.of(space.sample.moments())
-                return choose_starts("random", n_random, axes, space.sample, options["rng"])
-
-            found = narrowing(finder, rows, weights, None, n_bandwidths, extra=directions)
-            # Equal rows have one margin, and change sides together.
-            distinct = np.sort(np.unique(rows[counted], axis=0, return_index=True)[1])
-            points = found.space.sample.fetch(distinct)
-            search = _Search(points, found.space.sample.moments().covariance, alpha)
-            best = search.run([(s.normal, s.separation.b) for track in found.tracks for s in track])
+            random_starts = choose_starts("random", n_random, problem.axes, problem.sample, rng)
+            bandwidths = choose_bandwidths(problem, None, n_bandwidths)
+            stages_by_start = follow_bandwidths(problem, bandwidths, random_starts)
+            search = MarginSearch(_take_distinct_points(problem), problem.moments.covariance, alpha)
+            best = search.run([(s.normal, s.separation.b) for stages in stages_by_start for s in stages])
             self.n_partitions_ = len(search.free)
             if best is None:
                 self._store_nothing(rows, f"no hyperplane within alpha={alpha:g} has a margin")
             else:
-                self._store(found.space, best, rows, weights, counted)
+                self._store(problem, best)
         return self
 
-    def _store(
-        self,
-        space: WorkingSpace,
-        best: HardMargin,
-        rows: NDArray[np.floating[Any]],
-        weights: Array | None,
-        counted: NDArray[np.bool_],
-    ) -> None:
-        normal = best.normal if space.basis is None else space.basis @ best.normal
-        normal = normal / np.linalg.norm(normal)
+    def _store(self, problem: Problem, best: HardMargin) -> None:
+        space = problem.space
+        normal = space.to_original(best.normal)
         point = space.origin + best.offset * space.unit * normal
         plane = Hyperplane(normal, float(normal @ point), alpha=float(self.alpha), point=point)
-        distance = plane.distance(rows)
-        if points_to_larger(distance, weights):
+        distance = plane.distance(problem.rows)
+        if points_to_larger(distance, problem.weights):
             plane, distance = plane.reversed(), -distance
+        has_weight = np.ones(len(distance), dtype=bool) if problem.weights is None else problem.weights > 0.0
         self.hyperplane_ = plane
         self.labels_ = (distance > 0.0).astype(np.intp)
-        self.margin_ = float(np.abs(distance[counted]).min())
+        self.margin_ = float(np.abs(distance[has_weight]).min())
         near = np.abs(distance) <= self.margin_ * (1.0 + SAME_DISTANCE) + 1e-12 * space.unit
-        self.support_ = np.flatnonzero(counted & near)
+        self.support_ = np.flatnonzero(has_weight & near)
         self.bound_ = best.bound
         self.coef_, self.intercept_ = plane.normal[None].copy(), np.array([-plane.offset])
 
-    def _store_nothing(self, rows: NDArray[np.floating[Any]], why: str) -> None:
+    def _store_nothing(self, rows: Rows, why: str) -> None:
         self.hyperplane_ = Hyperplane.at_infinity(np.eye(1, rows.shape[1])[0])
-        self.labels_ = np.zeros(len(rows), dtype=np.intp)
+        self.labels_ = np.zeros(rows.shape[0], dtype=np.intp)
         self.margin_, self.support_, self.bound_ = np.nan, np.empty(0, dtype=np.intp), False
         self.coef_, self.intercept_ = self.hyperplane_.normal[None].copy(), np.array([-np.inf])
         self.n_partitions_ = 0
@@ -244,75 +221,9 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         return (self.decision_function(X) > 0.0).astype(np.intp)
 
 
-class _Search:
-    """Hard-margin problems of partitions, and the walk among neighbouring ones."""
-
-    def __init__(self, points: Array, covariance: Array, alpha: float) -> None:
-        self.points, self.covariance, self.alpha = points, covariance, alpha
-        self.free: dict[bytes, HardMargin | None] = {}
-
-    def run(self, hyperplanes: list[tuple[Array, float]]) -> HardMargin | None:
-        """The best margin of all partitions that these hyperplanes induce, improved by its neighbours."""
-        hyperplanes = [*hyperplanes, *(gap for v, _ in hyperplanes for gap in self._gaps(v))]
-        margins = np.array([np.abs(self.points @ v - b).min() for v, b in hyperplanes])
-        chosen: dict[bytes, tuple[NDArray[np.bool_], Array, float, HardMargin]] = {}
-        for k in np.argsort(-margins, kind="stable").tolist():
-            v, b = hyperplanes[k]
-            side = self.points @ v > b
-            key, free = self._key(side), self._free(side)
-            if key not in chosen and free is not None:
-                chosen[key] = side, v, b, free
-            if len(chosen) == MOST_PARTITIONS:
-                break
-        best: list[HardMargin] = []  # each may lie in a basin of its own
-        for side, v, b, free in sorted(chosen.values(), key=lambda c: -c[3].margin):
-            if len(best) < BASINS or free.margin > best[-1].margin:
-                found = maximise_bounded_margin(self.points, side, self.covariance, self.alpha, [(v, b)], free)
-                best = sorted([*best, *([found] if found else [])], key=lambda m: -m.margin)[:BASINS]
-        return max((self._improved(m) for m in best), key=lambda m: m.margin, default=None)
-
-    def _gaps(self, v: Array) -> list[tuple[Array, float]]:
-        """The widest gaps between the projections on v, with the best offset in each that the interval allows.
-
-        A hyperplane of low density may lie beyond all rows if the interval is wide; these never do.
-        """
-        p = np.sort(self.points @ v)
-        half = self.alpha * math.sqrt(max(float(v @ self.covariance @ v), 0.0))
-        b = np.clip(0.5 * (p[:-1] + p[1:]), -half, half)
-        margins = np.minimum(b - p[:-1], p[1:] - b)
-        return [(v, float(b[k])) for k in np.argsort(-margins, kind="stable")[:GAPS] if margins[k] > 0.0]
-
-    def _improved(self, best: HardMargin) -> HardMargin:
-        """Move single rows, of those nearest, to the other side while that widens the margin."""
-        for _ in range(MOST_ROUNDS):
-            signed = self.points @ best.normal - best.offset
-            wider = best
-            for k in np.argsort(np.abs(signed), kind="stable")[:NEIGHBOURS].tolist():
-                side = signed > 0.0
-                side[k] = not side[k]
-                free = self._free(side)
-                if free is None or free.margin <= wider.margin * (1.0 + 1e-12):
-                    continue
-                start = [(best.normal, best.offset)]
-                moved = maximise_bounded_margin(self.points, side, self.covariance, self.alpha, start, free)
-                if moved is not None and moved.margin > wider.margin * (1.0 + 1e-12):
-                    wider = moved
-            if wider is best:
-                return best
-            best = wider
-        return best
-
-    def _key(self, side: NDArray[np.bool_]) -> bytes:
-        return np.packbits(side if side[0] else ~side).tobytes()
-
-    def _free(self, side: NDArray[np.bool_]) -> HardMargin | None:
-        """The hard-margin problem of a partition without the interval, solved once: a bound for the one with it."""
-        if side.all() or not side.any():
-            return None
-        key = self._key(side)
-        if key not in self.free:
-            self.free[key] = maximise_free_margin(self.points, side)
-        found = self.free[key]
-        if found is not None and float(self.points[int(np.argmax(side))] @ found.normal) <= found.offset:
-            return HardMargin(-found.normal, -found.offset, found.margin)  # found with the sides exchanged
-        return found
+def _take_distinct_points(problem: Problem) -> Array:
+    """Return the distinct rows with weight, in working units: equal rows have one margin and change sides together."""
+    rows = problem.rows
+    indices = np.arange(rows.shape[0]) if problem.weights is None else np.flatnonzero(problem.weights > 0.0)
+    distinct = np.sort(np.unique(rows.take(indices), axis=0, return_index=True)[1])
+    return problem.sample.fetch(distinct)

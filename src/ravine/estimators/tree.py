@@ -24,10 +24,11 @@ from ravine.checks import (
     make_generator,
     restore_on_failure,
 )
-from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
+from ravine.estimators._parameters import pick_parameters
+from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule
+from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Candidate, Splitter, Tree, grow
 from ravine.tree.editing import find_new_nodes
 from ravine.tree.grow import split_rows
@@ -219,11 +220,9 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
         n_splits = check_integer("n_splits", self.n_splits, low=1)
         if self.splitter is None:
-            names = MinimumDensityHyperplane().get_params().keys() & self.get_params().keys()
-            names -= {"n_jobs", "random_state", "callback", "test", "n_splits"}
-            finder = MinimumDensityHyperplane(**{name: getattr(self, name) for name in names})
-            options = {**finder._options(), "init": finder._directions(n_features)}
-            return DensitySplitter(options, n_splits if test else None, level if n_clusters is None else None)
+            parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
+            settings = check_settings(**parameters).check_init(n_features)
+            return DensitySplitter(settings, n_splits if test else None, level if n_clusters is None else None)
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, rows, rng), got {self.splitter!r}.")
         if n_clusters is None:

@@ -1,6 +1,17 @@
-"""Projection indices: value, minimisers and gradient of φ."""
+"""Projection indices: functions of a direction that the search minimises."""
 
-from ravine.index.clustering import ClusteringIndex, Separation
+from ravine.index.base import ProjectionIndex
+from ravine.index.clustering import ClusteringIndex
+from ravine.index.describe import Separation
+from ravine.index.joint import JointDensity
 from ravine.index.semi_supervised import LabelledRows, LabelPenalty, SemiSupervisedIndex
 
-__all__ = ["ClusteringIndex", "LabelPenalty", "LabelledRows", "SemiSupervisedIndex", "Separation"]
+__all__ = [
+    "ClusteringIndex",
+    "JointDensity",
+    "LabelPenalty",
+    "LabelledRows",
+    "ProjectionIndex",
+    "SemiSupervisedIndex",
+    "Separation",
+]

@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.density import BalancePenalty, BinnedDensity, Minima, SortedDensity
-from ravine.index.clustering import ClusteringIndex, Solve
+from ravine.index.clustering import ClusteringIndex, MinimiseOver
 from ravine.rows import Moments, Sample
 
 __all__ = ["LabelPenalty", "LabelledRows", "SemiSupervisedIndex"]
 
-# A hinge closer to b than this (in h) may hold it with another force than its excess, which is rounded, says.
+# For a hinge closer to b than this (in h), the force computed from its rounded excess may be wrong.
 TOUCHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledRows:
-    """The labelled rows of a two-class problem.
+    """Labelled rows of a two-class problem.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class LabelledRows:
     signs: Array
     weights: Array
 
-    def without(self, some: NDArray[np.bool_]) -> LabelledRows:
-        """The others."""
-        return LabelledRows(self.rows[~some], self.signs[~some], self.weights[~some])
+    def without(self, excluded: NDArray[np.bool_]) -> LabelledRows:
+        """Return the rows that are not excluded."""
+        return LabelledRows(self.rows[~excluded], self.signs[~excluded], self.weights[~excluded])
 
 
 @dataclass(frozen=True)
 class LabelPenalty:
-    """What a labelled row on the wrong side costs.
+    """Cost of a labelled row on the wrong side.
 
     With the signed distance s = y (v·x - b), ``"sum"`` is the paper's ``Σ max(0, -s)^(1+ε)`` (eq. (16)), which
     depends on the unit of the data and on the number of labels; ``"mean"`` is the mean of
@@ -63,7 +63,7 @@ class LabelPenalty:
     margin: float = 1.0
 
     def costs(self, weights: Array, bandwidth: float, reference: float, unit: float, epsilon: float) -> Array:
-        """Cost of each label at a distance of one bandwidth, in units of the kernel's peak, for γ = 1.
+        """Return the cost of each label at a distance of one bandwidth, in units of the kernel's peak, for γ = 1.
 
         Parameters
         ----------
@@ -83,8 +83,8 @@ class LabelPenalty:
             costs = weights * (math.sqrt(2.0 * math.pi) * h ** (2.0 + epsilon))
         if not (np.isfinite(costs).all() and (costs > 0.0).all()):
             raise ValueError(
-                f"label_penalty='sum' depends on the unit of the data, and with a bandwidth of {h:g} its terms are not "
-                "numbers any more: rescale the data or use label_penalty='mean'."
+                f"label_penalty='sum' depends on the unit of the data, and with a bandwidth of {h:g} its terms "
+                "overflow or underflow: rescale the data or use label_penalty='mean'."
             )
         return np.asarray(costs)
 
@@ -101,7 +101,7 @@ class SemiSupervisedIndex(ClusteringIndex):
     reference : float
         The bandwidth h0 in which the margin is measured, in working units.
     gamma : float
-        Weight of the labels; may be changed between optimisations.
+        Weight of the labels. It may change between optimisations.
     """
 
     def __init__(
@@ -131,31 +131,34 @@ class SemiSupervisedIndex(ClusteringIndex):
 
     # ------------------------------------------------------------------------------------------- projections
 
-    def _aim(self, v: Array) -> None:
-        super()._aim(v)
+    def _set_direction(self, v: Array) -> None:
+        super()._set_direction(v)
         self._p = self._rows @ v
 
-    def _turn(self, u: Array) -> None:
-        super()._turn(u)
+    def _set_tangent(self, u: Array) -> None:
+        super()._set_tangent(u)
         self._q = self._rows @ u
 
-    def _move(self, t: float, v: Array) -> None:
-        super()._move(t, v)
-        self._p = self._labels_at(t)
+    def _rotate(self, t: float, v: Array) -> None:
+        super()._rotate(t, v)
+        self._p = self._project_labels(t)
 
-    def _labels_at(self, t: float) -> Array:
-        """Projections of the labelled rows at the angle t."""
+    def _project_labels(self, t: float) -> Array:
+        """Return the projections of the labelled rows at the angle t."""
         return self._p if t == 0.0 else np.asarray(math.cos(t) * self._p + math.sin(t) * self._q)
 
     # ------------------------------------------------------------------------------------------- over b
 
-    def _problem(self, t: float, half: float) -> tuple[float, float, Solve]:
-        """Where the penalties exceed their minimum by more than the peak of the density, no b can be optimal."""
+    def _offset_problem(self, t: float, half: float) -> tuple[float, float, MinimiseOver]:
+        """Return the interval where b can be optimal, and how to search part of it.
+
+        No b is optimal where the penalties exceed their minimum by more than the peak of the density.
+        """
         # In b a label of class +1 is a hinge to the right of v·x - margin, one of class -1 to the left of v·x + margin.
-        at, costs, k = self._labels_at(t) - self._shift, self.gamma * self._costs, self._n_negative
+        at, costs, k = self._project_labels(t) - self._shift, self.gamma * self._costs, self._n_negative
         hinges = _kernels.Hinges(
-            _followed_by(at[k:], half), _followed_by(costs[k:], self.penalty.factor),
-            _followed_by(at[:k], -half), _followed_by(costs[:k], self.penalty.factor),
+            _append(at[k:], half), _append(costs[k:], self.penalty.factor),
+            _append(at[:k], -half), _append(costs[:k], self.penalty.factor),
             1.0 + self.penalty.epsilon, self.bandwidth,
         )  # fmt: skip
         lo, hi = hinges.sublevel(1.0)
@@ -165,27 +168,22 @@ class SemiSupervisedIndex(ClusteringIndex):
 
         return lo, hi, solve
 
-    def constraints(self, v: Array, b: float) -> tuple[Array, Array]:
-        """What must not be negative in eq. (14): the labels on their sides, too."""
-        values, slopes = super().constraints(v, b)
-        ours = self._signs[:, None] * np.column_stack([self._rows, np.full(len(self._rows), -1.0)])
-        return np.append(values, ours @ np.append(v, b)), np.vstack([slopes, ours])
-
     # ------------------------------------------------------------------------------------------- derivatives
 
-    def _forces(self, m: Minima, t: float) -> tuple[float, Array]:
-        """Derivatives of log φ by σ_v and by the projection of each labelled row, for b at its minimiser.
+    def _compute_forces(self, m: Minima, t: float) -> tuple[float, Array]:
+        """Return the derivatives of log φ by σ_v and by the projection of each labelled row, at the minimiser b.
 
-        There the slopes of the hinges balance that of the density (eq. (17)). A hinge that b touches holds it by
-        less than the rounding of its place in a deep valley; its force is what the others and the density leave.
+        There the slopes of the hinges balance that of the density, eq. (17). In a deep valley, a hinge that b touches
+        holds it by less than the rounding of its place, so its force follows from the balance with the others.
         """
         h, epsilon = self.bandwidth, self.penalty.epsilon
         # The last hinge is the end of F(v) on the side of b.
-        excess = _followed_by(
-            (self._margin - self._signs * (self._labels_at(t) - m.b)) / h, (abs(m.b) - self.alpha * self._sigma(t)) / h
+        excess = _append(
+            (self._margin - self._signs * (self._project_labels(t) - m.b)) / h,
+            (abs(m.b) - self.alpha * self._sigma(t)) / h,
         )
-        costs = _followed_by(self.gamma * self._costs, self.penalty.factor)
-        downward = _followed_by(self._signs, 1.0 if m.b > 0.0 else -1.0)  # which way b is pushed
+        costs = _append(self.gamma * self._costs, self.penalty.factor)
+        downward = _append(self._signs, 1.0 if m.b > 0.0 else -1.0)  # direction in which each hinge pushes b
         force = np.maximum(excess, 0.0)
         if epsilon != 1.0:
             force **= epsilon
@@ -205,20 +203,20 @@ class SemiSupervisedIndex(ClusteringIndex):
                     break
         return float(-self.alpha * force[-1] / h), np.asarray(-downward[:-1] * force[:-1] / h)
 
-    def _feels_sigma(self, _: Minima) -> bool:
+    def _depends_on_sigma(self, _: Minima) -> bool:
         return True
 
     def _penalty_slope(self, m: Minima, t: float, sigma_slope: float) -> float:
-        on_sigma, on_labels = self._forces(m, t)
+        on_sigma, on_labels = self._compute_forces(m, t)
         return on_sigma * sigma_slope + float(on_labels @ (math.cos(t) * self._q - math.sin(t) * self._p))
 
     def _penalty_gradient(self, m: Minima) -> Array:
-        on_sigma, on_labels = self._forces(m, 0.0)
+        on_sigma, on_labels = self._compute_forces(m, 0.0)
         gradient = on_labels @ self._rows
         return np.asarray(gradient + (on_sigma / self._sigma(0.0)) * self._cov_v if on_sigma else gradient)
 
 
-def _followed_by(values: Array, last: float) -> Array:
+def _append(values: Array, last: float) -> Array:
     out = np.empty(len(values) + 1)
     out[:-1] = values
     out[-1] = last

@@ -17,8 +17,7 @@ from ravine.plotting.hyperplane_drawing import draw_panels
 from ravine.plotting.projection import check_direction
 from ravine.plotting.subject import check_rows, find_subject
 from ravine.plotting.view import View, compute_view
-from ravine.search import BandwidthRule
-from ravine.search.settings import check_bandwidth, check_penalty
+from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

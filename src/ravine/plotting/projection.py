@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.rows import Indices, Rows, StoredMoments
-from ravine.search.space import WorkingSpace
+from ravine.search import WorkingSpace
 
 __all__ = ["ProjectedRows", "check_direction"]
 

@@ -15,7 +15,7 @@ from ravine.explain import check_estimator, encode_any_labels, encode_classes
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Indices, Rows
 from ravine.rows.inputs import validate_readable_rows
-from ravine.search.settings import check_penalty
+from ravine.search import check_penalty
 from ravine.tree import Tree
 
 __all__ = ["Subject", "check_rows", "find_hyperplane", "find_subject"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ravine._typing import Array
-from ravine.rows.lanczos import leading_eigenvectors
+from ravine.rows.lanczos import find_leading_eigenvectors
 
 __all__ = ["Moments", "ProductMoments", "StoredMoments"]
 
@@ -159,14 +159,14 @@ class ProductMoments(Moments):
 
     def principal_axes(self, n: int) -> tuple[Array, Array]:
         """Return the n leading eigenvalues of Σ, decreasing, and eigenvectors (rows), without those of no variance."""
-        values, directions = leading_eigenvectors(self._product, self.n_features, min(n, self.n_features))
+        values, directions = find_leading_eigenvectors(self._product, self.n_features, min(n, self.n_features))
         kept = values > values[0] * self.n_features * np.finfo(float).eps
         kept[0] = True
         return values[kept], np.ascontiguousarray(directions[kept])
 
     def leading_axis(self) -> tuple[float, Array]:
         """Return the largest eigenvalue of Σ and its eigenvector."""
-        (value, *_), vectors = leading_eigenvectors(self._product, self.n_features, 1)
+        (value, *_), vectors = find_leading_eigenvectors(self._product, self.n_features, 1)
         return max(float(value), 0.0), vectors[0]
 
     def across(self, v: Array) -> ProductMoments:

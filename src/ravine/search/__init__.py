@@ -1,31 +1,50 @@
-"""MDP²: minimising the index over the sphere, for an increasing alpha, from several starts."""
+"""MDP²: the search for the hyperplane of lowest density.
 
-from ravine.search.bandwidth import BandwidthRule, resolve_bandwidth
-from ravine.search.direct import follow_directly
+Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in working units, with `SearchSettings`.
+"""
+
+from ravine.search.bandwidth import BandwidthRule, check_bandwidth, resolve_bandwidth
+from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
-from ravine.search.multilevel import Pursuit, pursue
-from ravine.search.settings import PursuitSettings
-from ravine.search.stages import Path, Stage, polish
-from ravine.search.starts import PrincipalAxes, choose_starts, random_starts, unusual_starts
-from ravine.search.subsamples import subsample_levels
-from ravine.search.wide import go_on_in_all_columns, orthonormal_rows
+from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, open_pool, points_to_larger
+from ravine.search.label_starts import predict_by_svm
+from ravine.search.multilevel import choose_best, follow_paths
+from ravine.search.problem import Problem
+from ravine.search.separator import Separator, find_separator
+from ravine.search.settings import LabelSettings, SearchSettings, check_label_settings, check_penalty, check_settings
+from ravine.search.space import PathLog, WorkingSpace
+from ravine.search.stages import Path, Stage, describe_stage, polish
+from ravine.search.starts import PrincipalAxes, choose_starts, draw_random_starts
 
 __all__ = [
     "BandwidthRule",
+    "Fit",
+    "LabelSettings",
     "Path",
+    "PathLog",
     "PrincipalAxes",
-    "Pursuit",
-    "PursuitSettings",
+    "Problem",
+    "SearchSettings",
+    "Separator",
     "Stage",
+    "WorkingSpace",
+    "check_bandwidth",
+    "check_label_settings",
+    "check_penalty",
+    "check_settings",
+    "choose_best",
     "choose_starts",
+    "describe_stage",
+    "draw_random_starts",
     "drive",
-    "follow_directly",
-    "go_on_in_all_columns",
-    "orthonormal_rows",
+    "find_hyperplane",
+    "find_separator",
+    "fit_hyperplane",
+    "follow_paths",
+    "open_pool",
+    "points_to_larger",
     "polish",
-    "pursue",
-    "random_starts",
+    "predict_by_svm",
     "resolve_bandwidth",
-    "subsample_levels",
-    "unusual_starts",
+    "solve_directly",
 ]

@@ -5,24 +5,36 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
+from typing import Any
 
-__all__ = ["BandwidthRule", "resolve_bandwidth"]
+from ravine.checks import check_number
 
-# In standard deviations of the data: below it, the rounding of projections is no longer small.
+__all__ = ["BandwidthRule", "check_bandwidth", "resolve_bandwidth"]
+
+# In standard deviations of the data. Below it, the rounding of projections is no longer negligible.
 SMALLEST_BANDWIDTH = 1e-11
-# Above it, there is nothing left to see.
+# Above it, the density has no structure left.
 LARGEST_BANDWIDTH = 1e8
 
 BandwidthRule = str | float | Callable[[float, float], float]
 
 
+def check_bandwidth(rule: Any) -> BandwidthRule:
+    """Return a rule's name, a positive number or a callable."""
+    if rule is None or (isinstance(rule, str) and rule != "silverman"):
+        raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {rule!r}.")
+    if not isinstance(rule, str) and not callable(rule):
+        check_number("bandwidth", rule, low=0.0, open_low=True)
+    return rule  # type: ignore[no-any-return]
+
+
 def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
-    """The bandwidth that a rule, number or callable gives.
+    """Return the bandwidth of a rule, number or callable.
 
     Parameters
     ----------
     rule : "silverman", positive number or callable
-        ``"silverman"`` is the paper's ``0.9 * pc1_std * n**(-1/5)``; a callable gets ``(n, pc1_std)``.
+        ``"silverman"`` is the paper's ``0.9 * pc1_std * n**(-1/5)``; a callable is called with ``(n, pc1_std)``.
     n : float
         Sum of the weights.
     pc1_std : float
@@ -46,6 +58,6 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
     if bandwidth > LARGEST_BANDWIDTH * pc1_std > 0.0:
         raise ValueError(
             f"{name} is {bandwidth:g}, more than {LARGEST_BANDWIDTH:g} standard deviations of the data ({pc1_std:g}): "
-            "it would smooth everything away."
+            "it would smooth away all structure."
         )
     return bandwidth

@@ -1,4 +1,4 @@
-"""Directions to start from that a few labelled rows suggest."""
+"""Directions to start from that labelled rows suggest."""
 
 from __future__ import annotations
 
@@ -15,34 +15,37 @@ from sklearn.svm import LinearSVC
 from ravine._typing import Array
 from ravine.index import LabelledRows
 from ravine.rows import Moments, as_rows
-from ravine.search import PrincipalAxes
+from ravine.search.starts import PrincipalAxes
 
-__all__ = ["NAMED_STARTS", "label_starts", "principal_number", "svm_classes"]
+__all__ = ["NAMED_STARTS", "parse_component", "predict_by_svm", "suggest_starts"]
 
 NAMED_STARTS = ("svm", "lda", "means")
-# More labels than this add nothing to the direction of a start but time.
+# More labels than this cost time without improving a start.
 MOST_LABELS = 10_000
-# C times the weights beyond this change nothing but the time of the solver.
+# Larger values of C times the weights only slow down the solver.
 MOST_WEIGHT = 1e13
 
 
-def principal_number(name: str) -> int | None:
-    """The k of "pc<k>"; None for other names."""
+def parse_component(name: str) -> int | None:
+    """Return the k of "pc<k>"; None for other names."""
     match = re.fullmatch(r"pc([1-9]\d*)", name)
     return int(match[1]) if match else None
 
 
-def label_starts(
+def suggest_starts(
     names: tuple[str, ...],
     labelled: LabelledRows,
     moments: Moments,
     axes: PrincipalAxes,
+    *,
     n_features: int,
     C: float,
     ridge: float,
     rng: np.random.Generator,
 ) -> Array:
-    """Unit vectors (rows) with these names, signed to agree with the labels; those that do not exist are left out.
+    """Return the unit vectors (rows) with these names, signed to agree with the labels.
+
+    A direction that does not exist is left out.
 
     Parameters
     ----------
@@ -52,27 +55,27 @@ def label_starts(
         ``"means"``: that difference. ``"pc1"``, ``"pc2"``, ...: principal directions.
     labelled : LabelledRows
     moments : Moments
-        Of all rows.
+        Moments of all rows.
     axes : PrincipalAxes
     n_features : int
-        Columns of X, which may be more than there are coordinates.
+        Number of features of X, which may exceed the number of working coordinates.
     C : float
-        Of the SVM.
+        Regularisation of the SVM.
     ridge : float
-        Part of the mean variance that is added to the covariance for ``"lda"``.
+        Fraction of the mean variance that is added to the covariance for ``"lda"``.
     rng : numpy.random.Generator
-        Chooses some of very many labels.
+        Draws a subset if there are very many labels.
     """
     positive = labelled.signs > 0.0
     means = [np.average(labelled.rows[side], axis=0, weights=labelled.weights[side]) for side in (positive, ~positive)]
     difference = means[0] - means[1]
     found = []
     for name in names:
-        number = principal_number(name)
+        number = parse_component(name)
         if number is not None:
             direction = axes.directions[number - 1] if number <= len(axes.directions) else None
         elif name == "svm":
-            direction = _svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
+            direction = _fit_svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
         elif name == "lda":
             direction = moments.solve_ridge(ridge * moments.trace / n_features, difference)
         else:
@@ -81,21 +84,21 @@ def label_starts(
         if direction is not None and length > 0.0:
             agrees = float(direction @ difference) >= 0.0 or name in ("svm", "lda")
             found.append(direction / (length if agrees else -length))
-    # Two classes whose labels have the same mean suggest nothing: any direction of the data will do.
+    # Two classes with the same mean suggest no direction: take any direction of the data.
     return np.ascontiguousarray(found if found else axes.directions[:1])
 
 
-def svm_classes(
+def predict_by_svm(
     X: Any, codes: NDArray[np.intp], weights: Array | None, C: float, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Class of each row by linear SVMs, one against the rest, on the labelled rows alone."""
+    """Predict the class of each row by linear SVMs, one against the rest, fitted to the labelled rows alone."""
     which = np.flatnonzero(codes >= 0)
     rows = as_rows(X).take(which).astype(np.float64)
     w = np.ones(len(which)) if weights is None else weights[which]
     center = np.average(rows, axis=0, weights=w)
     rows -= center
     scale = math.sqrt(float(np.average(np.mean(rows**2, axis=1), weights=w))) or 1.0
-    svm = _linear_svm(rows / scale, codes[which], w, C, rng)
+    svm = _fit_linear_svm(rows / scale, codes[which], w, C, rng)
     normals = svm.coef_ / scale
 
     def classes(rows: Any) -> NDArray[np.intp]:
@@ -104,11 +107,11 @@ def svm_classes(
     return np.asarray(as_rows(X).apply(classes))
 
 
-def _svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:
-    return np.asarray(_linear_svm(labelled.rows / scale, labelled.signs, labelled.weights, C, rng).coef_[0])
+def _fit_svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.random.Generator) -> Array:
+    return np.asarray(_fit_linear_svm(labelled.rows / scale, labelled.signs, labelled.weights, C, rng).coef_[0])
 
 
-def _linear_svm(
+def _fit_linear_svm(
     rows: Array, targets: NDArray[Any], weights: Array | None, C: float, rng: np.random.Generator
 ) -> LinearSVC:
     if len(rows) > MOST_LABELS:
@@ -118,20 +121,20 @@ def _linear_svm(
     if weights is not None:
         total = C * float(weights.sum())
         weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
-    # The solution lies in the space of the rows: with fewer rows than columns, a problem of as many coordinates.
-    inside, basis = _in_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
+    # The solution lies in the space of the rows: with fewer rows than features, solve it in that many coordinates.
+    inside, basis = _reduce_to_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only the same every time
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only reproducible
         svm = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(inside, targets, sample_weight=weights)
     if basis is not None:
         svm.coef_ = svm.coef_ @ basis
     return svm
 
 
-def _in_row_space(rows: Array) -> tuple[Array, Array]:
-    """Coordinates that have the inner products of the rows, and the orthonormal basis (rows) they belong to."""
+def _reduce_to_row_space(rows: Array) -> tuple[Array, Array]:
+    """Return coordinates with the same inner products as the rows, and their orthonormal basis (rows)."""
     values, vectors = np.linalg.eigh(rows @ rows.T)
     kept = values > values[-1] * len(values) * np.finfo(float).eps
-    kept[-1] = True  # at least one, also of rows of zeros
+    kept[-1] = True  # at least one, even if all rows are zero
     lengths = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))
     return vectors[:, kept] * lengths, (vectors[:, kept] / lengths).T @ rows

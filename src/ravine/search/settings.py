@@ -1,62 +1,115 @@
-"""Everything that can be chosen about a pursuit, in one place."""
+"""Settings of a search, checked once and kept in one typed object."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
 from ravine._typing import Array
-from ravine.checks import check_integer, check_number
+from ravine.checks import (
+    check_callback,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    count_threads,
+)
 from ravine.density import BalancePenalty
-from ravine.search.bandwidth import BandwidthRule
-from ravine.search.subsamples import SUBSAMPLE
+from ravine.hyperplane import PathStep
+from ravine.index import LabelPenalty
+from ravine.optimise import OPTIMISERS
+from ravine.search.bandwidth import BandwidthRule, check_bandwidth
+from ravine.search.label_starts import NAMED_STARTS, parse_component
+from ravine.search.subsamples import check_subsample
 
-__all__ = [
-    "MOST_ALPHAS",
-    "PursuitSettings",
-    "check_bandwidth",
-    "check_directions",
-    "check_penalty",
-    "check_subsample",
-]
+__all__ = ["LabelSettings", "SearchSettings", "check_label_settings", "check_penalty", "check_settings"]
 
-# More values of alpha than this are a slip of the pen.
+# A larger number of alphas is a mistake.
 MOST_ALPHAS = 10_000
+# Principal axes beyond the starts, among which a search in very many features looks for unusual directions.
+EXTRA_AXES = 4
+# Fewest principal axes for a search with labels in very many features.
+FEWEST_AXES = 10
+INITS = ("auto", "pca", "random")
+LABEL_INITS = "one or several of 'svm', 'lda', 'means', 'pc1', 'pc2', ..."
+
+Callback = Callable[[PathStep], object]
 
 
 @dataclass(frozen=True)
-class PursuitSettings:
-    """Settings of MDP² beyond the bandwidth and the starts.
+class LabelSettings:
+    """Settings of a search with labels.
 
     Attributes
     ----------
-    alpha_min, alpha_max, n_alpha
-        The increasing sequence of half-widths of F(v), equally spaced. With several largest values, in increasing
-        order, there are ``n_alpha`` more on the way to each, and one result for each.
+    bandwidth_factor : float
+        Ratio of the bandwidth h to that of the rule, h0.
+    penalty : LabelPenalty
+    standard_errors, index_factor : float
+        A larger alpha is preferred if the labels cost less by this many standard errors, or if the index is lower by
+        this factor.
+    start_C, start_ridge : float
+        Regularisation of the SVM and of the covariance that suggest starts.
+    """
+
+    bandwidth_factor: float = 1.0
+    penalty: LabelPenalty = field(default_factory=LabelPenalty)
+    standard_errors: float = 1.0
+    index_factor: float = 4.0
+    start_C: float = 1.0
+    start_ridge: float = 0.01
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """Settings of MDP².
+
+    Attributes
+    ----------
+    method : {"mdp2", "sqp"}
+        Projection pursuit, or the constrained problem in (v, b) at the largest alpha, with ``polish_iter`` iterations.
+    bandwidth : "silverman", float or callable
+    init : str, tuple of str or ndarray of shape (k, d)
+        Name of a set of starts, names of starts that labels suggest, or directions in the space of X.
+    n_init : int
+        Number of starts, if ``init`` is one name.
+    alpha_min, alpha_max, n_alpha : float, tuple of float, int
+        Equally spaced, increasing half-widths of F(v). Each of several largest values has ``n_alpha`` values on the way
+        to it, and a result of its own.
     max_iter : int
         Optimiser iterations for each alpha.
     gammas : tuple of float
-        The increasing weights of the labels: alpha grows at the first, the others follow at the largest alpha.
+        Increasing weights of the labels: alpha grows at the first, the others follow at the largest alpha.
     select : {"last", "deepest", "final"}
         Which hyperplane of a path is kept: of those that separate two modes the last (the paper's rule for clustering)
         or the one of largest relative depth; or, with labels, the one at the end.
     every_start : bool
-        Whether paths are followed from every start, or only from the one where the index is lowest.
+        Whether to follow paths from every start, or only from the one where the index is lowest.
     polish : bool
         Whether the hyperplane that is kept is then optimised to convergence.
     polish_iter : int
-        Most iterations of that.
+        Largest number of iterations of that.
     tolerance : float
-        Relative decrease of φ still to be expected that counts as converged.
-    penalty : BalancePenalty
+        Expected relative decrease of φ below which an optimisation has converged.
     optimiser : str
         One of `OPTIMISERS`.
-    method : {"mdp2", "sqp"}
-        Projection pursuit, or the constrained problem in (v, b) at the largest alpha, with ``polish_iter`` iterations.
+    penalty : BalancePenalty
+    subsample : int or None
+        Number of rows in the first subsample; None for no subsamples.
+    n_threads : int
+    callback : callable, optional
+        Called with a `PathStep` after every stage of every start.
+    labels : LabelSettings
     """
 
+    method: Literal["mdp2", "sqp"] = "mdp2"
+    bandwidth: BandwidthRule = "silverman"
+    init: str | tuple[str, ...] | Array = "auto"
+    n_init: int = 6
     alpha_min: float = 0.01
     alpha_max: tuple[float, ...] = (1.5,)
     n_alpha: int = 12
@@ -67,48 +120,150 @@ class PursuitSettings:
     polish: bool = True
     polish_iter: int = 200
     tolerance: float = 1e-6
-    penalty: BalancePenalty = field(default_factory=BalancePenalty)
     optimiser: str = "lbfgs"
-    method: Literal["mdp2", "sqp"] = "mdp2"
+    penalty: BalancePenalty = field(default_factory=BalancePenalty)
+    subsample: int | None = None
+    n_threads: int = 1
+    callback: Callback | None = None
+    labels: LabelSettings = field(default_factory=LabelSettings)
 
-    def segments(self) -> list[list[float]]:
-        """The values of alpha on the way to each of the largest ones."""
-        found = []
+    @property
+    def n_axes(self) -> int:
+        """Number of principal axes to compute where there are very many features."""
+        if isinstance(self.init, tuple):
+            return max(FEWEST_AXES, *(parse_component(name) or 0 for name in self.init))
+        return self.n_init + EXTRA_AXES if self.select != "final" else FEWEST_AXES
+
+    @property
+    def alpha_segments(self) -> list[list[float]]:
+        """Values of alpha on the way to each of the largest ones."""
+        segments = []
         for k, largest in enumerate(self.alpha_max):
             n = self.n_alpha if k == 0 else self.n_alpha + 1
             alphas = np.linspace(self.alpha_max[k - 1] if k else self.alpha_min, largest, n).tolist()
-            found.append([*alphas[1 if k else 0 : -1], largest])
-        return found
+            segments.append([*alphas[1 if k else 0 : -1], largest])
+        return segments
+
+    def check_init(self, n_features: int) -> SearchSettings:
+        """Return the settings with ``init`` checked against the number of features."""
+        if isinstance(self.init, str):
+            return replace(self, init=check_choice("init", self.init, INITS))
+        return replace(self, init=_check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features))
 
 
-def check_bandwidth(rule: Any) -> BandwidthRule:
-    """A rule's name, a positive number or a callable."""
-    if rule is None or (isinstance(rule, str) and rule != "silverman"):
-        raise ValueError(f"bandwidth must be 'silverman', a positive number or a callable, got {rule!r}.")
-    if not isinstance(rule, str) and not callable(rule):
-        check_number("bandwidth", rule, low=0.0, open_low=True)
-    return rule  # type: ignore[no-any-return]
+def check_settings(
+    *,
+    method: Any = "mdp2",
+    bandwidth: Any = "silverman",
+    init: Any = "auto",
+    n_init: Any = 6,
+    alpha_min: Any = 0.01,
+    alpha_max: Any = 1.5,
+    n_alpha: Any = 12,
+    max_iter: Any = 8,
+    select: Any = "deepest",
+    polish: Any = True,
+    tol: Any = 1e-6,
+    optimiser: Any = "lbfgs",
+    eta: Any = 0.01,
+    epsilon: Any = 1.0 - 1e-6,
+    subsample: Any = "auto",
+    n_jobs: Any = None,
+    callback: Any = None,
+) -> SearchSettings:
+    """Return the settings of a search without labels from the parameters of `MinimumDensityHyperplane`.
+
+    ``init`` is checked later, by `SearchSettings.check_init`, since it depends on the number of features.
+    """
+    largest = check_number("alpha_max", alpha_max, low=0.0, high=1e6, open_low=True)
+    return SearchSettings(
+        method=check_choice("method", method, ("mdp2", "sqp")),  # type: ignore[arg-type]
+        bandwidth=check_bandwidth(bandwidth),
+        init=init,
+        n_init=check_integer("n_init", n_init, low=1),
+        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
+        alpha_max=(largest,),
+        n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
+        max_iter=check_integer("max_iter", max_iter, low=1),
+        select=check_choice("select", select, ("last", "deepest")),  # type: ignore[arg-type]
+        polish=check_flag("polish", polish),
+        tolerance=check_number("tol", tol, low=0.0),
+        optimiser=check_choice("optimiser", optimiser, tuple(OPTIMISERS)),
+        penalty=check_penalty(eta, epsilon),
+        subsample=check_subsample(subsample),
+        n_threads=count_threads(n_jobs),
+        callback=check_callback(callback),
+    )
 
 
-def check_subsample(subsample: Any) -> int | None:
-    """Rows of the first subsample; None for no subsamples."""
-    if isinstance(subsample, str) and subsample != "auto":
-        raise ValueError(f"subsample must be an integer >= 2, 'auto' or None, got {subsample!r}.")
-    if subsample is None or isinstance(subsample, str):
-        return SUBSAMPLE if subsample == "auto" else None
-    return check_integer("subsample", subsample, low=2)
+def check_label_settings(
+    *,
+    n_features: int,
+    bandwidth: Any,
+    bandwidth_factor: Any,
+    gamma: Any,
+    label_penalty: Any,
+    margin: Any,
+    init: Any,
+    select_start: Any,
+    alpha_min: Any,
+    alpha_max: Any,
+    alpha_standard_errors: Any,
+    alpha_index_factor: Any,
+    n_alpha: Any,
+    max_iter: Any,
+    polish: Any,
+    tol: Any,
+    optimiser: Any,
+    eta: Any,
+    epsilon: Any,
+    start_C: Any,
+    start_ridge: Any,
+    subsample: Any,
+    n_jobs: Any,
+    callback: Any,
+) -> SearchSettings:
+    """Return the settings of a search with labels from the parameters of `MinimumDensityClassifier`."""
+    largest = _check_increasing("alpha_max", alpha_max, high=1e6)
+    form = check_choice("label_penalty", label_penalty, ("mean", "sum"))
+    return SearchSettings(
+        bandwidth=check_bandwidth(bandwidth),
+        init=_check_label_starts(init, n_features),
+        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest[0], high_name="alpha_max"),
+        alpha_max=largest,
+        n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
+        max_iter=check_integer("max_iter", max_iter, low=1),
+        gammas=_check_increasing("gamma", gamma, high=1e100),
+        select="final",
+        every_start=check_choice("select_start", select_start, ("final", "initial")) == "final",
+        polish=check_flag("polish", polish),
+        tolerance=check_number("tol", tol, low=0.0),
+        optimiser=check_choice("optimiser", optimiser, tuple(OPTIMISERS)),
+        penalty=check_penalty(eta, epsilon),
+        subsample=check_subsample(subsample),
+        n_threads=count_threads(n_jobs),
+        callback=check_callback(callback),
+        labels=LabelSettings(
+            bandwidth_factor=check_number("bandwidth_factor", bandwidth_factor, low=1e-6, high=1e6),
+            penalty=LabelPenalty(form, check_number("margin", margin, low=0.0, high=1e6)),  # type: ignore[arg-type]
+            standard_errors=check_number("alpha_standard_errors", alpha_standard_errors, low=0.0),
+            index_factor=check_number("alpha_index_factor", alpha_index_factor, low=1.0),
+            start_C=check_number("start_C", start_C, low=1e-12, high=1e12),
+            start_ridge=check_number("start_ridge", start_ridge, low=1e-12, high=1e12),
+        ),
+    )
 
 
 def check_penalty(eta: Any, epsilon: Any) -> BalancePenalty:
-    """The balance penalty."""
+    """Return the balance penalty."""
     return BalancePenalty(
         check_number("eta", eta, low=0.0, open_low=True),
         check_number("epsilon", epsilon, low=0.0, high=1.0, open_low=True),
     )
 
 
-def check_directions(init: Any, names: str, n_features: int) -> Array:
-    """Directions given by the user as rows; ``names`` says what else init may be."""
+def _check_directions(init: Any, names: str, n_features: int) -> Array:
+    """Return directions given by the user as rows; ``names`` lists the other values that init may have."""
     allowed = f"init must be {names} or finite directions of shape (k, {n_features})"
     if not np.iterable(init) or not list(init):
         raise ValueError(f"{allowed}, got {init!r}.")
@@ -121,3 +276,28 @@ def check_directions(init: Any, names: str, n_features: int) -> Array:
     if not np.isfinite(directions).all():
         raise ValueError(f"{allowed}, got NaN or infinity.")
     return directions
+
+
+def _check_label_starts(init: Any, n_features: int) -> tuple[str, ...] | Array:
+    given = [init] if isinstance(init, str) else init.tolist() if isinstance(init, np.ndarray) else init
+    if not isinstance(given, list | tuple) or not any(isinstance(name, str) for name in given):
+        return _check_directions(init, LABEL_INITS, n_features)
+    for name in given:
+        if name not in NAMED_STARTS and (not isinstance(name, str) or parse_component(name) is None):
+            raise ValueError(f"init must be {LABEL_INITS}, got {name!r}.")
+    if all((parse_component(name) or 0) > n_features for name in given):
+        raise ValueError(f"init is {init!r}, but X has only {n_features} features.")
+    return tuple(given)
+
+
+def _check_increasing(name: str, given: Any, *, high: float) -> tuple[float, ...]:
+    """Return one positive number, or several in increasing order, as a tuple."""
+    allowed = f"{name} must be a positive number (at most {high:g}) or several in increasing order, got {given!r}"
+    try:
+        values = list(given) if np.iterable(given) and not isinstance(given, str) else [given]
+        checked = tuple(check_number(name, value, low=0.0, high=high, open_low=True) for value in values)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{allowed}.") from error
+    if not checked or any(later <= earlier for earlier, later in pairwise(checked)):
+        raise ValueError(f"{allowed}.")
+    return checked

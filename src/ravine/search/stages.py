@@ -1,4 +1,4 @@
-"""The hyperplanes that one start passes, for an increasing alpha (then gamma)."""
+"""Path of one start: hyperplanes for an increasing alpha, then gamma."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ravine._typing import Array
-from ravine.index import ClusteringIndex, Separation
+from ravine.index import ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Asking, Memory, SphereResult
-from ravine.search.settings import PursuitSettings
+from ravine.search.settings import SearchSettings
 
-__all__ = ["Path", "Stage", "describe", "follow", "polish"]
+__all__ = ["Notify", "Path", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,22 +22,22 @@ class Stage:
     Attributes
     ----------
     start : int
-        Which start it came from.
+        Number of the start it came from.
     n_rows : int
-        Rows it was fitted on.
+        Number of rows it was fitted to.
     bandwidth, alpha, gamma : float
     normal : ndarray of shape (d,)
     log_index : float
-        The value of log φ that was reached.
+        Value of log φ that was reached.
     separation : Separation
         Offset, density and depth of the hyperplane.
     interior : bool
         Whether the offset lies strictly inside F(v).
     n_iter, n_evaluations, n_tied : int
-        Optimiser iterations, evaluations of the index, and how many of those had tied minimisers.
+        Number of optimiser iterations, of evaluations of the index, and of those with tied minimisers.
     converged : bool
     certified : bool
-        Whether every minimum over b up to here is known to be global.
+        Whether every minimum over b so far is known to be global.
     polished : bool
         Whether this is the result of the final optimisation to convergence.
     """
@@ -65,16 +65,19 @@ class Stage:
 
     @property
     def log_depth(self) -> float:
-        """Log of the ratio of the lower adjacent mode to the hyperplane."""
+        """Log of the ratio of the density at the lower adjacent mode to that on the hyperplane."""
         return self.separation.log_depth
 
-    def again(self, alpha: float, gamma: float, n_tied: int) -> Stage:
-        """The same hyperplane for another alpha and gamma, which took one evaluation to see."""
+    def copy_to(self, alpha: float, gamma: float, n_tied: int) -> Stage:
+        """Return the same hyperplane for another alpha and gamma, which took one evaluation to confirm."""
         return replace(self, alpha=alpha, gamma=gamma, n_iter=0, n_evaluations=1, n_tied=n_tied)
 
-    def merit(self, settings: PursuitSettings) -> float:
-        """What the kept stages of several starts are compared by: the depth or, with labels, minus the log-index."""
+    def merit(self, settings: SearchSettings) -> float:
+        """Return the number by which starts are compared: the depth or, with labels, minus the log-index."""
         return -self.log_index if settings.select == "final" else self.log_depth
+
+
+Notify = Callable[[Stage], None]
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Path:
     kept : Stage or None
         The stage that is kept; None if none is valid.
     memory : Memory
-        What the optimiser knew of the curvature when it left the kept stage.
+        Curvature that the optimiser had collected when it left the kept stage.
     """
 
     stages: tuple[Stage, ...]
@@ -95,98 +98,98 @@ class Path:
     memory: Memory = field(default_factory=Memory, repr=False)
 
 
-Notify = Callable[[Stage], None]
+def follow_path(
+    index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify
+) -> Asking[tuple[Path, ...]]:
+    """Minimise the index from v for an increasing alpha; return one path for each of the largest alphas.
+
+    From each of the largest alphas the path continues with an increasing gamma. If only one hyperplane of a path can
+    win in the end, it is polished here. With labels, the paths of all starts are compared at the same alpha and gamma,
+    and only the best of them is polished, later.
+    """
+    builder = _PathBuilder(index, v, start, settings, notify)
+    paths: list[Path] = []
+    earlier: Stage | None = None
+    for alphas in settings.alpha_segments:
+        v_before = builder.v
+        for alpha in alphas:
+            # Of a path with labels only the end is used.
+            depth = settings.select != "final" or not settings.gammas[1:]
+            yield from builder.optimise(alpha, settings.gammas[0], depth)
+        branch = builder.fork() if settings.gammas[1:] else builder
+        unmoved = earlier is not None and earlier.converged and np.array_equal(builder.v, v_before)
+        if not (unmoved and earlier is not None and (yield from branch.reuse(earlier, alphas[-1]))):
+            for gamma in settings.gammas[1:]:
+                yield from branch.optimise(alphas[-1], gamma, depth=gamma == settings.gammas[-1])
+        path = branch.path
+        if settings.polish and settings.select != "final" and path.kept is not None:
+            polished = yield from polish(index, path, settings)
+            notify(polished)
+            path = append_polished(path, polished, settings)
+        earlier = path.kept
+        paths.append(path)
+    return tuple(paths)
 
 
-class _Walk:
-    """The stages passed so far, and what is needed to go on from the last."""
+class _PathBuilder:
+    """Stages of a path so far, and the state from which the next is optimised."""
 
-    def __init__(self, index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify) -> None:
+    def __init__(self, index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify) -> None:
         self.index, self.v, self.start, self.settings, self.notify = index, v, start, settings, notify
         self.memory = Memory()
         self.stages: list[Stage] = []
         self.kept: Stage | None = None
         self.kept_memory = self.memory
 
-    def fork(self) -> _Walk:
-        """A walk that goes on from here without changing this one; the index is shared, and moved."""
-        other = _Walk(self.index, self.v, self.start, self.settings, self.notify)
+    def fork(self) -> _PathBuilder:
+        """Return a builder that continues from here without changing this one; they share the index."""
+        other = _PathBuilder(self.index, self.v, self.start, self.settings, self.notify)
         other.memory = self.memory.copy()
         other.stages, other.kept, other.kept_memory = self.stages.copy(), self.kept, self.kept_memory.copy()
         return other
 
-    def step(self, alpha: float, gamma: float, depth: bool = True) -> Asking[None]:
-        """Optimise for alpha and gamma; the depth of the hyperplane is measured if asked for."""
+    def optimise(self, alpha: float, gamma: float, depth: bool = True) -> Asking[None]:
+        """Append the stage for alpha and gamma; its depth is measured unless ``depth`` is False."""
         index, settings = self.index, self.settings
         before = index.n_evaluations, index.n_tied
         last = self.stages[-1] if self.stages else None
         if last is not None and last.converged and index.is_at(self.v) and (yield from index.adjust(alpha, gamma)):
-            stage = last.again(alpha, gamma, index.n_tied - before[1])
+            stage = last.copy_to(alpha, gamma, index.n_tied - before[1])
         else:
             index.alpha, index.gamma = alpha, gamma
             result = yield from OPTIMISERS[settings.optimiser](
                 index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
             )
             self.v = result.v
-            stage = yield from describe(index, result, self.start, before, depth)
+            stage = yield from describe_stage(index, result, self.start, before, depth)
         self._append(stage)
 
-    def jump(self, to: Stage, alpha: float) -> Asking[bool]:
-        """Take a stage of another alpha for one of this, if the offset would be the same."""
-        before = self.index.n_evaluations, self.index.n_tied
-        self.index.alpha, self.index.gamma = to.alpha, to.gamma
-        yield from self.index.begin(to.normal)
-        if not (yield from self.index.adjust(alpha, to.gamma)):
+    def reuse(self, earlier: Stage, alpha: float) -> Asking[bool]:
+        """Append a stage of another alpha if its offset stays the same for this one; return whether it does."""
+        n_tied = self.index.n_tied
+        self.index.alpha, self.index.gamma = earlier.alpha, earlier.gamma
+        yield from self.index.begin(earlier.normal)
+        if not (yield from self.index.adjust(alpha, earlier.gamma)):
             return False
-        stage = to.again(alpha, to.gamma, self.index.n_tied - before[1])
+        stage = earlier.copy_to(alpha, earlier.gamma, self.index.n_tied - n_tied)
         self.v = stage.normal
         self._append(stage)
         return True
 
     def _append(self, stage: Stage) -> None:
         self.stages.append(stage)
-        kept = _select(self.stages, self.settings)
-        if kept is not self.kept:  # by every rule the stage that is kept is the one before, or this
+        kept = _select_stage(self.stages, self.settings)
+        if kept is not self.kept:  # every rule keeps either the stage kept before or the new one
             self.kept, self.kept_memory = kept, self.memory.copy()
         self.notify(stage)
 
+    @property
     def path(self) -> Path:
-        """What was passed, and the stage that is kept."""
+        """Stages so far, and the one that is kept."""
         return Path(tuple(self.stages), self.kept, self.kept_memory if self.kept else self.memory)
 
 
-def follow(
-    index: ClusteringIndex, v: Array, start: int, settings: PursuitSettings, notify: Notify
-) -> Asking[tuple[Path, ...]]:
-    """Follow alpha, and from each of the largest alphas gamma, from v: one path for each largest alpha.
-
-    Where only one hyperplane of a path can win in the end, it is polished here; with labels, where the paths of all
-    starts are compared at the same alpha and gamma, only the best of them is, later.
-    """
-    walk = _Walk(index, v, start, settings, notify)
-    paths: list[Path] = []
-    earlier: Stage | None = None
-    for alphas in settings.segments():
-        branched_at = walk.v
-        for alpha in alphas:
-            # Of the path that labels give only the end is used.
-            yield from walk.step(alpha, settings.gammas[0], depth=settings.select != "final" or not settings.gammas[1:])
-        end = walk.fork() if settings.gammas[1:] else walk
-        unmoved = earlier is not None and earlier.converged and np.array_equal(walk.v, branched_at)
-        if not (unmoved and earlier is not None and (yield from end.jump(earlier, alphas[-1]))):
-            for gamma in settings.gammas[1:]:
-                yield from end.step(alphas[-1], gamma, depth=gamma == settings.gammas[-1])
-        path = end.path()
-        if settings.polish and settings.select != "final" and path.kept is not None:
-            polished = yield from polish(index, path, settings)
-            notify(polished)
-            path = with_polished(path, polished, settings)
-        earlier = path.kept
-        paths.append(path)
-    return tuple(paths)
-
-
-def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings, depth: bool = True) -> Asking[Stage]:
+def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: bool = True) -> Asking[Stage]:
     """Optimise the kept stage of a path to convergence at its alpha."""
     stage = path.kept
     assert stage is not None
@@ -195,19 +198,19 @@ def polish(index: ClusteringIndex, path: Path, settings: PursuitSettings, depth:
     result = yield from OPTIMISERS[settings.optimiser](
         index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
     )
-    return replace((yield from describe(index, result, stage.start, before, depth)), polished=True)
+    return replace((yield from describe_stage(index, result, stage.start, before, depth)), polished=True)
 
 
-def with_polished(path: Path, polished: Stage, settings: PursuitSettings) -> Path:
-    """Append the polished stage; it is kept unless it should, but does not, separate two modes."""
+def append_polished(path: Path, polished: Stage, settings: SearchSettings) -> Path:
+    """Append the polished stage, and keep it unless it should separate two modes but does not."""
     fails = settings.select != "final" and not polished.valid
     return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
 
 
-def describe(
-    index: ClusteringIndex, result: SphereResult, start: int, before: tuple[int, int], depth: bool = True
+def describe_stage(
+    index: ProjectionIndex, result: SphereResult, start: int, before: tuple[int, int], depth: bool = True
 ) -> Asking[Stage]:
-    """The stage at the index's normal; ``before`` are its evaluations and ties when the optimisation began."""
+    """Return the stage at the index's normal; ``before`` holds its evaluations and ties before the optimisation."""
     separation = yield from index.describe(depth)
     return Stage(
         start=start,
@@ -218,7 +221,7 @@ def describe(
         normal=result.v,
         log_index=result.value,
         separation=separation,
-        interior=index.minima.side == 0,
+        interior=index.is_interior,
         n_iter=result.n_iter,
         n_evaluations=index.n_evaluations - before[0],
         n_tied=index.n_tied - before[1],
@@ -227,14 +230,16 @@ def describe(
     )
 
 
-def _select(stages: list[Stage], settings: PursuitSettings) -> Stage | None:
+def _select_stage(stages: list[Stage], settings: SearchSettings) -> Stage | None:
+    """Return the stage that is kept, by the rule of the settings."""
     if settings.select == "final":
         return stages[-1]
     valid = [s for s in stages if s.valid]
     if not valid:
         return None
     if settings.select == "last":
-        # "the last hyperplane that corresponds to a minimiser of the projected density" (on parameter settings)
+        # "the last hyperplane that corresponds to a minimiser of the projected density" (parameter settings, 5.1.1)
         return valid[-1]
-    # At an end of F(v) the hyperplane lies on the slope of a valley, not at its bottom: only if there is nothing else.
+    # At an end of F(v) the hyperplane lies on the slope of a valley, not at its bottom. It is kept only if no stage
+    # lies inside F(v).
     return max([s for s in valid if s.interior] or valid, key=lambda s: s.log_depth)

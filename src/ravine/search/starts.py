@@ -1,4 +1,4 @@
-"""Where a pursuit may start: principal directions, random directions, directions given by the user."""
+"""Directions to start from: principal, unusual and random ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from ravine._typing import Array
 from ravine.rows import Moments, Sample
 
-__all__ = ["PrincipalAxes", "choose_starts", "random_starts", "unusual_starts"]
+__all__ = ["PrincipalAxes", "choose_starts", "draw_random_starts", "find_unusual_starts"]
 
-# Fewer rows for each whitened axis than this, and the fourth moments show the noise of the whitening.
+# With fewer rows per whitened axis than this, the fourth moments show the noise of the whitening.
 ROWS_PER_WHITE_AXIS = 20
-# And more than this would cost more than the pursuit.
+# More axes than this would cost more than the search.
 MOST_WHITE_AXES = 200
 
 
 @dataclass(frozen=True)
 class PrincipalAxes:
-    """Eigenvectors of the covariance by decreasing variance, those of no variance left out.
+    """Eigenvectors of the covariance with positive variance, by decreasing variance.
 
     Attributes
     ----------
@@ -33,21 +33,21 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, moments: Moments, n_axes: int = 0) -> PrincipalAxes:
-        """Principal axes of the moments: at least the n leading ones, all where the covariance is stored."""
+        """Compute the principal axes: all if the covariance is stored, otherwise the ``n_axes`` leading ones."""
         return cls(*moments.principal_axes(n_axes))
 
 
-def random_starts(axes: PrincipalAxes, n: int, rng: np.random.Generator) -> Array:
-    """Directions drawn uniformly in the principal basis, so that a rotation of the data rotates them with it."""
+def draw_random_starts(axes: PrincipalAxes, n: int, rng: np.random.Generator) -> Array:
+    """Draw directions uniformly in the principal basis, so that a rotation of the data rotates them with it."""
     return _unit_rows(rng.standard_normal((n, len(axes.variances))) @ axes.directions)
 
 
-def unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
-    """Directions in which the data look least normal, whatever their variance: lowest and highest kurtosis in turn.
+def find_unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
+    """Return directions in which the data look least normal, alternating between lowest and highest kurtosis.
 
     They are the eigenvectors of the fourth-moment scatter of the whitened rows (invariant coordinate selection: Tyler,
     Critchley, Dümbgen & Oja 2009). Two groups of similar size show up at the low end, a small group at the high end,
-    also where they hide in directions of small variance. Only as many leading axes are whitened as the rows can bear.
+    also in directions of small variance. The number of whitened axes is limited by the number of rows.
     """
     n_axes = min(len(axes.variances), MOST_WHITE_AXES, max(2, int(sample.total) // ROWS_PER_WHITE_AXIS))
     whitening = axes.directions[:n_axes] / np.sqrt(axes.variances[:n_axes])[:, None]
@@ -57,7 +57,7 @@ def unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
 
 
 def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: np.random.Generator) -> Array:
-    """At most n unit vectors (rows) to start from.
+    """Return at most n unit vectors (rows) to start from.
 
     ``"pca"`` takes the leading principal directions, ``"random"`` draws them, and ``"auto"`` takes principal directions
     for two thirds and the most unusual directions for the rest. Axes and starts are signed by the skewness of the
@@ -65,12 +65,12 @@ def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: n
     """
     if init == "random":
         signs = sample.skewness_signs(axes.directions)[:, None]
-        return random_starts(replace(axes, directions=axes.directions * signs), n, rng)
+        return draw_random_starts(replace(axes, directions=axes.directions * signs), n, rng)
     if init == "pca" or n < 3 or len(axes.variances) == 1:
         starts = axes.directions[:n]
     else:
         n_unusual = n // 3
-        starts = np.concatenate([axes.directions[: n - n_unusual], unusual_starts(axes, sample)[:n_unusual]])
+        starts = np.concatenate([axes.directions[: n - n_unusual], find_unusual_starts(axes, sample)[:n_unusual]])
     return starts * sample.skewness_signs(starts)[:, None]
 
 

@@ -1,29 +1,42 @@
-"""Growing subsets of the rows for the multilevel scheme."""
+"""Growing subsamples of the rows for the multilevel scheme."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SUBSAMPLE", "subsample_levels"]
+from ravine.checks import check_integer
 
-# Rows on which paths are followed when there are many.
+__all__ = ["check_subsample", "draw_subsamples"]
+
+# Number of rows in the first subsample, by default.
 SUBSAMPLE = 10_000
-# The subset must be smaller than all rows by this factor to be worth a second optimisation.
+# A subsample must be smaller than all rows by this factor to be worth a second optimisation.
 WORTHWHILE = 4
-# Each later level has this many times the rows of the one before, and is no larger than this fraction of all rows.
+# Each later subsample is larger than the one before, and smaller than all rows, by this factor.
 GROWTH = 10
 
 
-def subsample_levels(n: int, size: int | None, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    """Nested random subsets of the rows, each sorted; none where all rows are few enough.
+def check_subsample(subsample: Any) -> int | None:
+    """Return the number of rows in the first subsample; None for no subsamples."""
+    if isinstance(subsample, str) and subsample != "auto":
+        raise ValueError(f"subsample must be an integer >= 2, 'auto' or None, got {subsample!r}.")
+    if subsample is None or isinstance(subsample, str):
+        return SUBSAMPLE if subsample == "auto" else None
+    return check_integer("subsample", subsample, low=2)
+
+
+def draw_subsamples(n: int, size: int | None, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Draw nested random subsets of the rows, each sorted; none if all rows are few enough.
 
     Parameters
     ----------
     n : int
         Number of rows.
     size : int or None
-        Rows of the first subset; None for no subsets.
+        Number of rows in the first subset; None for no subsets.
     rng : numpy.random.Generator
     """
     if size is None or n < WORTHWHILE * size:

@@ -1,4 +1,4 @@
-"""Very many columns: first the space of a few directions, then all columns as far as the rows can tell."""
+"""Very many features: search a subspace of a few directions first, then all features while the gradient has signal."""
 
 from __future__ import annotations
 
@@ -9,54 +9,70 @@ import numpy as np
 from ravine._typing import Array
 from ravine.index import ClusteringIndex
 from ravine.optimise import Asking, Memory
-from ravine.search.settings import PursuitSettings
-from ravine.search.stages import Notify, Path, Stage, polish, with_polished
+from ravine.search.driver import drive
+from ravine.search.problem import Problem
+from ravine.search.settings import SearchSettings
+from ravine.search.stages import Notify, Path, Stage, append_polished, polish
 
-__all__ = ["go_on_in_all_columns", "orthonormal_rows"]
+__all__ = ["orthonormalise", "refine_in_all_features", "span_leading_directions"]
 
-# Steps the optimiser remembers: each is two vectors of as many numbers as there are columns.
+# Number of steps the optimiser remembers: each is two vectors with one number per feature.
 SHORT_MEMORY = 6
-# A gradient whose squared length is less than this many times what chance makes of it is more noise than signal.
+# Below this ratio of the squared gradient norm to its expectation under pure noise, noise exceeds signal.
 MORE_NOISE_THAN_SIGNAL = 2.0
 
 
-def orthonormal_rows(directions: Array) -> Array:
-    """An orthonormal basis (rows) of the space that some directions span; those that add nothing are left out."""
+def span_leading_directions(problem: Problem) -> Array:
+    """Return an orthonormal basis (rows) of the principal axes, and of the user's starts if there are any."""
+    init = problem.settings.init
+    given = [problem.space.to_working(init)] if isinstance(init, np.ndarray) else []
+    return orthonormalise(np.concatenate([problem.axes.directions, *given]))
+
+
+def orthonormalise(directions: Array) -> Array:
+    """Return an orthonormal basis (rows) of the space that some directions span."""
     values, vectors = np.linalg.eigh(directions @ directions.T)
     kept = values > 1e-12 * values[-1]
     basis = (vectors[:, kept] / np.sqrt(values[kept])).T @ directions
     return np.ascontiguousarray(np.linalg.qr(basis.T)[0].T)
 
 
-def go_on_in_all_columns(
-    index: ClusteringIndex, stage: Stage, settings: PursuitSettings, notify: Notify
-) -> Asking[Stage]:
-    """Optimise a hyperplane that was found among a few directions, as long as the gradient is more than noise.
+def refine_in_all_features(problem: Problem, search: Problem, stage: Stage, notify: Notify) -> Stage:
+    """Optimise a hyperplane that was found in a subspace, as long as the gradient is more than noise.
 
-    With more columns than rows near the hyperplane, the index falls on and on by fitting the places of these few rows,
-    and the density of *other* rows on the hyperplane grows. The optimiser is L-BFGS, whatever the settings say.
+    With more features than rows near the hyperplane, the index keeps falling because it fits the places of these few
+    rows, while the density of *other* rows on the hyperplane grows.
 
     Parameters
     ----------
-    index : ClusteringIndex
-        Of all columns.
+    problem : Problem
+        Problem in all features.
+    search : Problem
+        Problem in the subspace.
     stage : Stage
-        Its normal in all columns.
-    settings : PursuitSettings
+        Best hyperplane of the latter.
     notify : callable
-        Told of every stage as it is reached.
+        Called with every stage as it is reached.
     """
+    index = replace(problem, fixed_pc1_std=search.pc1_std).index()
+    assert isinstance(index, ClusteringIndex)
+    refinement = _refine(index, search.space.to_original_stage(stage), problem.settings, notify)
+    (refined,) = drive(problem.sample, [refinement])
+    return refined
+
+
+def _refine(index: ClusteringIndex, stage: Stage, settings: SearchSettings, notify: Notify) -> Asking[Stage]:
     path = Path((stage,), stage, Memory(SHORT_MEMORY))
     index.alpha, index.gamma = stage.alpha, stage.gamma
-    # Only L-BFGS: others draw twice as many gradients as there are columns, or keep a matrix of columns by columns.
-    some = replace(settings, optimiser="lbfgs", polish_iter=min(settings.max_iter, settings.polish_iter))
+    # Only L-BFGS: others draw twice as many gradients as there are features, or keep a matrix of that size squared.
+    rough = replace(settings, optimiser="lbfgs", polish_iter=min(settings.max_iter, settings.polish_iter))
     for _ in range(0, settings.polish_iter if settings.polish else 0, max(settings.max_iter, 1)):
         assert path.kept is not None
         if (yield from index.signal_to_noise(path.kept.normal)) < MORE_NOISE_THAN_SIGNAL:
             break
-        polished = yield from polish(index, path, some)
+        polished = yield from polish(index, path, rough)
         notify(polished)
-        path = with_polished(path, polished, settings)
+        path = append_polished(path, polished, settings)
         if polished.converged or path.kept is not polished:
             break
     assert path.kept is not None

@@ -1,4 +1,4 @@
-"""Ways to split the rows of a node, for `MinimumDensityTree`."""
+"""The splitter of `MinimumDensityTree`: minimum density hyperplanes, tested if asked to."""
 
 from __future__ import annotations
 
@@ -8,46 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine.rows import Rows, as_rows
-from ravine.search.hyperplane import find_hyperplane
-from ravine.tree import Split
-from ravine.validity.valley_test import split_test
+from ravine.search import SearchSettings, fit_hyperplane
+from ravine.tree.grow import Split
+from ravine.validity import run_valley_test
 
 __all__ = ["DensitySplitter"]
 
 
 class DensitySplitter:
-    """Splits by the minimum density hyperplane.
+    """Splitter by the minimum density hyperplane.
 
     Parameters
     ----------
-    options : dict
-        Of `find_hyperplane`, validated.
+    settings : SearchSettings
     n_splits : int or None
-        Random halvings of the valley test; None for no test.
+        Number of random halvings of the valley test; None for no test.
     level : float or None
-        Only splits that are shown at this level are made; None to make them all.
+        Only splits with a P-value of at most this are made; None to make them all.
     """
 
-    def __init__(self, options: dict[str, Any], n_splits: int | None, level: float | None) -> None:
-        self.options = options
+    def __init__(self, settings: SearchSettings, n_splits: int | None, level: float | None) -> None:
+        self.settings = settings
         self.n_splits = n_splits
         self.level = level
 
-    def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
-        data = as_rows(X)
-        with data.share_rounds():
-            return self._split(data, rows, rng)
+        rows = as_rows(X)
+        with rows.share_rounds():
+            # A small part is copied. A large one is gathered block by block, so that X is never doubled.
+            is_whole = len(indices) == rows.shape[0]
+            copy = len(indices) <= rows.copy_limit
+            return self._split(rows if is_whole and not copy else rows.subset(indices, copy=copy), rng)
 
-    def _split(self, data: Rows, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
-        if len(indices) <= data.copy_limit:
-            data, indices = data.subset(indices, copy=True), np.arange(len(indices))
-        options = {**self.options, "rng": rng}
+    def _split(self, rows: Rows, rng: np.random.Generator) -> Split:
         pvalue = np.nan
         if self.n_splits is not None:
-            pvalue = split_test(data, indices, self.n_splits, options).pvalue
+            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng).pvalue
             if self.level is not None and pvalue > self.level:
                 return Split(None, pvalue)
-        node = data if len(indices) == data.shape[0] else data.subset(indices, copy=False)
-        plane = find_hyperplane(node, **options).hyperplane
+        plane = fit_hyperplane(rows, settings=self.settings, rng=rng).hyperplane
         return Split(plane if plane.splits else None, pvalue)

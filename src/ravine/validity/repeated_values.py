@@ -1,7 +1,7 @@
-"""Columns of repeated values (counts, ratings, yes and no), and what to do about them in a test of densities.
+"""Features of repeated values (counts, ratings, yes and no) in a test of densities.
 
-A projection of such columns is a comb of spikes, and the gaps between spikes look like valleys. A value on a grid
-stands for its whole cell, so it is spread uniformly over the cell: a histogram instead of a comb.
+A projection of such features consists of spikes, and the gaps between spikes look like valleys. A value on a grid
+represents its whole cell, so it is spread uniformly over the cell: a histogram instead of spikes.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import as_rows
+from ravine.rows import Rows
 
 __all__ = ["Grid", "Grids"]
 
-# A column is on a grid if, among this many rows, at least this share have a value that another row has, too.
-LOOKED_AT = 1000
+# A feature lies on a grid if, among this many rows, at least this share have a value that another row has, too.
+EXAMINED = 1000
 SHARED = 0.5
-# Rows from which the values of a grid are read off.
-READ_OFF = 50_000
-# Two columns whose correlation differs from 1 or -1 by less than this are one.
+# Number of rows from which the values of a grid are taken.
+MOST_ROWS = 50_000
+# Two features whose correlation differs from 1 or -1 by less than this are one.
 SAME = 1e-6
-# From this correlation on they are spread together, too.
+# Features with a correlation above this are spread together, too.
 RELATED = 0.5
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A column on a grid, and the columns that are linear functions of it (yes and no as two columns, say).
+    """A feature on a grid, and the features that are linear functions of it (for example yes and no as two features).
 
     Attributes
     ----------
     columns : ndarray of shape (g,), int
-        The column itself first.
+        Indices of the features, the first one first.
     factors : ndarray of shape (g,)
-        By how much each changes with the first.
+        Change of each feature per unit of the first.
     values : ndarray of shape (k,)
-        The distinct values of the first, sorted.
+        Distinct values of the first feature, sorted.
     """
 
     columns: NDArray[np.intp]
@@ -50,15 +50,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class Grids:
-    """The columns that are on a grid.
+    """Features whose values lie on a grid.
 
     Attributes
     ----------
     grids : tuple of Grid
     kin : ndarray of shape (g,), int
-        Number of the family of each grid: those that are strongly correlated.
+        Number of the family of each grid: a family is strongly correlated.
     signs : ndarray of shape (g,)
-        Whether it rises or falls with the first of its family.
+        Whether each grid rises or falls with the first of its family.
     """
 
     grids: tuple[Grid, ...]
@@ -66,63 +66,63 @@ class Grids:
     signs: Array
 
     @classmethod
-    def of(cls, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Grids:
-        """Look at (at most 1000 random) rows: on a grid is a column where at least half share their value."""
-        more = rng.choice(rows, min(len(rows), READ_OFF), replace=False)
-        seen = as_rows(X).take(more)
-        few = seen[:LOOKED_AT]
+    def of(cls, rows: Rows, rng: np.random.Generator) -> Grids:
+        """Find the features in which at least half of (at most 1000 random) rows share their value with another row."""
+        n = rows.shape[0]
+        seen = rows.take(rng.choice(n, min(n, MOST_ROWS), replace=False))
+        few = seen[:EXAMINED]
         columns, values = [], []
-        for j in range(X.shape[1]):
+        for j in range(rows.shape[1]):
             _, counts = np.unique(few[:, j], return_counts=True)
             if counts[counts > 1].sum() >= SHARED * len(few):
                 distinct = np.unique(seen[:, j]).astype(np.float64)
                 if len(distinct) > 1:
                     columns.append(j)
                     values.append(distinct)
-        grids = tuple(_grouped(seen, columns, values))
-        return cls(grids, *_families(seen[:, [grid.columns[0] for grid in grids]].astype(np.float64)))
+        grids = tuple(_group_features(seen, columns, values))
+        return cls(grids, *_find_families(seen[:, [grid.columns[0] for grid in grids]].astype(np.float64)))
 
     @property
     def related(self) -> bool:
-        """Whether any are strongly correlated."""
+        """Whether any grids are strongly correlated."""
         return len(np.unique(self.kin)) < len(self.kin)
 
     @property
     def columns(self) -> list[int]:
-        """All columns on a grid."""
+        """All features on a grid."""
         return sorted(int(j) for grid in self.grids for j in grid.columns)
 
     def spread(
         self,
-        X: Any,
-        rows: NDArray[np.intp],
+        rows: Rows,
+        indices: NDArray[np.intp],
         direction: Array,
         rng: np.random.Generator,
         together: bool = False,
     ) -> Array:
-        """What to add to the projections of rows on a direction so that each is uniform in its cell.
+        """Return what to add to the projections of some rows on a direction so that each value is uniform in its cell.
 
-        A cell reaches half way to the neighbouring values; the outermost are as wide as their inner half, twice. Grids
-        are spread independently or, with ``together``, families of strongly correlated ones by the same amounts: of two
-        questions that nearly everybody answers alike, the sum is a comb with twice the gaps.
+        A cell reaches half way to the neighbouring values; an outermost cell is twice as wide as its inner half. Grids
+        are spread independently or, with ``together``, families of strongly correlated ones by the same amounts: the
+        sum of two questions that nearly all people answer alike has twice the gaps.
         """
-        out = np.zeros(len(rows))
-        shared = [rng.random(len(rows)) for _ in range(int(self.kin.max(initial=-1)) + 1)] if together else []
+        out = np.zeros(len(indices))
+        shared = [rng.random(len(indices)) for _ in range(int(self.kin.max(initial=-1)) + 1)] if together else []
         for k, grid in enumerate(self.grids):
-            u = shared[self.kin[k]] if together else rng.random(len(rows))
+            u = shared[self.kin[k]] if together else rng.random(len(indices))
             u = 1.0 - u if together and self.signs[k] < 0.0 else u
             values = grid.values
             middles = 0.5 * (values[1:] + values[:-1])
             edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
-            x = as_rows(X).column(int(grid.columns[0]), rows).astype(np.float64)
+            x = rows.column(int(grid.columns[0]), indices).astype(np.float64)
             cell = np.clip(np.searchsorted(middles, x), 0, len(values) - 1)
             moved = edges[cell] + u * (edges[cell + 1] - edges[cell]) - x
             out += float(direction[grid.columns] @ grid.factors) * moved
         return out
 
 
-def _grouped(rows: NDArray[np.floating[Any]], columns: list[int], values: list[Array]) -> Iterator[Grid]:
-    """Columns that are linear functions of one another, together: spread one by one they would look independent."""
+def _group_features(rows: NDArray[np.floating[Any]], columns: list[int], values: list[Array]) -> Iterator[Grid]:
+    """Yield features that are linear functions of one another together: spread separately they look independent."""
     if not columns:
         return
     z = rows[:, columns].astype(np.float64)
@@ -139,8 +139,8 @@ def _grouped(rows: NDArray[np.floating[Any]], columns: list[int], values: list[A
         waiting = [k for k in waiting if k not in same]
 
 
-def _families(z: Array) -> tuple[NDArray[np.intp], Array]:
-    """Families of strongly correlated columns: the number of each column's, and its sign in it."""
+def _find_families(z: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the number of the family of strongly correlated features that each belongs to, and its sign in it."""
     kin, signs = np.full(z.shape[1], -1, dtype=np.intp), np.ones(z.shape[1])
     if not z.shape[1]:
         return kin, signs

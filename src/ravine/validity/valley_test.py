@@ -1,37 +1,36 @@
-"""Is a split real? The cross-fitted valley test."""
+"""The valley test: evidence that a split is real, by cross-fitting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine.density import Judgement, Valley, find_valley, judge
 from ravine.hyperplane import Hyperplane
-from ravine.rows import as_rows
-from ravine.search.hyperplane import find_hyperplane
+from ravine.rows import Rows
+from ravine.search import SearchSettings, fit_hyperplane
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["HalfTest", "ValleyTest", "cross_fitted_test", "split_test"]
+__all__ = ["HalfTest", "ValleyTest", "cross_fit", "run_valley_test"]
 
-# With fewer, a half cannot be split.
+# With fewer rows, a half cannot be split.
 FEWEST_ROWS = 4
 
-# Finds the hyperplane of some rows; it gets their numbers and a generator.
+# Finds the hyperplane of some rows, from their indices and a generator.
 FindHyperplane = Callable[[NDArray[np.intp], np.random.Generator], Hyperplane]
 
 
 @dataclass(frozen=True)
 class HalfTest:
-    """One half of the rows chose a hyperplane and a valley, the other half judged it.
+    """A hyperplane and a valley that one half of the rows chose, and the judgement of the other half.
 
     Attributes
     ----------
     hyperplane : Hyperplane
-        Found on the first half; at infinity if that has no split.
+        Hyperplane of the first half; at infinity if that has no split.
     valley : Valley or None
         The intervals M, L and R on its normal, as distances from the hyperplane; None if there is no split.
     judgement : Judgement or None
@@ -44,7 +43,7 @@ class HalfTest:
 
     @property
     def pvalue(self) -> float:
-        """Of this half alone; 1 if it has no split."""
+        """P-value of this half alone; 1 if it has no split."""
         return 1.0 if self.judgement is None else self.judgement.pvalue
 
 
@@ -55,12 +54,12 @@ class ValleyTest:
     Attributes
     ----------
     pvalue : float
-        Probability of so clear a valley if the density were unimodal along every direction. With one halving
-        min(1, 2 min(p_A, p_B)); with several twice the median of these.
+        Bound on the probability of a valley this clear if the density were unimodal along every direction. With one
+        halving it is min(1, 2 min(p_A, p_B)); with several, twice the median of these.
     halves : tuple of HalfTest
         Two for each random halving.
     grid_columns : tuple of int
-        Columns of repeated values, whose rows were spread over their cells before they judged.
+        Features of repeated values, which were spread over their cells before the judgement.
     """
 
     pvalue: float
@@ -68,7 +67,7 @@ class ValleyTest:
     grid_columns: tuple[int, ...]
 
     def __str__(self) -> str:
-        """Describe the result in a few lines of plain words."""
+        """Return the result in a few lines of plain words."""
         n = len(self.halves) // 2
         lines = [f"Valley test: P = {self.pvalue:.3g} ({n} random halving{'' if n == 1 else 's'})"]
         for k, half in enumerate(self.halves):
@@ -82,39 +81,56 @@ class ValleyTest:
             )
         if self.grid_columns:
             n = len(self.grid_columns)
-            lines.append(f"  {n} column{'' if n == 1 else 's'} of repeated values spread over the cells")
+            lines.append(f"  {n} feature{'' if n == 1 else 's'} of repeated values spread over the cells")
         return "\n".join(lines)
 
 
-def cross_fitted_test(
-    X: Any,
-    rows: NDArray[np.intp],
-    find: FindHyperplane,
-    n_splits: int,
-    rng: np.random.Generator,
-) -> ValleyTest:
-    """Test whether the rows have a valley along some hyperplane.
+def run_valley_test(rows: Rows, n_splits: int, settings: SearchSettings, rng: np.random.Generator) -> ValleyTest:
+    """Test whether rows have a valley, with hyperplanes found by MDP².
 
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-    rows : ndarray of shape (m,), int
-        The rows of X to test.
+    rows : Rows
+    n_splits : int
+        Number of random halvings.
+    settings : SearchSettings
+    rng : numpy.random.Generator
+    """
+    if rows.is_sparse:
+        raise ValueError(
+            "the valley test (test=True, n_clusters='auto', split_next='significance') examines the values of every "
+            "feature and does not support sparse matrices: give n_clusters a number, or convert X with X.toarray()."
+        )
+    quiet = replace(settings, callback=None)
+
+    def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
+        return fit_hyperplane(rows.subset(half), settings=quiet, rng=rng).hyperplane
+
+    return cross_fit(rows, find, n_splits, rng)
+
+
+def cross_fit(rows: Rows, find: FindHyperplane, n_splits: int, rng: np.random.Generator) -> ValleyTest:
+    """Test whether rows have a valley along some hyperplane: one half chooses it, the other half judges.
+
+    Parameters
+    ----------
+    rows : Rows
     find : callable
         Finds the hyperplane of some rows.
     n_splits : int
-        Random halvings.
+        Number of random halvings.
     rng : numpy.random.Generator
     """
-    if len(rows) < FEWEST_ROWS:
+    n = rows.shape[0]
+    if n < FEWEST_ROWS:
         return ValleyTest(1.0, (), ())
-    grids = Grids.of(X, rows, rng)
+    grids = Grids.of(rows, rng)
     halves: list[HalfTest] = []
     pvalues = []
     for _ in range(n_splits):
-        shuffled = rng.permutation(rows)
-        one, other = np.sort(shuffled[: len(rows) // 2]), np.sort(shuffled[len(rows) // 2 :])
-        pair = [_half(X, chooses, judges, find, grids, rng) for chooses, judges in ((one, other), (other, one))]
+        shuffled = rng.permutation(n)
+        one, other = np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
+        pair = [_test_half(rows, chooses, judges, find, grids, rng) for chooses, judges in ((one, other), (other, one))]
         halves += pair
         pvalues.append(min(1.0, 2.0 * min(half.pvalue for half in pair)))
     # Twice the median of valid P-values is valid whatever their dependence.
@@ -122,24 +138,8 @@ def cross_fitted_test(
     return ValleyTest(pvalue, tuple(halves), tuple(grids.columns))
 
 
-def split_test(X: Any, rows: NDArray[np.intp], n_splits: int, options: dict[str, Any]) -> ValleyTest:
-    """The valley test of some rows, with hyperplanes found as `find_hyperplane` would with these options."""
-    data = as_rows(X)
-    if data.is_sparse:
-        raise ValueError(
-            "the valley test (test=True, n_clusters='auto', split_next='significance') looks at the values of every "
-            "column and is not for sparse matrices: give n_clusters a number, or convert X with X.toarray()."
-        )
-    quiet = {**options, "callback": None}
-
-    def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
-        return find_hyperplane(data.subset(half), **{**quiet, "rng": rng}).hyperplane
-
-    return cross_fitted_test(data, rows, find, n_splits, options["rng"])
-
-
-def _half(
-    X: Any,
+def _test_half(
+    rows: Rows,
     chooses: NDArray[np.intp],
     judges: NDArray[np.intp],
     find: FindHyperplane,
@@ -149,11 +149,11 @@ def _half(
     plane = find(chooses, rng)
     if not plane.splits:
         return HalfTest(plane, None, None)
-    valley = find_valley(plane.distance(X, chooses), plane.bandwidth, 0.0)
+    valley = find_valley(plane.distance(rows, chooses), plane.bandwidth, 0.0)
     if valley is None:
         return HalfTest(plane, None, None)
-    distances = plane.distance(X, judges)
-    verdicts = [judge(valley, distances + grids.spread(X, judges, plane.normal, rng))]
+    distances = plane.distance(rows, judges)
+    verdicts = [judge(valley, distances + grids.spread(rows, judges, plane.normal, rng))]
     if grids.related:  # then the valley must show with both ways of spreading
-        verdicts.append(judge(valley, distances + grids.spread(X, judges, plane.normal, rng, together=True)))
+        verdicts.append(judge(valley, distances + grids.spread(rows, judges, plane.normal, rng, together=True)))
     return HalfTest(plane, valley, max(verdicts, key=lambda verdict: verdict.pvalue))

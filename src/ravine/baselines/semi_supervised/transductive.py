@@ -16,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.semi_supervised.coordinates import LinearMap, Map
 from ravine.checks import check_choice, check_flag, make_generator, restore_on_failure
-from ravine.classes import UNLABELLED, correct_labels, encode_labels, svm_classes, vote_scores
+from ravine.classes import UNLABELLED, compare_labels, count_votes, encode_labels
 from ravine.rows.inputs import validate_array
+from ravine.search import predict_by_svm
 
 __all__ = ["PairLearner", "Rule", "TransductiveClassifier", "check_intercept"]
 
@@ -148,7 +149,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         scores = self._score_pairs(X)
         if len(self._pairs) == 1:
             return np.ascontiguousarray(scores[:, 0])
-        return vote_scores(self._pairs, scores, int(self._pairs.max()) + 1)
+        return count_votes(self._pairs, scores, int(self._pairs.max()) + 1)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Compute the confidence in each class.
@@ -197,7 +198,7 @@ class TransductiveClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """
         self._refuse("score", unknown)
         check_is_fitted(self)
-        return float(np.mean(correct_labels(y, self.predict(X), self.classes_)[1]))
+        return float(np.mean(compare_labels(y, self.predict(X), self.classes_)[1]))
 
 
 def _learn_pairs(
@@ -215,7 +216,7 @@ def _learn_pairs(
     """
     unlabelled = codes == UNLABELLED
     gated = gated and bool(unlabelled.any())
-    current = svm_classes(X, codes, None, GATE_C, rng) if gated else None
+    current = predict_by_svm(X, codes, None, GATE_C, rng) if gated else None
     shared = None if gated else learner.represent(X, None, rng)
     rules = []
     for first, second in pairs.tolist():

@@ -15,12 +15,12 @@ from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
 from ravine.optimise import OPTIMISERS
 from ravine.rows import DenseSample
-from ravine.search import PrincipalAxes, drive, random_starts, resolve_bandwidth
+from ravine.search import PrincipalAxes, draw_random_starts, drive, resolve_bandwidth
 from ravine.studies.engine.identity import describe_settings, get_default_arguments
 from ravine.studies.engine.options import choose_names
 from ravine.studies.engine.runner import Task
 from ravine.studies.engine.store import Record, ResultStore
-from ravine.theory.clarke import sample_clarke
+from ravine.theory import sample_gradients
 
 __all__ = [
     "ALPHAS",
@@ -132,7 +132,7 @@ def run_optimiser(
     moments = sample.moments()
     axes = PrincipalAxes.of(moments)
     h = resolve_bandwidth("silverman", len(X), float(np.sqrt(axes.variances[0])))
-    starts = [*axes.directions[:2], *random_starts(axes, max(n_starts - 2, 0), np.random.default_rng(0))]
+    starts = [*axes.directions[:2], *draw_random_starts(axes, max(n_starts - 2, 0), np.random.default_rng(0))]
     places = _make_keys(dataset, optimiser, n_starts)
     if optimiser == "gradient_sampling" and X.shape[1] > MOST_FEATURES:
         raise ValueError(f"omitted: it would need {2 * X.shape[1] - 2} gradients in each iteration")
@@ -143,7 +143,7 @@ def run_optimiser(
         (result,) = drive(sample, [OPTIMISERS[optimiser](index, starts[k], max_iter=MAX_ITER, tolerance=TOLERANCE)])
         seconds, evaluations = time.process_time() - since, index.n_evaluations
         directions = min(max(20, 4 * X.shape[1]), MOST_DIRECTIONS)
-        (clarke,) = drive(sample, [sample_clarke(index, result.v, RADIUS, directions, np.random.default_rng(0))])
+        (gradients,) = drive(sample, [sample_gradients(index, result.v, RADIUS, directions, np.random.default_rng(0))])
         yield (
             key,
             {
@@ -152,7 +152,7 @@ def run_optimiser(
                 "iterations": result.n_iter,
                 "seconds": seconds,
                 "log_index": result.value,
-                "stationarity": clarke.shortest(),
+                "stationarity": gradients.shortest_norm,
                 "ended": bool(result.converged or result.stalled),
             },
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,10 @@ from ravine._typing import Array
 from ravine.datasets import load
 from ravine.density import BalancePenalty
 from ravine.estimators import MinimumDensityHyperplane, paper_settings
-from ravine.index import ClusteringIndex
 from ravine.metrics import success_ratio
 from ravine.optimise import minimise_on_sphere
-from ravine.rows import DenseSample
-from ravine.search import PrincipalAxes, PursuitSettings, choose_starts, drive, follow_directly, resolve_bandwidth
+from ravine.rows import as_rows
+from ravine.search import Problem, SearchSettings, drive, solve_directly
 from ravine.studies.engine.identity import describe_settings, get_default_arguments
 from ravine.studies.engine.runner import Task
 from ravine.studies.engine.store import Record
@@ -31,8 +31,8 @@ ALPHA = 0.9
 N_ANGLES = 3600
 # Maximum number of iterations where a direction is optimised at one α only.
 MAX_ITER = 200
-# Settings of the joint optimisation of normal and offset.
-SQP = PursuitSettings(alpha_max=(ALPHA,), select="final", method="sqp")
+# Settings of the joint optimisation of normal and offset, and of the index at one α.
+SETTINGS = SearchSettings(method="sqp", init="random", alpha_min=ALPHA, alpha_max=(ALPHA,), select="final")
 
 
 def make_tasks(names: Sequence[str], n_starts: int, seed: int, folder: str | None) -> list[Task]:
@@ -58,7 +58,7 @@ def make_key(name: str, n_starts: int, seed: int) -> str:
 
 def _collect_settings(variant: Variant) -> dict[str, Any]:
     """Return everything but starts and rows on which the results of a variant depend."""
-    solver: Any = SQP
+    solver: Any = SETTINGS
     if variant.how == "path":
         solver = MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings})
     elif variant.how == "fixed":
@@ -119,22 +119,17 @@ class _Solver:
     """Rows of S1 with a bandwidth and starts."""
 
     def __init__(self, X: Array, bandwidth_factor: float, n_starts: int, seed: int) -> None:
-        self.X, self.sample = X, DenseSample(X)
-        self.moments = self.sample.moments()
-        axes = PrincipalAxes.of(self.moments)
-        spread = float(np.sqrt(axes.variances[0])) * self.sample.unit
-        self.bandwidth = bandwidth_factor * resolve_bandwidth("silverman", len(X), spread)
-        self.rng = np.random.default_rng(seed)
-        self.starts = choose_starts("random", n_starts, axes, self.sample, self.rng)
+        self.X, self.rng = X, np.random.default_rng(seed)
+        problem = Problem.of(as_rows(X), settings=replace(SETTINGS, n_init=n_starts), rng=self.rng)
+        self.bandwidth = bandwidth_factor * problem.bandwidth()
+        self.problem = replace(problem, settings=replace(problem.settings, bandwidth=self.bandwidth))
+        self.sample = problem.sample
+        self.starts = self.problem.starts()
         self.peak = 1.0 / (self.bandwidth * np.sqrt(2.0 * np.pi))
-
-    def make_index(self, sample: Any = None) -> ClusteringIndex:
-        h = self.bandwidth / self.sample.unit
-        return ClusteringIndex(sample or self.sample, self.moments, h, BalancePenalty(), ALPHA)
 
     def scan(self) -> Array:
         """Return φ at equally spaced angles."""
-        index, values = self.make_index(), np.empty(N_ANGLES)
+        index, values = self.problem.index(), np.empty(N_ANGLES)
         for k, angle in enumerate(np.pi * np.arange(N_ANGLES) / N_ANGLES):
             ((values[k], _),) = drive(self.sample, [index.begin(np.array([np.cos(angle), np.sin(angle)]))])
         return np.asarray(np.exp(values) * self.peak)
@@ -159,7 +154,7 @@ class _Solver:
     def minimise_at_fixed_alpha(self, first_angle: float) -> list[End]:
         found = []
         for start in self.starts:
-            index = self.make_index()
+            index = self.problem.index()
             (result,) = drive(
                 self.sample,
                 [minimise_on_sphere(index, start, max_iter=MAX_ITER, tolerance=1e-6, first_angle=first_angle)],
@@ -170,7 +165,7 @@ class _Solver:
 
     def minimise_jointly(self, random_offset: bool = False) -> list[End]:
         offsets = self.rng.uniform(-ALPHA, ALPHA, len(self.starts)) if random_offset else None
-        found = follow_directly(self.sample, self.make_index, list(enumerate(self.starts)), SQP, offsets=offsets)
+        found = solve_directly(self.problem, list(enumerate(self.starts)), offsets=offsets)
         stages = [path.stages[-1] for (path,) in found]
         return [self._make_end(s.normal, s.separation.b, s.separation.log_density, s.converged) for s in stages]
 

@@ -1,0 +1,244 @@
+"""A search problem: rows, weights and labels in working units, with settings, starts and the index to minimise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.index import ClusteringIndex, JointDensity, LabelledRows, ProjectionIndex, SemiSupervisedIndex
+from ravine.rows import Moments, Rows, Sample
+from ravine.search.bandwidth import resolve_bandwidth
+from ravine.search.label_starts import suggest_starts
+from ravine.search.settings import SearchSettings
+from ravine.search.space import WorkingSpace
+from ravine.search.starts import PrincipalAxes, choose_starts
+from ravine.search.subsamples import draw_subsamples
+
+__all__ = ["Problem"]
+
+# Makes the index to minimise from a sample, the moments of all rows, a bandwidth and the settings.
+NewIndex = Callable[[Sample, Moments, float, SearchSettings], ProjectionIndex]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything a search needs to know about the data, in working units.
+
+    Use `Problem.of` to make one.
+
+    Attributes
+    ----------
+    rows : Rows
+        All rows, including those without weight.
+    weights : ndarray of shape (n,) or None
+    space : WorkingSpace
+        The rows with weight, in working units.
+    settings : SearchSettings
+    rng : numpy.random.Generator
+    subsamples : tuple of int arrays
+        Growing, nested subsets of the rows with weight, for the multilevel scheme. Empty if there are few rows.
+    labelled : LabelledRows or None
+        Labelled rows of two classes.
+    label_indices : ndarray of shape (l,) or None
+        Indices of the labelled rows among those with weight.
+    new_index : callable, optional
+        Makes another index than that of the paper; see `ProjectionIndex`.
+    fixed_pc1_std : float or None
+        Standard deviation along the first principal axis, if it is that of another space.
+    """
+
+    rows: Rows
+    weights: Array | None
+    space: WorkingSpace
+    settings: SearchSettings
+    rng: np.random.Generator
+    subsamples: tuple[NDArray[np.intp], ...] = ()
+    labelled: LabelledRows | None = None
+    label_indices: NDArray[np.intp] | None = None
+    new_index: NewIndex | None = None
+    fixed_pc1_std: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        weights: Array | None = None,
+        signs: Array | None = None,
+        *,
+        settings: SearchSettings,
+        rng: np.random.Generator,
+        pool: ThreadPoolExecutor | None = None,
+        new_index: NewIndex | None = None,
+    ) -> Problem:
+        """Set up a problem.
+
+        Parameters
+        ----------
+        rows : Rows
+        weights : ndarray of shape (n,), optional
+            Non-negative. Rows without weight take no part in the search.
+        signs : ndarray of shape (n,), optional
+            +1 and -1 for the labelled rows of two classes, 0 for unlabelled ones.
+        settings : SearchSettings
+        rng : numpy.random.Generator
+        pool : ThreadPoolExecutor, optional
+            Threads that share passes over the rows. The result does not depend on it.
+        new_index : callable, optional
+        """
+        all_rows, all_weights = rows, weights
+        if weights is not None and not weights.all():
+            indices = np.flatnonzero(weights > 0.0)
+            rows, weights = rows.subset(indices), weights[indices]
+            signs = None if signs is None else signs[indices]
+        space = WorkingSpace.of(rows, weights, pool)
+        subsamples = () if space.has_no_spread else draw_subsamples(space.sample.n_rows, settings.subsample, rng)
+        problem = cls(all_rows, all_weights, space, settings, rng, tuple(subsamples), new_index=new_index)
+        if signs is None:
+            return problem
+        indices = np.flatnonzero(signs)
+        label_weights = np.ones(len(indices)) if weights is None else weights[indices]
+        labelled = LabelledRows(space.sample.fetch(indices), signs[indices], label_weights)
+        return replace(problem, labelled=labelled, label_indices=indices)
+
+    # ------------------------------------------------------------------------------------------- data
+
+    @property
+    def sample(self) -> Sample:
+        """The rows with weight, in working units."""
+        return self.space.sample
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and covariance of the rows with weight, in working units."""
+        return self.space.sample.moments()
+
+    @property
+    def has_no_spread(self) -> bool:
+        """Whether all rows are equal, up to rounding."""
+        return self.space.has_no_spread
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are too many features to store the covariance, so that a subspace is searched first."""
+        return not self.moments.is_stored
+
+    @cached_property
+    def axes(self) -> PrincipalAxes:
+        """Principal axes; only the leading ones if the problem is wide."""
+        return PrincipalAxes.of(self.moments, self.settings.n_axes)
+
+    @property
+    def pc1_std(self) -> float:
+        """Standard deviation along the first principal axis, in the units of X."""
+        if self.fixed_pc1_std is not None:
+            return self.fixed_pc1_std
+        return math.sqrt(float(self.axes.variances[0])) * self.space.unit
+
+    @property
+    def first_sample(self) -> Sample:
+        """Sample on which paths are followed: the first subsample, or all rows if these are few."""
+        return self.sample.take(self.subsamples[0]) if self.subsamples else self.sample
+
+    def in_subspace(self, directions: Array, pc1_std: float | None = None) -> Problem:
+        """Return the problem in the coordinates on some orthonormal directions (rows).
+
+        Its bandwidth follows from ``pc1_std`` or, by default, from its own first principal axis.
+        """
+        space, labelled = self.space.in_subspace(directions), self.labelled
+        if labelled is not None and self.label_indices is not None:
+            labelled = replace(labelled, rows=space.sample.fetch(self.label_indices))
+        return replace(self, space=space, labelled=labelled, fixed_pc1_std=pc1_std)
+
+    # ------------------------------------------------------------------------------------------- search
+
+    def bandwidth(self, total: float | None = None) -> float:
+        """Return the bandwidth for a total weight (that of all rows by default), in the units of X."""
+        return resolve_bandwidth(self.settings.bandwidth, self.sample.total if total is None else total, self.pc1_std)
+
+    def index(
+        self,
+        sample: Sample | None = None,
+        *,
+        bandwidth: float | None = None,
+        reference: float | None = None,
+        alpha: float | None = None,
+        gamma: float | None = None,
+        labelled: LabelledRows | None = None,
+    ) -> ProjectionIndex:
+        """Return a new index for one start.
+
+        Parameters
+        ----------
+        sample : Sample, optional
+            All rows by default, or a subsample. Every subsample has the bandwidth of its own size: with that of all
+            rows, the index would follow the noise of few rows.
+        bandwidth : float, optional
+            In working units; by the rule of the settings by default.
+        reference : float, optional
+            Bandwidth h0 in which the margin of the labels is measured.
+        alpha, gamma : float, optional
+            The first values of the settings by default.
+        labelled : LabelledRows, optional
+            Other labelled rows than those of the problem.
+        """
+        settings, sample = self.settings, self.sample if sample is None else sample
+        labelled = self.labelled if labelled is None else labelled
+        if bandwidth is None:
+            reference = self.bandwidth(sample.total) / self.space.unit
+            bandwidth = reference if labelled is None else settings.labels.bandwidth_factor * reference
+        if self.new_index is not None:
+            return self.new_index(sample, self.moments, bandwidth, settings)
+        alpha = settings.alpha_min if alpha is None else alpha
+        if labelled is None:
+            return ClusteringIndex(sample, self.moments, bandwidth, settings.penalty, alpha)
+        return SemiSupervisedIndex(
+            sample,
+            self.moments,
+            bandwidth,
+            settings.penalty,
+            alpha,
+            labelled=labelled,
+            label_penalty=settings.labels.penalty,
+            reference=bandwidth / settings.labels.bandwidth_factor if reference is None else reference,
+            gamma=settings.gammas[0] if gamma is None else gamma,
+        )
+
+    def joint_density(self, alpha: float) -> JointDensity:
+        """Return the density as a function of normal and offset together, for eq. (9) or (14)."""
+        h = self.bandwidth() / self.space.unit
+        return JointDensity(self.sample, self.moments.covariance, h, alpha, self.labelled)
+
+    def starts(self, labelled: LabelledRows | None = None, moments: Moments | None = None) -> Array:
+        """Return unit vectors (rows) to start from.
+
+        Parameters
+        ----------
+        labelled : LabelledRows, optional
+            Labelled rows that suggest directions; those of the problem by default.
+        moments : Moments, optional
+            Moments for these suggestions; those of all rows by default.
+        """
+        settings = self.settings
+        if isinstance(settings.init, np.ndarray):
+            return self.space.to_working(settings.init)
+        if isinstance(settings.init, str):
+            return choose_starts(settings.init, settings.n_init, self.axes, self.first_sample, self.rng)
+        labelled = self.labelled if labelled is None else labelled
+        assert labelled is not None
+        return suggest_starts(
+            settings.init,
+            labelled,
+            self.moments if moments is None else moments,
+            self.axes,
+            n_features=len(self.space.origin),
+            C=settings.labels.start_C,
+            ridge=settings.labels.start_ridge,
+            rng=self.rng,
+        )

@@ -1,0 +1,274 @@
+"""From minimum density to maximum margin: the hyperplane followed while the bandwidth shrinks (Theorem 5).
+
+Everything is computed in the log domain. With a margin m the log of the density is about -(m/h)²/2, so its gradient
+grows like h⁻² and its curvature like h⁻⁴. Both are carried from one bandwidth to the next in these scales, and so is
+the length of a step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine._typing import Array
+from ravine.checks import check_number
+from ravine.hyperplane import Hyperplane
+from ravine.index import ClusteringIndex, LabelPenalty
+from ravine.optimise import Asking, Memory, measure_angle, minimise_on_sphere
+from ravine.search import (
+    LabelSettings,
+    Problem,
+    SearchSettings,
+    Stage,
+    describe_stage,
+    drive,
+    follow_paths,
+    resolve_bandwidth,
+)
+
+__all__ = [
+    "BandwidthPath",
+    "BandwidthStep",
+    "choose_bandwidths",
+    "follow_bandwidths",
+    "make_path",
+    "with_labels",
+]
+
+# Ratio of the smallest bandwidth to the largest, if no sequence is given.
+SHRINKAGE = 1e-6
+# A row is a support point if its kernel is at least this fraction of the nearest row's.
+SUPPORT = 1e-3
+# Normals that differ by less are one.
+SAME_DIRECTION = 1e-6
+# Weights of the labels on the way to the last.
+GAMMAS = (0.1, 1.0, 10.0)
+LABEL_STARTS = ("svm", "lda", "means", "pc1", "pc2")
+# Optimiser iterations for each bandwidth.
+MAX_ITER = 100
+# Relative to the log of the index: its rounding, and the decrease that is worth another iteration.
+RESOLUTION = 1e-15
+WORTHWHILE = 1e-12
+# Up to this many rows exact sums are cheaper than bins for all of F(v).
+FEW_ROWS = 500
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthStep:
+    """Minimum density hyperplane for one bandwidth.
+
+    Attributes
+    ----------
+    bandwidth : float
+    hyperplane : Hyperplane
+        Its density underflows to 0 for small bandwidths; ``log_density`` does not.
+    log_density : float
+        Log of the density on the hyperplane.
+    margin : float
+        Distance of the nearest row.
+    support : ndarray of int
+        Indices of the support points: rows whose kernels on the hyperplane reach a thousandth of the nearest row's. As
+        the bandwidth goes to 0 these are the rows at the distance ``margin``.
+    labels : ndarray of shape (n_samples,), int
+        Partition: 1 on the side the normal points to, 0 on the other.
+    angle : float
+        Angle to the normal of the step before, in radians; NaN for the first step.
+    same_partition : bool
+        Whether the partition is that of the step before; False for the first step.
+    start : int
+        Number of the start.
+    converged : bool
+    n_evaluations : int
+        Number of evaluations of the index for this bandwidth, over all starts.
+    """
+
+    bandwidth: float
+    hyperplane: Hyperplane
+    log_density: float
+    margin: float
+    support: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    angle: float
+    same_partition: bool
+    start: int
+    converged: bool
+    n_evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthPath:
+    """Minimum density hyperplanes of a decreasing sequence of bandwidths.
+
+    Attributes
+    ----------
+    steps : tuple of BandwidthStep
+        One for each bandwidth.
+    """
+
+    steps: tuple[BandwidthStep, ...]
+
+    @property
+    def bandwidths(self) -> Array:
+        """Bandwidth of every step."""
+        return np.array([step.bandwidth for step in self.steps])
+
+    @property
+    def margins(self) -> Array:
+        """Margin of every step."""
+        return np.array([step.margin for step in self.steps])
+
+    @property
+    def angles(self) -> Array:
+        """Angle of every step to the step before."""
+        return np.array([step.angle for step in self.steps])
+
+    @property
+    def settled(self) -> float:
+        """Largest bandwidth from which on the partition did not change (h' of Lemma 4, on this sequence)."""
+        k = len(self.steps) - 1
+        while k > 0 and self.steps[k].same_partition:
+            k -= 1
+        return self.steps[k].bandwidth
+
+
+# --------------------------------------------------------------------------------------------------- continuation
+
+
+def follow_bandwidths(problem: Problem, bandwidths: Sequence[float], extra: Array | None = None) -> list[list[Stage]]:
+    """Follow the minimum density hyperplane to the smallest bandwidth; return one stage per bandwidth, per start.
+
+    For the largest bandwidth it is found by MDP² from several starts. Each result is then followed to the smaller
+    bandwidths by continuation, always with the widest interval of offsets.
+
+    Parameters
+    ----------
+    problem : Problem
+    bandwidths : sequence of float
+        Decreasing, in the units of X.
+    extra : ndarray of shape (k, d), optional
+        More unit vectors, in working coordinates, that are followed without a search.
+    """
+    problem = replace(problem, settings=replace(problem.settings, bandwidth=bandwidths[0]))
+    (paths,) = follow_paths(problem, problem.starts(), lambda _: None)
+    ends = [(path.kept or path.stages[-1]).normal for path in paths]
+    ends.extend([] if extra is None else extra)
+    if problem.labelled is None:
+        ends = _drop_repeated(ends)
+    inner = [h / problem.space.unit for h in bandwidths]
+    return drive(problem.sample, [_follow_start(problem, v, k, inner) for k, v in enumerate(ends)])
+
+
+def _follow_start(problem: Problem, v: Array, start: int, bandwidths: Sequence[float]) -> Asking[list[Stage]]:
+    """Follow a minimiser of the index through decreasing bandwidths, in working units: one stage for each."""
+    alpha, gamma, tolerance = problem.settings.alpha_max[-1], GAMMAS[-1], problem.settings.tolerance
+    stages: list[Stage] = []
+    memory, angle, last = Memory(), 0.1, None
+    for h in bandwidths:
+        # The penalty is in units of the kernel's peak, so γ shrinks with h no faster than a power, as Lemma 6 requires.
+        index = problem.index(bandwidth=h, reference=bandwidths[0], alpha=alpha, gamma=gamma)
+        assert isinstance(index, ClusteringIndex)
+        index.exact = problem.sample.n_rows <= FEW_ROWS
+        value, _ = yield from index.begin(v)
+        if last is not None:
+            memory.rescale((last / h) ** 4)
+            angle = max(angle * (h / last) ** 2, 1e-14)
+        result = yield from minimise_on_sphere(
+            index,
+            v,
+            max_iter=MAX_ITER,
+            tolerance=max(tolerance, WORTHWHILE * abs(value)),
+            memory=memory,
+            resolution=max(1e-14, RESOLUTION * abs(value)),
+            first_angle=angle,
+        )
+        moved = float(np.linalg.norm(result.v - v))
+        v, last = result.v, h
+        angle = min(max(moved, angle), 0.1)
+        stages.append((yield from describe_stage(index, result, start, (0, 0), depth=False)))
+    return stages
+
+
+def _drop_repeated(directions: Sequence[Array]) -> list[Array]:
+    """Return the directions without those that repeat another one or its opposite."""
+    kept: list[Array] = []
+    for v in directions:
+        if all(min(float(np.linalg.norm(v - w)), float(np.linalg.norm(v + w))) > SAME_DIRECTION for w in kept):
+            kept.append(v)
+    return kept
+
+
+def with_labels(settings: SearchSettings) -> SearchSettings:
+    """Return the settings for a path with labels; starts are those that the labels suggest, or the given ones."""
+    init = LABEL_STARTS if isinstance(settings.init, str) else settings.init
+    labels = LabelSettings(penalty=LabelPenalty("mean", 0.0))
+    return replace(settings, init=init, select="final", gammas=GAMMAS, labels=labels)
+
+
+def choose_bandwidths(problem: Problem, bandwidths: ArrayLike | None, n_bandwidths: int) -> list[float]:
+    """Return the given bandwidths, checked, or a geometric sequence that starts at that of the problem."""
+    largest = problem.bandwidth()
+    if bandwidths is None:
+        values: list[float] = np.geomspace(largest, SHRINKAGE * largest, n_bandwidths).tolist()
+    else:
+        given = np.atleast_1d(np.asarray(bandwidths, dtype=object))
+        values = [check_number("bandwidths", value, low=0.0, open_low=True) for value in given.ravel().tolist()]
+        if not values or given.ndim != 1 or any(later >= earlier for earlier, later in pairwise(values)):
+            raise ValueError(
+                f"bandwidths must be one or more positive numbers in decreasing order, got {bandwidths!r}."
+            )
+    for h in (values[0], values[-1]):
+        resolve_bandwidth(h, problem.sample.total, problem.pc1_std)  # raises if too large or too small
+    return values
+
+
+# --------------------------------------------------------------------------------------------------- result
+
+
+def make_path(problem: Problem, stages_by_start: list[list[Stage]]) -> BandwidthPath:
+    """Return, for every bandwidth, the hyperplane of lowest index over all starts, in the units of X."""
+    steps: list[BandwidthStep] = []
+    for stages in zip(*stages_by_start, strict=True):
+        lowest = min(stages, key=lambda s: s.log_index)
+        n_evaluations = sum(s.n_evaluations for s in stages)
+        steps.append(_make_step(problem, lowest, steps[-1] if steps else None, n_evaluations))
+    return BandwidthPath(tuple(steps))
+
+
+def _make_step(problem: Problem, stage: Stage, before: BandwidthStep | None, n_evaluations: int) -> BandwidthStep:
+    plane = problem.space.make_hyperplane(stage)
+    distance = plane.distance(problem.rows)
+    has_weight = np.ones(len(distance), dtype=bool) if problem.weights is None else problem.weights > 0.0
+    # The normal keeps its side; the first points to the smaller one.
+    reversed_ = (
+        float(plane.normal @ before.hyperplane.normal) < 0.0
+        if before is not None
+        else int((distance > 0.0).sum()) > int((distance <= 0.0).sum())
+    )
+    if reversed_:
+        plane, distance = plane.reversed(), -distance
+    h = plane.bandwidth
+    squares = (distance / h) ** 2
+    nearest = float(squares[has_weight].min())
+    labels = (distance > 0.0).astype(np.intp)
+    return BandwidthStep(
+        bandwidth=h,
+        hyperplane=plane,
+        log_density=stage.separation.log_density - math.log(h * math.sqrt(2.0 * math.pi)),
+        margin=math.sqrt(nearest) * h,
+        support=np.flatnonzero(has_weight & (squares <= nearest - 2.0 * math.log(SUPPORT))),
+        labels=labels,
+        angle=math.nan if before is None else measure_angle(plane.normal, before.hyperplane.normal),
+        same_partition=before is not None and _is_same_partition(labels, before.labels),
+        start=stage.start,
+        converged=stage.converged,
+        n_evaluations=n_evaluations,
+    )
+
+
+def _is_same_partition(one: NDArray[np.intp], other: NDArray[np.intp]) -> bool:
+    return bool(np.array_equal(one, other) or np.array_equal(one, 1 - other))
