@@ -24,13 +24,13 @@ from ravine.datasets import (
 from ravine.datasets import download as module
 from ravine.datasets.catalogue import CARDS
 from ravine.datasets.parsers import parse_files
-from support.archive_files import serving, zipped
+from support.archive_files import serve_files, zip_files
 
 pooch = pytest.importorskip("pooch")
 
 WINE = b"1,14.23,1.71,2.43,15.6,127,2.8,3.06,.28,2.29,5.64,1.04,3.92,1065\n3" + b",1" * 13 + b"\n2" + b",7" * 13 + b"\n"
 DATA, TARGET, NAMES = parse_files("wine", {"wine.data": WINE})
-ZIP = zipped({"Index": b"nothing", "wine.data": WINE, "wine.names": b"text"})
+ZIP = zip_files({"Index": b"nothing", "wine.data": WINE, "wine.names": b"text"})
 
 
 def sha256(content):
@@ -65,7 +65,7 @@ def cached_files():
 
 
 def test_archive_is_downloaded_once_and_kept(card):
-    with serving({"a/wine+set.zip": ZIP}) as (url, asked):
+    with serve_files({"a/wine+set.zip": ZIP}) as (url, asked):
         card(Source(url + "a/wine+set.zip", sha256(ZIP), (Member("wine.data", (sha256(WINE),)),)))
         dataset = load("wine")
         assert np.array_equal(dataset.data, DATA)
@@ -80,16 +80,16 @@ def test_archive_is_downloaded_once_and_kept(card):
 
 
 def test_plain_file_needs_no_zip(card):
-    with serving({"wine.data": WINE}) as (url, _):
+    with serve_files({"wine.data": WINE}) as (url, _):
         card(Source(url + "wine.data", sha256(WINE)))
         assert np.array_equal(load("wine").data, DATA)
 
 
 @pytest.mark.parametrize("folder", ["", "Some Folder/", "a/b/"])
 def test_members_are_found_in_folders_and_nested_archives(card, folder):
-    inner = zipped({"__MACOSX/wine.data": b"x", "not-wine.data": b"x", folder + "wine.data": WINE})
-    for content in (inner, zipped({"inner.zip": inner, "readme.txt": b"x"})):
-        with serving({"w.zip": content}) as (url, _):
+    inner = zip_files({"__MACOSX/wine.data": b"x", "not-wine.data": b"x", folder + "wine.data": WINE})
+    for content in (inner, zip_files({"inner.zip": inner, "readme.txt": b"x"})):
+        with serve_files({"w.zip": content}) as (url, _):
             card(Source(url + "w.zip", None, (Member("wine.data"),)))
             assert np.array_equal(load("wine").data, DATA)
         module.remove_cached(CARDS["wine"])
@@ -98,7 +98,7 @@ def test_members_are_found_in_folders_and_nested_archives(card, folder):
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize("damage", [ZIP[:-40], ZIP[:60], b"", b"<html>moved</html>", ZIP.replace(b"14.23", b"14.24")])
 def test_damaged_cache_is_replaced(card, pinned, damage):
-    with serving({"w.zip": ZIP}) as (url, asked):
+    with serve_files({"w.zip": ZIP}) as (url, asked):
         card(Source(url + "w.zip", sha256(ZIP) if pinned else None, (Member("wine.data"),)))
         load("wine")
         path = cache_folder() / "archives" / "wine" / "w.zip"
@@ -112,7 +112,7 @@ def test_damaged_cache_is_replaced(card, pinned, damage):
 
 
 def test_file_with_wrong_hash_is_rejected_and_not_kept(card):
-    with serving({"w.zip": ZIP}) as (url, _):
+    with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", "0" * 64, (Member("wine.data"),)))
         with pytest.raises(CorruptDatasetError, match="does not have the pinned SHA-256: the download is damaged or"):
             load("wine")
@@ -120,7 +120,7 @@ def test_file_with_wrong_hash_is_rejected_and_not_kept(card):
 
 
 def test_member_with_wrong_hash_is_rejected_and_not_kept(card):
-    with serving({"w.zip": ZIP}) as (url, _):
+    with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data", ("0" * 64, "1" * 64)),)))
         with pytest.raises(CorruptDatasetError, match=r"wine\.data in .* does not have the pinned SHA-256"):
             load("wine")
@@ -128,7 +128,7 @@ def test_member_with_wrong_hash_is_rejected_and_not_kept(card):
 
 
 def test_wrong_content_is_rejected_and_not_kept(card):
-    with serving({"w.zip": zipped({"wine.data": WINE.replace(b"1065", b"1066")})}) as (url, _):
+    with serve_files({"w.zip": zip_files({"wine.data": WINE.replace(b"1065", b"1066")})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(CorruptDatasetError, match="other values or another order"):
             load("wine")
@@ -137,7 +137,7 @@ def test_wrong_content_is_rejected_and_not_kept(card):
 
 
 def test_archive_without_the_file_is_rejected(card):
-    with serving({"w.zip": zipped({"other.data": WINE})}) as (url, _):
+    with serve_files({"w.zip": zip_files({"other.data": WINE})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(CorruptDatasetError, match=r"w\.zip does not contain wine\.data"):
             load("wine")
@@ -145,7 +145,7 @@ def test_archive_without_the_file_is_rejected(card):
 
 @pytest.mark.parametrize("status", [403, 404, 500, 503])
 def test_status_of_the_server_is_reported(card, status):
-    with serving({"w.zip": status}) as (url, _):
+    with serve_files({"w.zip": status}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(DownloadError, match=f"the server answered {status} .*RAVINE_DATA") as raised:
             load("wine")
@@ -155,7 +155,7 @@ def test_status_of_the_server_is_reported(card, status):
 
 
 def test_broken_connection_leaves_nothing(card):
-    with serving({"w.zip": ("cut", ZIP)}) as (url, _):
+    with serve_files({"w.zip": ("cut", ZIP)}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(DatasetError, match=r"w\.zip"):
             load("wine")
@@ -184,7 +184,7 @@ def test_silent_server_times_out(card, monkeypatch):
 
 def test_second_of_two_files_may_fail(card):
     files = {"s1.txt": b"1 2\n"}
-    with serving(files) as (url, asked):
+    with serve_files(files) as (url, asked):
         card(Source(url + "s1.txt"), Source(url + "s1.labels0.gz"))
         with pytest.raises(DownloadError, match=r"s1\.labels0\.gz.*404"):
             load("wine")
@@ -199,7 +199,7 @@ def test_unwritable_cache_is_reported(card, monkeypatch, error):
     def deny(*_, **__):
         raise error
 
-    with serving({"w.zip": ZIP}) as (url, _):
+    with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         monkeypatch.setattr(pooch.core.shutil, "move", deny)
         kind, message = (
@@ -240,7 +240,7 @@ def test_missing_pooch_is_reported_with_the_command(card, monkeypatch, tmp_path)
 
 def test_log_level_of_pooch_is_restored(card, capfd):
     level = pooch.get_logger().level
-    with serving({"w.zip": ZIP}) as (url, _):
+    with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         load("wine")
     assert pooch.get_logger().level == level
@@ -251,7 +251,7 @@ def test_failed_downloads_are_retried(card, monkeypatch):
     monkeypatch.setattr(module, "RETRIES", 1)
     monkeypatch.setattr(pooch.core.time, "sleep", lambda _: None)
     answers = {"w.zip": 503}
-    with serving(answers) as (url, asked):
+    with serve_files(answers) as (url, asked):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
         with pytest.raises(DownloadError):
             load("wine")

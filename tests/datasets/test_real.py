@@ -14,7 +14,7 @@ from ravine.datasets import describe, fingerprint, list_datasets, load
 from ravine.datasets import download as module
 from ravine.datasets.content import TOLERANCE, check_content, compute_sketch, hash_labels
 from ravine.datasets.parsers import IMAGES, parse_files
-from support.archive_files import r_list, r_matrix, r_save, r_vector, zipped
+from support.archive_files import r_list, r_matrix, r_save, r_vector, zip_files
 
 SMALL = [name for name in list_datasets() if name != "smartphone"]
 
@@ -148,7 +148,7 @@ def test_whole_archive_is_parsed(folder, monkeypatch, tmp_path):
     (source,) = card.sources
     place = tmp_path / "archives" / "optidigits" / source.name
     place.parent.mkdir(parents=True)
-    content = zipped(write_files(loaded(folder, "optidigits")))
+    content = zip_files(write_files(loaded(folder, "optidigits")))
     place.write_bytes(content)
     unpinned = replace(card, sources=(replace(source, sha256=None),))  # the members keep their checksums
     data, target, _ = module.parse_sources(unpinned)

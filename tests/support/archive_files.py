@@ -1,4 +1,4 @@
-"""Writers of the archives' formats for the tests: R's save files, zip archives, a server on this machine."""
+"""Files in the formats of the archives: R's save files, zip archives; and a local server."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 
-def zipped(files, folder=""):
+def zip_files(files, folder=""):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -39,7 +39,7 @@ def _pairs(items):
 
 
 def r_vector(values, **attributes):
-    """A vector of R as bytes: floats, ints, strings, or a list of vectors given as bytes."""
+    """Return an R vector as bytes: floats, ints, strings, or a list of vectors given as bytes."""
     flags = 0x200 if attributes else 0
     if isinstance(values, list) and values and isinstance(values[0], bytes):
         body = _word(19 | flags) + _word(len(values)) + b"".join(values)
@@ -71,8 +71,8 @@ def r_save(version=2, compress=gzip.compress, **objects):
 
 
 @contextmanager
-def serving(files):
-    """A server that answers with ``files[path]``: bytes, or a status; ("cut", bytes) breaks off half-way."""
+def serve_files(files):
+    """Serve ``files[path]``: bytes, or a status; ("cut", bytes) ends half-way."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):

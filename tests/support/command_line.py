@@ -1,4 +1,4 @@
-"""Tables for the tests of the command, and ways to run it."""
+"""Tables for the tests of the command, and functions that run it."""
 
 import csv
 import io
@@ -18,7 +18,7 @@ def blobs(n=60, seed=0):
 
 
 def table(names=("a", "b", "c", "d"), extra=None, n=60):
-    """A CSV of three blobs, and the blob of each row."""
+    """Return a CSV of three blobs, and the blob of each row."""
     X, y = blobs(n)
     columns = dict(zip(names, X.T.tolist(), strict=True)) | ({} if extra is None else extra(y))
     stream = io.StringIO()
