@@ -83,7 +83,7 @@ def test_clicking_a_node_shows_its_density_direction_and_sides(browse, page, mdt
     assert seen["sides"] == [f"{mdt.tree_.size[k]} rows" for k in (mdt.tree_.left[node], mdt.tree_.right[node])]
     assert seen["weights"] == 3
     assert seen["rows"] == 6
-    assert seen["hovered"] == "Rows where you point"
+    assert seen["hovered"] == "Rows at the pointer"
     assert seen["marked"] == 1
     assert "<b>key" in seen["tip"]
 
@@ -107,7 +107,7 @@ def test_arrow_keys_go_through_the_tree_the_slider_and_the_picture(browse, page,
     assert seen["end"] == f"split-{tree.leaves()[-1]}"
     assert seen["outline"] != "none"
     assert seen["slider"] == "3"
-    assert seen["picture"] == "Rows where you point"
+    assert seen["picture"] == "Rows at the pointer"
 
 
 def test_text_of_the_user_is_text(browse, page):

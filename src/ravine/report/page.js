@@ -1,42 +1,41 @@
 "use strict";
-/* The page: the clusters of the chosen cut, the tree (or the pairs of classes) and what is known of one split. */
+/* The page: clusters of the chosen cut, the tree or the pairs of classes, and the details of one split. */
 
 const isTree = data.cuts.length > 0;
 const state = { cut: data.cuts.length - 1, split: 0, clusterOf: new Map(), clusterOfLeaf: new Map() };
-const word = isTree ? "cluster" : "class";
-const words = isTree ? "clusters" : "classes";
-const title = (k) => (isTree ? `Cluster ${k}` : data.classes[k]);
-const inner = (k) => data.splits[k].left !== undefined;
-const shownInner = (k) => inner(k) && !state.clusterOf.has(k);
+const groupWord = isTree ? "cluster" : "class";
+const groupTitle = (k) => (isTree ? `Cluster ${k}` : data.classes[k]);
+const isInner = (k) => data.splits[k].left !== undefined;
+const isShownInner = (k) => isInner(k) && !state.clusterOf.has(k);
 
 // ------------------------------------------------------------------------------------------------ cut
 
-/** The leaves of the tree below a node. */
-function leavesBelow(node) {
+/** Return the leaves of the tree below a node. */
+function findLeaves(node) {
   const found = [];
   const waiting = [node];
   while (waiting.length) {
     const k = waiting.pop();
-    if (inner(k)) waiting.push(data.splits[k].right, data.splits[k].left);
+    if (isInner(k)) waiting.push(data.splits[k].right, data.splits[k].left);
     else found.push(k);
   }
   return found;
 }
 
-/** The clusters below a node, in the chosen cut. */
-function clustersBelow(node) {
-  return [...new Set(leavesBelow(node).map((leaf) => state.clusterOfLeaf.get(leaf)))].sort((a, b) => a - b);
+/** Return the clusters below a node in the chosen cut. */
+function findClusters(node) {
+  return [...new Set(findLeaves(node).map((leaf) => state.clusterOfLeaf.get(leaf)))].sort((a, b) => a - b);
 }
 
-/** Choose a number of clusters: nothing is fitted, the page knows every cut. */
-function choose(cut) {
+/** Choose a cut; the page contains all cuts of the tree, so nothing is fitted again. */
+function chooseCut(cut) {
   state.cut = cut;
   state.clusterOf = new Map(data.cuts[cut].frontier);
   state.clusterOfLeaf = new Map();
   for (const [node, cluster] of state.clusterOf) {
-    for (const leaf of leavesBelow(node)) state.clusterOfLeaf.set(leaf, cluster);
+    for (const leaf of findLeaves(node)) state.clusterOfLeaf.set(leaf, cluster);
   }
-  // What was selected may be inside a cluster now.
+  // The selected node may lie inside a cluster now.
   let node = state.split;
   for (let k = node; k >= 0; k = data.splits[k].parent) if (state.clusterOf.has(k)) node = k;
   state.split = node;
@@ -53,35 +52,35 @@ function showCut() {
   byId("more").disabled = state.cut === data.cuts.length - 1;
   const all = data.cuts[data.cuts.length - 1].groups.length;
   byId("cut-words").textContent = n === all
-    ? "Move it to see fewer clusters: later splits are undone, nothing is computed again."
-    : `The first ${n - 1 === 1 ? "split" : `${n - 1} splits`} of ${all - 1}: ${n === 1 ? "none is made, " : ""}the result has ${all} clusters.`;
-  byId("slider").setAttribute("aria-valuetext", `${n} cluster${n === 1 ? "" : "s"}`);
+    ? "Move the slider to see fewer clusters: later splits are undone, and nothing is fitted again."
+    : `${n - 1} of ${formatPlural(all - 1, "split")} made; the result has ${all} clusters.`;
+  byId("slider").setAttribute("aria-valuetext", formatPlural(n, "cluster"));
 }
 
 // ------------------------------------------------------------------------------------------------ groups
 
-/** The features that set a group apart, as bars. */
-function apart(group, most, largest) {
+/** Make bars of the features that set a group apart. */
+function makeEffectBars(group, most, largest) {
   const list = make("div", "bars");
   for (const [feature, effect, inside, outside, , sign] of group.apart.slice(0, most)) {
-    const name = make("span", "name", name_(data.features[feature]));
+    const name = make("span", "name", isolate(data.features[feature]));
     name.title = data.features[feature];
-    const value = make("span", "value", number(inside), " ", make("small", "", `others ${number(outside)}`));
-    const size = effect === null ? "constant inside and outside" : `${signed(effect)} sd`;
+    const value = make("span", "value", formatNumber(inside), " ", make("small", "", `others ${formatNumber(outside)}`));
+    const size = effect === null ? "constant inside and outside" : `${formatSigned(effect)} sd`;
     value.title = size;
-    const drawn = bar(effect === null ? sign * largest : effect, largest);
-    const words_ = make("span", "unseen", `, ${size}, `);
-    list.append(name, make("span", "", drawn, words_), value);
+    const drawn = drawBar(effect === null ? sign * largest : effect, largest);
+    const spoken = make("span", "unseen", `, ${size}, `);
+    list.append(name, make("span", "", drawn, spoken), value);
   }
   return list;
 }
 
-function labelWords(group) {
+function describeLabels(group) {
   if (!group.labels || !group.labelled) return null;
   const line = make("p", "quiet", `${data.labelName}: `);
-  group.labels.forEach(([label, n], i) => line.append(i ? ", " : "", name_(data.labels[label]), ` (${count(n)})`));
+  group.labels.forEach(([label, n], i) => line.append(i ? ", " : "", isolate(data.labels[label]), ` (${formatCount(n)})`));
   const rest = group.labelled - group.labels.reduce((sum, [, n]) => sum + n, 0);
-  if (rest > 0) line.append(` and others (${count(rest)})`);
+  if (rest > 0) line.append(` and others (${formatCount(rest)})`);
   return line;
 }
 
@@ -90,54 +89,54 @@ function showGroups() {
   const largest = Math.max(1, ...groups.flatMap((group) => group.apart.map((row) => Math.abs(row[1] || 0))));
   byId("groups-title").textContent = isTree ? "Clusters" : "Classes";
   byId("shares").replaceChildren(...groups.map((group, k) => {
-    const part = make("button", colour(k));
-    if (group.size > (isTree ? 0.05 : 0.15) * data.n) part.append(make("span", "", name_(isTree ? k : data.classes[k])));
+    const part = make("button", colourClass(k));
+    if (group.size > (isTree ? 0.05 : 0.15) * data.n) part.append(make("span", "", isolate(isTree ? k : data.classes[k])));
     part.type = "button";
     part.style.setProperty("flex", `${Math.max(group.size, 1)} 1 0`);
-    part.title = `${title(k)}: ${rows_(group.size)}`;
-    part.setAttribute("aria-label", `${title(k)}: ${rows_(group.size)}, ${share(group.size)}`);
+    part.title = `${groupTitle(k)}: ${formatRows(group.size)}`;
+    part.setAttribute("aria-label", `${groupTitle(k)}: ${formatRows(group.size)}, ${formatShare(group.size)}`);
     part.addEventListener("click", () => byId(`card-${k}`).scrollIntoView({ block: "center" }));
     return part;
   }));
   byId("cards").replaceChildren(...groups.map((group, k) => {
-    const card = make("li", `panel card ${colour(k)}`);
+    const card = make("li", `panel card ${colourClass(k)}`);
     card.id = `card-${k}`;
-    card.append(make("h3", "", make("span", "", name_(title(k))), make("small", "", `${rows_(group.size)} · ${share(group.size)}`)));
-    if (group.apart.length) card.append(apart(group, 5, largest));
-    else card.append(make("p", "quiet", groups.length === 1 ? "All rows: there is nothing to compare with." : "No feature differs."));
+    card.append(make("h3", "", make("span", "", isolate(groupTitle(k))), make("small", "", `${formatRows(group.size)} · ${formatShare(group.size)}`)));
+    if (group.apart.length) card.append(makeEffectBars(group, 5, largest));
+    else card.append(make("p", "quiet", groups.length === 1 ? "All rows belong to this cluster: there is nothing to compare it with." : "No feature differs from the other rows."));
     if (isTree) {
-      const known = labelWords(group);
+      const known = describeLabels(group);
       if (known) card.append(known);
       const node = data.cuts[state.cut].frontier.find(([, cluster]) => cluster === k)[0];
-      if (data.splits.length > 1) card.append(link("Where it is in the tree", () => select(node, true, true)));
-    } else if (group.labelled) card.append(make("p", "quiet", `${count(group.labelled)} of them had a label.`));
+      if (data.splits.length > 1) card.append(makeLink("Show in the tree", () => select(node, true, true)));
+    } else if (group.labelled) card.append(make("p", "quiet", `${formatCount(group.labelled)} of these rows had a label.`));
     return card;
   }));
   byId("key-words").textContent = groups.length < 2 ? "" :
-    `The features that set each ${word} apart most: its mean, the mean of all other rows, and a bar for their difference in ` +
-    `pooled standard deviations (filled: higher, hollow: lower; the longest is ${number(Number(largest.toPrecision(2)))}).`;
+    `The features that set each ${groupWord} apart: its mean, the mean of all other rows, and a bar for their difference in ` +
+    `pooled standard deviations (filled: higher, hollow: lower; the longest bar is ${formatNumber(Number(largest.toPrecision(2)))}).`;
   const agreement = isTree ? data.cuts[state.cut].agreement : null;
   byId("agreement").hidden = agreement === null || agreement === undefined;
   byId("agreement").textContent = agreement === null || agreement === undefined ? "" :
-    `Compared with the known column “${data.labelName}”, which was not used: adjusted Rand index ${agreement.toFixed(2)} (1 is full agreement, 0 is chance).`;
+    `Agreement with the known labels “${data.labelName}”, which were not used: adjusted Rand index ${agreement.toFixed(2)} (1 is full agreement, 0 is chance).`;
 }
 
 // ------------------------------------------------------------------------------------------------ tree
 
-/** A node that is a cluster in this cut, or a child that is split further. */
+/** Name a node as a cluster of this cut or as a split. */
 function nameOf(node) {
   return state.clusterOf.has(node) ? `Cluster ${state.clusterOf.get(node)}` : `Split ${data.splits[node].order + 1}`;
 }
 
-const sideColour = (node) => (state.clusterOf.has(node) ? colour(state.clusterOf.get(node)) : "none");
+const sideColour = (node) => (state.clusterOf.has(node) ? colourClass(state.clusterOf.get(node)) : "none");
 
-function colours(k) {
+function sideColours(k) {
   const split = data.splits[k];
-  if (!isTree) return [colour(split.first), colour(split.second)];
-  return shownInner(k) ? [sideColour(split.left), sideColour(split.right)] : [sideColour(k), sideColour(k)];
+  if (!isTree) return [colourClass(split.first), colourClass(split.second)];
+  return isShownInner(k) ? [sideColour(split.left), sideColour(split.right)] : [sideColour(k), sideColour(k)];
 }
 
-function item(k) {
+function makeItem(k) {
   const split = data.splits[k];
   const node = make("li", "");
   node.id = `split-${k}`;
@@ -147,34 +146,34 @@ function item(k) {
   const line = make("div", "item");
   const text = make("span", "words");
   if (!isTree) {
-    line.append(spark(split.curve, colours(k)));
-    text.append(name_(data.classes[split.first]), " | ", name_(data.classes[split.second]), make("small", "", rows_(split.size)));
-  } else if (shownInner(k)) {
+    line.append(drawSparkline(split.curve, sideColours(k)));
+    text.append(isolate(data.classes[split.first]), " | ", isolate(data.classes[split.second]), make("small", "", formatRows(split.size)));
+  } else if (isShownInner(k)) {
     node.setAttribute("aria-expanded", "true");
-    line.append(spark(split.curve, colours(k)));
-    text.append(nameOf(k), make("small", "", [rows_(split.size), ...(split.depth === null ? [] : [`depth ${depthWords(split.depth)}`]), ...(split.p === null ? [] : [pWords(split.p)])].join(" · ")));
+    line.append(drawSparkline(split.curve, sideColours(k)));
+    text.append(nameOf(k), make("small", "", [formatRows(split.size), ...(split.depth === null ? [] : [`depth ${formatDepth(split.depth)}`]), ...(split.p === null ? [] : [formatPvalue(split.p)])].join(" · ")));
   } else {
     const size = make("i", "");
     size.style.setProperty("width", `${(100 * split.size) / data.n}%`);
     line.append(make("span", `swatch ${sideColour(k)}`, size));
-    text.append(make("span", `chip ${sideColour(k)}`, nameOf(k)), make("small", "", `${rows_(split.size)} · ${share(split.size)}`));
+    text.append(make("span", `chip ${sideColour(k)}`, nameOf(k)), make("small", "", `${formatRows(split.size)} · ${formatShare(split.size)}`));
   }
   line.append(text);
   node.append(line);
   node.setAttribute("aria-label", text.textContent.replace("rows", "rows,"));
-  if (isTree && shownInner(k)) {
-    const below = make("ul", split.level > 9 ? "deep" : "", item(split.left), item(split.right));
+  if (isTree && isShownInner(k)) {
+    const below = make("ul", split.level > 9 ? "deep" : "", makeItem(split.left), makeItem(split.right));
     below.setAttribute("role", "group");
     node.append(below);
   }
   line.addEventListener("click", () => select(k, true, window.matchMedia("(max-width: 52rem)").matches));
-  line.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && tip(k, line));
+  line.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && showTip(k, line));
   line.addEventListener("pointerleave", () => { byId("tip").hidden = true; });
   return node;
 }
 
 function showTree() {
-  byId("tree").replaceChildren(...(isTree ? [item(0)] : data.splits.map((_, k) => item(k))));
+  byId("tree").replaceChildren(...(isTree ? [makeItem(0)] : data.splits.map((_, k) => makeItem(k))));
   markSelected();
 }
 
@@ -194,31 +193,31 @@ function select(k, focus, scroll) {
   if (scroll) byId("detail").scrollIntoView({ block: "start" });
 }
 
-/** Arrow keys move through the tree as it is seen; left and right go up and down in it. */
-function keyed(event) {
+/** Move through the tree with the arrow keys; left and right go to the parent and to a child. */
+function handleTreeKey(event) {
   const items = [...byId("tree").querySelectorAll("[role=treeitem]")];
   const here = items.findIndex((node) => node.id === `split-${state.split}`);
   const split = data.splits[state.split];
   const to = {
     ArrowDown: () => items[here + 1], ArrowUp: () => items[here - 1], Home: () => items[0], End: () => items[items.length - 1],
-    ArrowLeft: () => byId(`split-${split.parent}`), ArrowRight: () => (isTree && shownInner(state.split) ? byId(`split-${split.left}`) : null),
+    ArrowLeft: () => byId(`split-${split.parent}`), ArrowRight: () => (isTree && isShownInner(state.split) ? byId(`split-${split.left}`) : null),
     Enter: () => items[here], " ": () => items[here],
   }[event.key];
   if (!to) return;
   event.preventDefault();
   const node = to();
-  if (node) { select(Number(node.id.slice(6)), true, false); tip(state.split, node.firstElementChild); }
+  if (node) { select(Number(node.id.slice(6)), true, false); showTip(state.split, node.firstElementChild); }
 }
 
-/** A few rows of a node, beside it. */
-function tip(k, beside) {
+/** Show a few rows of a node beside it. */
+function showTip(k, beside) {
   const box = byId("tip");
   const split = data.splits[k];
   const some = split.rows.slice(0, 5);
   if (!some.length) return;
   const columns = data.sample.columns.slice(0, 2);
-  box.replaceChildren(make("strong", "", `Some of its ${rows_(split.size)}`), ...some.map((row) => {
-    const values = columns.map((feature, c) => `${data.features[feature]} ${number(data.sample.values[row][c])}`);
+  box.replaceChildren(make("strong", "", `Some of its ${formatRows(split.size)}`), ...some.map((row) => {
+    const values = columns.map((feature, c) => `${data.features[feature]} ${formatNumber(data.sample.values[row][c])}`);
     return make("div", "", `${data.keyName} ${data.sample.keys[row]}: ${values.join(", ")}`);
   }));
   box.hidden = false;
@@ -231,48 +230,48 @@ function tip(k, beside) {
 // ------------------------------------------------------------------------------------------------ start
 
 function refresh() {
-  if (isTree) { choose(state.cut); showCut(); }
+  if (isTree) { chooseCut(state.cut); showCut(); }
   showGroups();
   showTree();
   showDetail();
 }
 
-function toCut(cut) {
+function goToCut(cut) {
   state.cut = Math.min(Math.max(cut, 0), data.cuts.length - 1);
   refresh();
   const n = groupsNow().length;
-  byId("status").textContent = `${n} cluster${n === 1 ? "" : "s"}`;
+  byId("status").textContent = formatPlural(n, "cluster");
 }
 
-function theme() {
+function setUpTheme() {
   const names = { "": "Theme: auto", light: "Theme: light", dark: "Theme: dark" };
   const button = byId("theme");
   const now = document.documentElement.dataset.theme || "";
   button.textContent = names[now];
   button.onclick = () => {
     document.documentElement.dataset.theme = { "": "dark", dark: "light", light: "" }[now];
-    theme();
+    setUpTheme();
   };
   button.hidden = false;
 }
 
 function start() {
-  theme();
+  setUpTheme();
   byId("live").hidden = false;
   const made = data.splits.filter((split) => split.weights).length;
   byId("nav-groups").textContent = isTree ? "Clusters" : "Classes";
-  byId("splits-title").textContent = { tree: "The tree of splits", hyperplane: "The split", classifier: "The cuts between classes" }[data.kind];
+  byId("splits-title").textContent = { tree: "Tree of splits", hyperplane: "Split", classifier: "Hyperplanes between classes" }[data.kind];
   byId("splits-words").textContent = made === 0 ? "No split was found." :
-    `Choose a ${isTree ? "split or a cluster" : "pair of classes"} to look into it (arrow keys work, too). Curves show how densely the rows lie along the direction of a split; the line is its cut.`;
+    `Select a ${isTree ? "split or a cluster" : "pair of classes"} for details, with the pointer or the arrow keys. Each curve is the density of the rows along the normal of a hyperplane; the vertical line is the hyperplane.`;
   if (data.kind === "tree" && data.cuts.length > 1) {
     byId("cut").hidden = false;
     const counts = data.cuts.map((cut) => cut.groups.length);
     Object.assign(byId("slider"), { min: "1", max: String(counts[counts.length - 1]) });
-    byId("slider").addEventListener("input", (event) => toCut(counts.findIndex((n) => n >= Number(event.target.value))));
-    byId("fewer").addEventListener("click", () => toCut(state.cut - 1));
-    byId("more").addEventListener("click", () => toCut(state.cut + 1));
+    byId("slider").addEventListener("input", (event) => goToCut(counts.findIndex((n) => n >= Number(event.target.value))));
+    byId("fewer").addEventListener("click", () => goToCut(state.cut - 1));
+    byId("more").addEventListener("click", () => goToCut(state.cut + 1));
   }
-  byId("tree").addEventListener("keydown", keyed);
+  byId("tree").addEventListener("keydown", handleTreeKey);
   byId("tree").addEventListener("focusout", () => { byId("tip").hidden = true; });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") byId("tip").hidden = true; });
   document.addEventListener("scroll", () => { byId("tip").hidden = true; }, { passive: true });
