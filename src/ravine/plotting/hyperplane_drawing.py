@@ -22,6 +22,8 @@ __all__ = ["draw_panels"]
 LAYOUTS = ("stacked", "overlaid")
 # Labels that the legend lists, and labels that are written among the points.
 MAX_NAMES, MAX_NAMES_INSIDE = 10, 20
+# Smallest markers of a few labelled rows among many others, in square points.
+MIN_LABELLED_AREA = 30.0
 
 
 def draw_panels(
@@ -97,7 +99,7 @@ def _draw_curves(display: HyperplaneDisplay, ax: Any, line_kw: Mapping[str, Any]
         # The index soon leaves the picture; drawing it far above would only cost time.
         shown = np.minimum(display.index, 3.0 * top)
         (display.index_line_,) = ax.plot(
-            display.points, shown, color=style.ACCENT, lw=1.8, ls=(0, (1, 1.3)), zorder=3.5, label="penalised index"
+            display.points, shown, color=style.ACCENT, lw=1.8, ls=(0, (1, 1.3)), zorder=3.5, label="penalised density"
         )
     if shaded:
         ax.fill_between(display.points, display.density, color=style.INK, alpha=0.08, lw=0, zorder=1)
@@ -117,7 +119,7 @@ def _draw_points(display: HyperplaneDisplay, ax: Any, scatter_kw: Mapping[str, A
         colour, marker, _ = (style.GREY, "o", "") if unlabelled else style.choose_mark(code)
         labelled_few = not unlabelled and (display.codes < 0).any() and mine.sum() <= 300
         ours = {
-            "s": area * (0.5 if unlabelled else 2.2 if labelled_few else 1.0),
+            "s": 0.5 * area if unlabelled else max(2.2 * area, MIN_LABELLED_AREA) if labelled_few else area,
             "c": colour,
             "marker": marker,
             "alpha": 0.45 if unlabelled else 1.0 if labelled_few else opacity,

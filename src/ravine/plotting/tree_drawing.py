@@ -35,7 +35,7 @@ def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
     ax_: Any = display.ax_
     display.density_lines_, display.leaf_bars_, display.texts_ = {}, {}, []
     ax_.set_xlim(-0.6, n_leaves - 0.4)
-    ax_.set_ylim(-(levels - 1) - 0.68, 0.5 * BOX + 0.2)
+    ax_.set_ylim(_find_bottom(display), 0.5 * BOX + 0.2)
     ax_.set_axis_off()
     points_per_leaf = 72.0 * style.measure_width(ax_) / (n_leaves + 0.2)
     points_per_level = 72.0 * ax_.get_position().height * display.figure_.get_figheight() / (levels + 0.16)
@@ -115,10 +115,7 @@ def _draw_leaf(display: TreeDisplay, k: int, y: float, size: float, points_per_l
     tree, ax, x = display.tree, display.ax_, display.place[k]
     cluster = int(tree.cluster[k])
     colour, _, hatch = style.choose_mark(cluster)
-    largest = max(int(display.sizes[leaf]) for leaf in tree.leaves())
-    # The area shows the number of rows; even the smallest cluster stays visible.
-    height = max(LEAF * float(display.sizes[k]) / max(largest, 1), 0.06)
-    top = y + 0.5 * BOX
+    height, top = _measure_leaf(display, k), y + 0.5 * BOX
     bar = _make_rectangle(
         x - 0.5 * LEAF_WIDTH, top - height, LEAF_WIDTH, height, facecolor=colour,
         edgecolor=style.choose_hatch_colour(colour), linewidth=0.0, hatch=hatch, zorder=3,
@@ -139,6 +136,18 @@ def _draw_leaf(display: TreeDisplay, k: int, y: float, size: float, points_per_l
         linespacing=1.05,
     )  # fmt: skip
     display.texts_.append(written)
+
+
+def _measure_leaf(display: TreeDisplay, k: int) -> float:
+    """Return the height of a leaf: its area shows the number of rows, and even the smallest cluster stays visible."""
+    largest = max(int(display.sizes[leaf]) for leaf in display.tree.leaves())
+    return max(LEAF * float(display.sizes[k]) / max(largest, 1), 0.06)
+
+
+def _find_bottom(display: TreeDisplay) -> float:
+    """Return the lower end of the picture, with room for the text below the lowest leaf."""
+    depth = display.tree.depth
+    return min(0.5 * BOX - float(depth[k]) - _measure_leaf(display, k) for k in display.tree.leaves()) - 0.46
 
 
 def _make_rectangle(x: float, y: float, width: float, height: float, **options: Any) -> Any:

@@ -32,6 +32,12 @@ function makeLink(text, act) {
 /** Isolate text of the user, so that its writing direction does not affect the text around it. */
 const isolate = (text) => make("bdi", "", text);
 
+/** Isolate the name of a feature, with possible line breaks after separators. */
+function isolateFeature(feature) {
+  const pieces = data.features[feature].match(/[^_/.-]+[_/.-]*|[_/.-]+/g) || [];
+  return make("bdi", "", ...pieces.flatMap((piece) => [piece, make("wbr", "")]));
+}
+
 /** Format a whole number with a narrow space between thousands. */
 const formatCount = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const formatPlural = (n, singular) => `${formatCount(n)} ${singular}${n === 1 ? "" : "s"}`;

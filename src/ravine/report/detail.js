@@ -104,7 +104,7 @@ function makeDirectionParts(split) {
   const largest = Math.max(...split.weights.map(([, weight]) => Math.abs(weight)));
   const list = make("div", "bars wide");
   for (const [feature, weight] of split.weights) {
-    const name = make("span", "name", isolate(data.features[feature]));
+    const name = make("span", "name", isolateFeature(feature));
     name.title = data.features[feature];
     list.append(name, make("span", "", drawBar(weight, largest)), make("span", "value", formatSigned(weight)));
   }
@@ -122,7 +122,7 @@ function makeRowParts(split, rows, now, heading, at) {
   const head = make("tr", "", make("th", "", data.keyName), make("th", "", groupWord));
   if (data.sample.labels.length) head.append(make("th", "", isolate(data.labelName)));
   if (at) head.append(make("th", "", "distance"));
-  head.append(...columns.map(([feature]) => make("th", "", isolate(data.features[feature]))));
+  head.append(...columns.map(([feature]) => make("th", "", isolateFeature(feature))));
   for (const cell of head.children) cell.scope = "col";
   const body = rows.map((row, i) => {
     const own = clusterOfRow(row);

@@ -63,7 +63,7 @@ function showCut() {
 function makeEffectBars(group, most, largest) {
   const list = make("div", "bars");
   for (const [feature, effect, inside, outside, , sign] of group.apart.slice(0, most)) {
-    const name = make("span", "name", isolate(data.features[feature]));
+    const name = make("span", "name", isolateFeature(feature));
     name.title = data.features[feature];
     const value = make("span", "value", formatNumber(inside), " ", make("small", "", `others ${formatNumber(outside)}`));
     const size = effect === null ? "constant inside and outside" : `${formatSigned(effect)} sd`;

@@ -93,7 +93,7 @@ function drawDensity(split, colours, colourOfRow, onPoint) {
       return draw("circle", attributes);
     });
     picture.append(...circles);
-    picture.append(draw("line", { class: "plane", x1: x(0), x2: x(0), y1: 8, y2: bottom + 62 }));
+    picture.append(draw("line", { class: "plane", x1: x(0), x2: x(0), y1: 8, y2: bottom + 56 }));
     const plane = draw("text", { x: x(0) + (x(0) > width - 90 ? -6 : 6), y: 16, "text-anchor": x(0) > width - 90 ? "end" : "start" });
     plane.textContent = "hyperplane";
     picture.append(plane);
