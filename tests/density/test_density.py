@@ -1,4 +1,4 @@
-"""The projected density: values, derivatives, minima, modes, relative depth."""
+"""Projected density: values, derivatives, minima, modes, relative depth."""
 
 import math
 
@@ -13,7 +13,7 @@ BOUND = 3.5e-10  # of the kernel's peak, as documented
 
 
 def mixture(rng, n, h=1.0, spread=12.0):
-    """Projections from a few clusters of different widths, in a range of some `spread` bandwidths."""
+    """Draw projections from a few clusters of different widths in a range of `spread` bandwidths."""
     k = int(rng.integers(1, 5))
     centres, widths = rng.uniform(0.0, spread * h, k), h * rng.uniform(0.05, 1.5, k)
     which = rng.integers(0, k, n)
@@ -49,8 +49,8 @@ def test_density_and_derivatives_match_the_equation(h, weighted, rng):
 
 
 @pytest.mark.parametrize("half_gap", [6.0, 12.0, 25.0, 37.0, 40.0, 500.0, 20_000.0])
-def test_deep_valleys_keep_their_relative_accuracy(half_gap, rng):
-    """From 1e-8 of the peak to far below what a double can hold."""
+def test_relative_accuracy_in_deep_valleys(half_gap, rng):
+    """Densities range from 1e-8 of the peak to far below the smallest double."""
     p = np.concatenate([rng.normal(-half_gap, 0.5, 60), rng.normal(half_gap, 0.5, 40)])
     density, points = ProjectedDensity(p, 1.0), np.linspace(-0.8 * half_gap, 0.8 * half_gap, 41)
     expected = ref.log_density(p, 1.0, points)
@@ -85,8 +85,8 @@ def test_weights_count_as_repetitions(rng):
 
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
-def test_density_on_a_hyperplane_bounds_the_density_at_its_points(d, rng):
-    """Lemma 1, with equality where all rows lie on one normal through the point."""
+def test_density_on_hyperplane_bounds_density_at_its_points(d, rng):
+    """Lemma 1, with equality if all rows lie on one normal through the point."""
     for _ in range(20):
         h, v = rng.uniform(0.2, 2.0), ref.unit(rng.standard_normal(d))
         X = rng.standard_normal((30, d))
@@ -115,12 +115,12 @@ def test_all_minima_and_modes_are_found(spread, weighted, rng):
         assert len(minima) == len(modes) - 1
         assert ((minima > modes[:-1]) & (minima < modes[1:])).all()
         slope, curvature = ref.log_derivatives(p, 1.0, np.concatenate([modes, minima]), w)
-        np.testing.assert_allclose(slope / curvature, 0.0, atol=1e-8)  # how far Newton's method would still go
+        np.testing.assert_allclose(slope / curvature, 0.0, atol=1e-8)  # length of the next Newton step
 
 
 @pytest.mark.parametrize("elsewhere", [[], [-4000.0, 4000.0]])
 @pytest.mark.parametrize("half_distance", [1.0005, 1.002, 1.01, 1.1])
-def test_two_modes_that_nearly_merge_are_told_apart(half_distance, elsewhere):
+def test_two_modes_that_nearly_merge_are_distinguished(half_distance, elsewhere):
     """Two equal kernels have two modes, the solutions of x = a tanh(a x), as soon as they are 2h apart."""
     mode = 0.5
     for _ in range(20_000):
@@ -130,7 +130,7 @@ def test_two_modes_that_nearly_merge_are_told_apart(half_distance, elsewhere):
     np.testing.assert_allclose(density.minima(-2.0, 2.0), [0.0], atol=1e-4)
 
 
-def test_minima_and_modes_of_part_of_the_line_are_those_inside(rng):
+def test_extrema_of_an_interval_are_those_inside(rng):
     p = np.concatenate([rng.normal(c, 0.3, 20) for c in (0.0, 5.0, 9.0, 15.0)])
     density = ProjectedDensity(p, 0.6)
     minima, modes = density.minima(), density.modes()
@@ -141,7 +141,7 @@ def test_minima_and_modes_of_part_of_the_line_are_those_inside(rng):
 
 
 @pytest.mark.parametrize("h", [1e-2, 1e-4, 1e-7])
-def test_with_a_tiny_bandwidth_every_row_is_a_mode_and_every_gap_has_a_minimum(h, rng):
+def test_tiny_bandwidth_gives_modes_at_rows_and_minima_in_gaps(h, rng):
     p = np.sort(rng.permutation(np.arange(40)) + rng.uniform(-0.2, 0.2, 40))
     density = ProjectedDensity(p, h)
     np.testing.assert_allclose(density.modes(), p, atol=1e-9)
@@ -160,7 +160,7 @@ def test_relative_depth_matches_the_equation(weighted, rng):
             assert density.relative_depth(b) == pytest.approx(ref.relative_depth(p, 1.0, b, w), rel=1e-6, abs=1e-9)
 
 
-def test_relative_depth_is_zero_where_no_two_modes_are_separated():
+def test_relative_depth_is_zero_without_two_modes():
     density = ProjectedDensity([0.0, 0.1, 10.0, 10.1], 1.0)
     assert [density.relative_depth(b) for b in (-50.0, -1.0, 11.0, 80.0)] == [0.0, 0.0, 0.0, 0.0]
     assert density.relative_depth(5.0) > 1e4
@@ -175,31 +175,31 @@ def test_relative_depth_is_huge_but_finite_in_the_deepest_valley():
 
 
 @pytest.mark.parametrize("projections", [[], [np.nan], [0.0, np.inf]])
-def test_projections_must_be_finite_numbers(projections):
+def test_invalid_projections_raise(projections):
     with pytest.raises(ValueError, match="projections"):
         ProjectedDensity(projections, 1.0)
 
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, np.nan, np.inf])
-def test_bandwidth_must_be_positive_and_finite(bandwidth):
+def test_invalid_bandwidth_raises(bandwidth):
     with pytest.raises(ValueError, match="bandwidth"):
         ProjectedDensity([0.0], bandwidth)
 
 
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan], [1.0, np.inf]])
-def test_weights_must_be_finite_not_negative_and_not_all_zero(weights):
+def test_invalid_weights_raise(weights):
     with pytest.raises(ValueError, match="weights"):
         ProjectedDensity([0.0, 1.0], 1.0, weights)
 
 
 @pytest.mark.parametrize("interval", [(1.0, 0.0), (np.nan, 1.0), (0.0, np.nan), (-np.inf, np.inf), (0.0, np.inf)])
-def test_minimise_refuses_an_interval_that_is_none(interval):
+def test_minimise_over_an_invalid_interval_raises(interval):
     with pytest.raises(ValueError, match="lo"):
         ProjectedDensity([0.0, 1.0], 1.0).minimise(*interval)
 
 
 @pytest.mark.parametrize("interval", [(1.0, 0.0), (np.nan, 1.0), (2.0, 2.0)])
-def test_extrema_refuse_an_empty_interval(interval):
+def test_extrema_of_an_empty_interval_raise(interval):
     density = ProjectedDensity([0.0, 1.0], 1.0)
     for extrema in (density.minima, density.modes):
         with pytest.raises(ValueError, match="empty"):
@@ -207,13 +207,13 @@ def test_extrema_refuse_an_empty_interval(interval):
 
 
 @pytest.mark.parametrize("bad", [{"eta": 0.0}, {"eta": 2.0}, {"eta": np.nan}, {"epsilon": 0.0}, {"epsilon": 1.5}])
-def test_penalty_refuses_what_would_not_be_convex(bad):
+def test_penalty_that_is_not_convex_raises(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         BalancePenalty(**bad)
 
 
 def test_modes_of_many_equal_rows_cost_a_few_nodes():
-    """One far row must not make every row of the crowd a node of its own."""
+    """Rows close together share their nodes even if one row is far away."""
     density = ProjectedDensity(np.concatenate([np.zeros(10_000), [1e9]]), 1.0)
     assert len(density._exact.place_nodes(-1.0, 1e9 + 1.0)) < 50
     assert density.modes() == pytest.approx([0.0, 1e9], abs=1e-6)

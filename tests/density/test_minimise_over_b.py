@@ -1,4 +1,4 @@
-"""The global minimum of the penalised density over b, against a scan."""
+"""Global minimum of the penalised density over b, compared with a scan."""
 
 import numpy as np
 import pytest
@@ -6,18 +6,18 @@ import pytest
 from ravine import ProjectedDensity
 from ravine.density import BalancePenalty
 from support import reference as ref
-from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, problems
+from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, draw_problems
 
 
 def assert_nothing_lower(minima, p, h, lo, hi, w=None, **options):
-    """What is returned is a minimiser, and the scan finds none that is lower by more than the tolerance."""
+    """Assert that the result is a minimiser, and that a scan finds none that is lower by more than the tolerance."""
     peak = ref.log_peak(h)
     _, values = ref.minimisers(p, h, lo, hi, w, rounds=5, **options)
     lowest = values[0] - peak
     slack = 1e-3 * RELATIVE * abs(lowest) + (RELATIVE if lowest < np.log(DEEP) else 2.0 * TOLERANCE / np.exp(lowest))
     assert minima.certified
     assert minima.log_index <= lowest + slack
-    # An end of the interval may be missed by rounding, which is not what the penalty is for.
+    # Rounding of an end of the interval does not count as a violation.
     b = np.clip(minima.b, lo, hi) if ref.excess(minima.b, lo, hi) < 1e-12 * (h + abs(minima.b)) else minima.b
     claimed = ref.log_penalised(p, h, np.array([b]), lo, hi, w)[0] - peak
     assert claimed <= lowest + slack
@@ -27,23 +27,23 @@ def assert_nothing_lower(minima, p, h, lo, hi, w=None, **options):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_minimum_is_missed(family, seed):
-    for p, h, lo, hi, w in problems(family, np.random.default_rng(seed), 48):
+    for p, h, lo, hi, w in draw_problems(family, np.random.default_rng(seed), 48):
         minima = ProjectedDensity(p, h, w).minimise(lo, hi)
         assert_nothing_lower(minima, p, h, lo, hi, w)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_penalty_moves_minimisers_by_no_more_than_eta(family):
-    """Proposition 1: a constrained minimiser has a penalised one within eta, and none is further outside F(v).
+    """Proposition 2: a constrained minimiser has a penalised one within eta, and none is further outside F(v).
 
     Where a second constrained minimum is almost as low, the strip outside F(v) may turn the scales: left out.
     """
     checked = 0
-    for p, h, lo, hi, w in problems(family, np.random.default_rng(7), 40):
+    for p, h, lo, hi, w in draw_problems(family, np.random.default_rng(7), 40):
         minima = ProjectedDensity(p, h, w).minimise(lo, hi)
         eta = BalancePenalty().eta * h
         assert ((minima.ties >= lo - eta) & (minima.ties <= hi + eta)).all()
-        b, values = ref.minimisers(p, h, lo, hi, w, eta=1e-9)  # no strip to speak of: the constrained problem
+        b, values = ref.minimisers(p, h, lo, hi, w, eta=1e-9)  # the strip is negligible: the constrained problem
         if (values[1:][np.abs(b[1:] - b[0]) > 2.0 * eta] > values[0] + 1.0).all():
             assert np.abs(minima.ties - b[0]).min() <= eta + 1e-4 * h
             checked += 1
@@ -51,7 +51,7 @@ def test_the_penalty_moves_minimisers_by_no_more_than_eta(family):
 
 
 @pytest.mark.parametrize(("lo", "hi", "side"), [(0.5, 1.0, -1), (-1.0, -0.5, 1), (-1.0, 1.0, 0)])
-def test_side_tells_which_end_of_the_interval_was_passed(lo, hi, side):
+def test_side_is_the_end_of_the_interval_beyond_which_b_lies(lo, hi, side):
     minima = ProjectedDensity([-3.0, 3.0], 1.0).minimise(lo, hi)
     assert minima.side == side
     assert minima.b == pytest.approx(np.clip(0.0, lo, hi), abs=0.01)
@@ -88,7 +88,7 @@ def test_minimisers_that_are_not_tied_are_not_reported(h):
 
 @pytest.mark.parametrize("h", [0.5, 0.25, 0.1])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_a_minimum_exactly_at_an_end_of_the_interval_is_found(mirrored, h):
+def test_minimum_exactly_at_an_end_of_the_interval(mirrored, h):
     lo, hi = (0.0, 3.0) if mirrored else (-3.0, 0.0)
     minima = ProjectedDensity([-2.0, 2.0], h).minimise(lo, hi)
     assert minima.b == pytest.approx(0.0, abs=1e-6)
@@ -104,7 +104,7 @@ def test_an_interval_of_one_point_gives_the_density_there(b, rng):
 
 
 @pytest.mark.parametrize("h", [1e-2, 1e-3, 1e-5, 1e-6])
-def test_with_a_tiny_bandwidth_the_minimiser_is_the_middle_of_the_widest_gap(h, rng):
+def test_tiny_bandwidth_minimiser_is_middle_of_widest_gap(h, rng):
     """Section 3: the density is dominated by the nearest row, so the largest margin in F(v) wins."""
     for _ in range(10):
         p = np.sort(rng.uniform(-10.0, 10.0, 30))
@@ -119,7 +119,7 @@ def test_with_a_tiny_bandwidth_the_minimiser_is_the_middle_of_the_widest_gap(h, 
 
 
 @pytest.mark.parametrize("gap", [100.0, 1e3, 1e4, 1e6])
-def test_the_valley_between_two_clusters_is_found_however_wide(gap, rng):
+def test_valley_between_two_clusters_is_found_at_any_width(gap, rng):
     p = np.concatenate([rng.normal(-gap, 1.0, 30), rng.normal(gap, 1.0, 20)])
     middle = 0.5 * (p[:30].max() + p[30:].min())
     minima = ProjectedDensity(p, 1.0).minimise(-0.9 * gap, 0.9 * gap)
@@ -128,7 +128,7 @@ def test_the_valley_between_two_clusters_is_found_however_wide(gap, rng):
 
 
 @pytest.mark.parametrize("h", [1e-7, 1e-9, 1e-11, 1e-12])
-def test_the_middle_of_a_gap_is_found_where_the_reach_rounds_to_the_distance_of_the_next_row(h):
+def test_minimum_in_a_gap_so_wide_that_the_reach_rounds(h):
     density = ProjectedDensity([0.0, 1.0], h)
     assert np.isfinite(density.log(np.linspace(0.0, 1.0, 2001))).all()
     assert density.minimise(0.1, 0.9).b == pytest.approx(0.5, abs=1e-9)

@@ -1,4 +1,4 @@
-"""A valley and its judgement, against slow and obvious twins."""
+"""Valleys and their tests, compared with slow reference implementations."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from support import reference
 
 
 def slow_valleys(p, h, b):
-    """M, L and R on a fine grid for each of the 24 levels; empty if b separates no two modes."""
+    """Return M, L and R on a fine grid for each of the 24 levels; empty if b does not separate two modes."""
     modes = reference.modes(p, h)
     if not (modes < b).any() or not (modes > b).any():
         return []
@@ -40,13 +40,13 @@ def slow_valleys(p, h, b):
 
 
 def slow_counts(valley, p):
-    """Rows in M, L and R; an end that two share belongs to M."""
+    """Count the rows in M, L and R; a shared end belongs to M."""
     (m0, m1), (l0, _), (_, r1) = valley
     return sum(m0 <= x <= m1 for x in p), sum(l0 <= x < m0 for x in p), sum(m1 < x <= r1 for x in p)
 
 
 def slow_score(valley, p):
-    """The smaller of the two binomial z-scores."""
+    """Return the smaller of the two binomial z-scores."""
     (in_middle, *beside), (middle, *widths) = slow_counts(valley, p), [b - a for a, b in valley]
     scores = []
     for count, width in zip(beside, widths, strict=True):
@@ -80,7 +80,7 @@ SHAPES = {
 
 
 def places(p, h, rng):
-    """The deepest inner minima of the density, and places beside them."""
+    """Return the deepest inner minima of the density, and points beside them."""
     grid = np.linspace(p.min(), p.max(), 400)
     at = reference.local_minima(lambda b: reference.log_density(p, h, b), grid)[1:-1]
     at = at[np.argsort(reference.log_density(p, h, at))][:2]
@@ -89,7 +89,7 @@ def places(p, h, rng):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
-def test_valley_is_that_of_the_level_that_its_own_rows_speak_for_most(draw, h, seed):
+def test_valley_has_the_level_with_the_largest_score(draw, h, seed):
     rng = np.random.default_rng(seed)
     p = draw(rng)
     for b in places(p, h, rng):
@@ -105,7 +105,7 @@ def test_valley_is_that_of_the_level_that_its_own_rows_speak_for_most(draw, h, s
 
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
 def test_ends_of_the_intervals_are_all_at_one_level(draw, h):
-    """M is where the density is below it: also at the outer end of a tail and in a wide gap between rows."""
+    """The density is below the level in M, and crosses it also in tails and in wide gaps between rows."""
     rng = np.random.default_rng(5)
     p = draw(rng)
     for b in places(p, h, rng):
@@ -115,7 +115,7 @@ def test_ends_of_the_intervals_are_all_at_one_level(draw, h):
             assert np.ptp(ends) < 0.05 * ends.max(), (b, ends)
 
 
-def test_place_that_separates_no_two_modes_has_no_valley():
+def test_no_valley_without_two_modes():
     one = np.random.default_rng(0).normal(0.0, 1.0, 80)
     p = np.concatenate([one, 8.0 - one])  # two modes of one height
     low, high = reference.modes(p, 1.0)
@@ -126,8 +126,8 @@ def test_place_that_separates_no_two_modes_has_no_valley():
     assert find_valley(np.zeros(5), 0.5, 0.0) is None
 
 
-def test_lone_row_far_from_very_many_equal_rows_has_a_valley():
-    """The tail of the many is still higher than the lone mode where the looking ends."""
+def test_single_row_far_from_many_equal_rows_has_a_valley():
+    """The tail of the many rows is still higher than the other mode where the evaluation ends."""
     valley = find_valley(np.append(np.zeros(99_999), 20.0), 1.0, 10.0)
     assert valley is not None
     assert valley.counts(np.append(np.zeros(99_999), 20.0)) == (0, 99_999, 1)
@@ -165,7 +165,7 @@ def test_judgement_is_two_binomial_tests(seed):
     assert found.pvalue == max(found.pvalue_left, found.pvalue_right)
 
 
-def test_valley_is_shown_only_if_it_is_below_both_sides():
+def test_valley_is_significant_only_if_below_both_sides():
     valley = Valley((-1.0, 1.0), (-2.0, -1.0), (1.0, 2.0))
     left, right = np.full(50, -1.5), np.full(50, 1.5)
     both, one = judge(valley, np.concatenate([left, right])), judge(valley, left)

@@ -16,7 +16,7 @@ from ravine import Hyperplane, MinimumDensityHyperplane, MinimumDensityTree, NoS
 from ravine.estimators import hyperplane
 from ravine.rows import DenseSample, array
 from ravine.tree import Tree, splitter
-from support.tree_twin import ARRAYS, assert_sound, same_groups
+from support.tree_twin import ARRAYS, assert_consistent, have_same_groups
 
 CENTERS = [[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]]
 X, Y = make_blobs([90, 70, 60, 50], centers=CENTERS, random_state=0)
@@ -90,7 +90,7 @@ def test_labels_are_the_prediction_for_the_rows_of_the_fit(dtype, order, n_clust
     assert_array_equal(mdt.leaves_, mdt.tree_.apply(rows))
     assert_array_equal(mdt.decision_path(rows).toarray(), mdt.tree_.decision_path(rows).toarray())
     assert set(mdt.labels_) == set(range(mdt.n_clusters_))
-    assert_sound(mdt.tree_, rows)
+    assert_consistent(mdt.tree_, rows)
 
 
 def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
@@ -131,7 +131,7 @@ def test_split_of_the_root_is_that_of_the_hyperplane(parameters):
 
 def test_clear_clusters_are_counted_and_found(fitted):
     assert fitted.n_clusters_ == 4
-    assert same_groups(fitted.labels_, Y)
+    assert have_same_groups(fitted.labels_, Y)
     inner = fitted.tree_.left >= 0
     assert (fitted.tree_.pvalue[inner] <= 0.05).all()
     assert (fitted.tree_.pvalue[~inner] > 0.05).all()
@@ -150,7 +150,7 @@ def test_number_that_is_given_is_found(n_clusters, split_next):
     mdt = fit(n_clusters, split_next=split_next)
     assert mdt.n_clusters_ == n_clusters == len(set(mdt.labels_))
     assert np.isnan(mdt.tree_.pvalue[0]) == (split_next != "significance")
-    assert_sound(mdt.tree_, X)
+    assert_consistent(mdt.tree_, X)
 
 
 def test_more_clusters_than_can_be_separated_is_a_warning_that_says_how_many():
@@ -227,14 +227,14 @@ def test_largest_leaves_are_split_and_no_others_are_looked_at(n_clusters):
 
 def test_splitter_may_be_pddp():
     mdt = fit(4, splitter=Pddp(), split_next="size")
-    assert same_groups(mdt.labels_, Y)
+    assert have_same_groups(mdt.labels_, Y)
     assert_array_equal(mdt.labels_, mdt.predict(X))
     assert np.isnan(mdt.tree_.pvalue).all()
 
 
 def test_splitter_may_be_two_means():
     mdt = fit(4, splitter=TwoMeans(), split_next="size")
-    assert_sound(mdt.tree_, X)
+    assert_consistent(mdt.tree_, X)
     assert_same_tree(mdt, fit(4, splitter=TwoMeans(), split_next="size"))
 
 
@@ -247,7 +247,7 @@ def test_order_by_what_a_splitter_does_not_say_is_refused_or_by_size(split_next)
         assert "split_next" in str(error)  # noqa: PT017
         return
     by_size = MinimumDensityTree(6, splitter=Pddp(), split_next="size").fit(X)
-    assert same_groups(mdt.labels_, by_size.labels_)
+    assert have_same_groups(mdt.labels_, by_size.labels_)
 
 
 def test_other_splitters_need_a_number():

@@ -1,4 +1,4 @@
-"""Hinges, and the global minimum over b of density plus hinges, against naive sums and scans."""
+"""Hinges, and the global minimum over b of density plus hinges, compared with naive sums and scans."""
 
 import time
 
@@ -8,14 +8,14 @@ import pytest
 from ravine import _kernels
 from ravine.density import BalancePenalty, BinnedDensity, SortedDensity, Window
 from support import reference as ref
-from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, problems
+from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, draw_problems
 
 POWERS = (2.0, 2.0 - 1e-6, 1.5)
 each_power = pytest.mark.parametrize("power", POWERS)
 
 
 def random_hinges(rng, span, h, n=20):
-    """Places and weights of hinges on the right and on the left, some of them duplicated."""
+    """Draw positions and weights of hinges on the right and on the left, some of them duplicated."""
     sides = []
     for _ in range(2):
         at = rng.uniform(-span, span, n) * h
@@ -34,7 +34,7 @@ def naive(right, right_weights, left, left_weights, b, power, h):
 @each_power
 @pytest.mark.parametrize("h", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("span", [0.0, 1.0, 1e3])
-def test_value_slope_and_curvature_are_the_naive_sums(span, h, power, rng):
+def test_value_slope_and_curvature_equal_naive_sums(span, h, power, rng):
     sides = random_hinges(rng, span, h)
     hinges = _kernels.Hinges(*sides, power, h)
     places = np.concatenate([sides[0][:5], sides[2][:5]])
@@ -49,7 +49,7 @@ def test_value_slope_and_curvature_are_the_naive_sums(span, h, power, rng):
 
 @each_power
 @pytest.mark.parametrize("excess", [1e-9, 1e-6, 1e-3])
-def test_nothing_cancels_where_hinges_span_a_million_bandwidths(excess, power, rng):
+def test_hinges_a_million_bandwidths_apart_do_not_cancel(excess, power, rng):
     far = np.concatenate([[0.0], rng.uniform(1.0, 1e6, 50), [1e6]])
     outside = np.array([-1e9])
     for sign in (1.0, -1.0):
@@ -61,14 +61,14 @@ def test_nothing_cancels_where_hinges_span_a_million_bandwidths(excess, power, r
 
 
 @each_power
-def test_at_and_before_a_hinge_there_is_nothing(power):
+def test_hinge_is_zero_at_and_before_its_position(power):
     hinges = _kernels.Hinges(np.array([1.0, 2.0]), np.ones(2), np.array([1.0, -3.0]), np.ones(2), power, 0.1)
     assert hinges.evaluate(1.0) == (0.0, 0.0, 0.0) or power == 2.0
     assert hinges.evaluate(1.0)[:2] == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("sizes", [(0, 1), (1, 0), (0, 0)])
-def test_an_empty_side_is_refused(sizes):
+def test_empty_side_raises(sizes):
     right, left = np.zeros(sizes[0]), np.zeros(sizes[1])
     with pytest.raises(ValueError, match="each side"):
         _kernels.Hinges(right, right, left, left, 2.0, 1.0)
@@ -76,7 +76,7 @@ def test_an_empty_side_is_refused(sizes):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("argument", [0, 2])
-def test_places_that_are_not_finite_are_refused(argument, bad):
+def test_hinges_that_are_not_finite_raise(argument, bad):
     sides = [np.ones(2) for _ in range(4)]
     sides[argument][1] = bad
     with pytest.raises(ValueError, match="finite"):
@@ -85,7 +85,7 @@ def test_places_that_are_not_finite_are_refused(argument, bad):
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
 @pytest.mark.parametrize("argument", [1, 3])
-def test_weights_that_are_not_finite_or_negative_are_refused(argument, bad):
+def test_invalid_hinge_weights_raise(argument, bad):
     sides = [np.ones(2) for _ in range(4)]
     sides[argument][1] = bad
     with pytest.raises(ValueError, match="weight"):
@@ -95,7 +95,7 @@ def test_weights_that_are_not_finite_or_negative_are_refused(argument, bad):
 @pytest.mark.parametrize(
     ("power", "h"), [(1.0, 1.0), (2.5, 1.0), (np.nan, 1.0), (2.0, 0.0), (2.0, -1.0), (2.0, np.nan)]
 )
-def test_impossible_powers_and_bandwidths_are_refused(power, h):
+def test_invalid_powers_and_bandwidths_raise(power, h):
     with pytest.raises(ValueError, match=r"power must|h must"):
         _kernels.Hinges(np.zeros(1), np.ones(1), np.zeros(1), np.ones(1), power, h)
 
@@ -103,7 +103,7 @@ def test_impossible_powers_and_bandwidths_are_refused(power, h):
 @each_power
 @pytest.mark.parametrize("h", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("span", [0.0, 1.0, 30.0, 1e4])
-def test_sublevel_holds_all_points_within_the_level_and_little_else(span, h, power, rng):
+def test_sublevel_contains_the_level_set_and_little_else(span, h, power, rng):
     for _ in range(20):
         sides = random_hinges(rng, span, h, n=int(rng.integers(1, 10)))
         level = 10.0 ** rng.uniform(-2.0, 2.0)
@@ -115,7 +115,7 @@ def test_sublevel_holds_all_points_within_the_level_and_little_else(span, h, pow
         within = b[values <= values.min() + level * (1.0 - 1e-9)]
         assert lo <= within.min()
         assert within.max() <= hi
-        # What is returned may be too wide by the cell of the search for the edge and by the minimum not being exact.
+        # The result may be too wide by the resolution of the search and by the error of the minimum.
         for x in (lo + 0.05 * h, hi - 0.05 * h):
             slack = 0.002 * max(abs(hinges.evaluate(lo)[1]), abs(hinges.evaluate(hi)[1]))
             assert hinges.evaluate(x)[0] <= values.min() + level + slack or hi - lo < 0.2 * h
@@ -169,8 +169,8 @@ LABELS = [
 
 
 def labelled_problems(family, rng, count):
-    """Problems of the clustering index with labels of every kind."""
-    for i, (p, h, lo, hi, w) in enumerate(problems(family, rng, count)):
+    """Draw problems of the clustering index with all kinds of labels."""
+    for i, (p, h, lo, hi, w) in enumerate(draw_problems(family, rng, count)):
         at, y = LABELS[i % len(LABELS)](rng, p, h)
         labels = ref.Labels(
             np.empty(0), y, gamma=10.0 ** rng.uniform(-6.0, 6.0),
@@ -243,7 +243,7 @@ def test_no_minimum_of_density_and_hinges_is_missed(family, seed):
 
 @pytest.mark.parametrize("gamma", [1e-6, 1e-4, 1e-2])
 @pytest.mark.parametrize("epsilon", [1.0, 0.5])
-def test_tied_minimisers_of_symmetric_data_and_labels_are_all_reported(epsilon, gamma):
+def test_all_tied_minimisers_with_symmetric_labels_are_reported(epsilon, gamma):
     p, h, penalty = np.array([-6.0, -5.0, 0.0, 5.0, 6.0]), 0.5, BalancePenalty(0.01, epsilon)
     labels = ref.Labels(np.empty(0), np.array([1.0, -1.0]), gamma)
     hinges = hinges_of(np.array([1.0, -1.0]), labels, h, -4.0, 4.0, penalty)
@@ -255,7 +255,7 @@ def test_tied_minimisers_of_symmetric_data_and_labels_are_all_reported(epsilon, 
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6, 0.5])
-def test_a_thousand_labels_take_no_second(epsilon, rng):
+def test_a_thousand_labels_take_less_than_a_second(epsilon, rng):
     p = np.concatenate([rng.normal(-600.0, 100.0, 500), rng.normal(600.0, 100.0, 500)])
     labels = ref.Labels(np.empty(0), np.where(rng.random(1000) < 0.3, np.sign(p), -np.sign(p)), 1e-6)
     hinges = hinges_of(p, labels, 1.0, -500.0, 500.0, BalancePenalty(0.01, epsilon))

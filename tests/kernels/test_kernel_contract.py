@@ -1,4 +1,4 @@
-"""What the compiled loops accept, refuse and leave alone."""
+"""Types, shapes and layouts that the kernels accept and reject; inputs that they do not modify."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from ravine import _kernels
 
 
 def good_calls():
-    """Every kernel with arguments that it takes: name -> (function, list of arguments)."""
+    """Return valid arguments of every kernel: name -> (function, list of arguments)."""
     r = np.random.default_rng(3)
     X, p, q, w, v = r.random((6, 4)), r.random(6), r.random(6), r.random(6), r.random(4)
     moments, points = np.zeros((82, 8)), np.linspace(0.0, 1.0, 5)
@@ -42,7 +42,7 @@ def call_with(name, position, change):
     return function(*arguments)
 
 
-def test_good_calls_are_good():
+def test_valid_calls_work():
     for function, arguments in good_calls().values():
         function(*arguments)
 
@@ -59,13 +59,13 @@ WRONG_TYPE = {
 
 @pytest.mark.parametrize("wrong", WRONG_TYPE)
 @pytest.mark.parametrize(("name", "position"), ARRAYS)
-def test_wrong_type_is_a_type_error_not_a_silent_copy(name, position, wrong):
+def test_wrong_type_raises_instead_of_copying(name, position, wrong):
     with pytest.raises(TypeError):
         call_with(name, position, WRONG_TYPE[wrong])
 
 
 @pytest.mark.parametrize(("name", "position"), [a for a in ARRAYS if a not in {("project", 0), ("pull_back", 0)}])
-def test_float32_vectors_and_gaps_in_memory_are_type_errors(name, position):
+def test_float32_and_strided_vectors_raise(name, position):
     with pytest.raises(TypeError):
         call_with(name, position, lambda x: x.astype(np.float32))
     with pytest.raises(TypeError):
@@ -73,7 +73,7 @@ def test_float32_vectors_and_gaps_in_memory_are_type_errors(name, position):
 
 
 @pytest.mark.parametrize("name", ["project", "pull_back"])
-def test_rows_with_gaps_both_ways_are_refused(name):
+def test_rows_without_contiguous_axis_raise(name):
     with pytest.raises(ValueError, match="adjacent"):
         call_with(name, 0, lambda x: np.repeat(np.repeat(x, 2, axis=0), 2, axis=1)[::2, ::2])
 
@@ -88,7 +88,7 @@ def test_rows_with_gaps_both_ways_are_refused(name):
         *[("minimise_sorted", 0), ("minimise_sorted", 1)],
     ],
 )
-def test_lengths_that_do_not_agree_are_value_errors(name, position):
+def test_inconsistent_lengths_raise(name, position):
     with pytest.raises(ValueError, match=r"must have|must be"):
         call_with(name, position, lambda x: np.ascontiguousarray(x[..., :-1]))
 
@@ -104,12 +104,12 @@ def test_lengths_that_do_not_agree_are_value_errors(name, position):
         ("minimise", 0, lambda c: np.ascontiguousarray(c[:, :-1])),
     ],
 )
-def test_shapes_that_make_no_sense_are_value_errors(name, position, change):
+def test_invalid_shapes_raise(name, position, change):
     with pytest.raises(ValueError, match=r"must have|must be"):
         call_with(name, position, change)
 
 
-def test_bins_of_no_width_are_value_errors():
+def test_bins_without_width_raise():
     function, arguments = good_calls()["bin"]
     arguments[6] = 0.0
     with pytest.raises(ValueError, match="width"):
@@ -129,7 +129,7 @@ def test_read_only_inputs_are_accepted_and_not_modified(name, position):
 
 
 @pytest.mark.parametrize(("name", "position"), sorted(OUTPUTS))
-def test_read_only_outputs_are_type_errors(name, position):
+def test_read_only_outputs_raise(name, position):
     def read_only(x):
         x = x.copy()
         x.flags.writeable = False
@@ -140,7 +140,7 @@ def test_read_only_outputs_are_type_errors(name, position):
 
 
 @pytest.mark.parametrize(("h", "a", "c"), [(1.0, np.nan, 1.0), (1.0, -1.0, np.inf), (1.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
-def test_minimisation_over_no_interval_is_refused(h, a, c):
+def test_minimisation_over_an_invalid_interval_raises(h, a, c):
     penalty = (60.0, 1.0, 0.01, 1e-9, 1000)
     with pytest.raises(ValueError, match="finite"):
         _kernels.minimise_sorted(np.zeros(9), None, 9.0, h, a, c, 1.0, *penalty)

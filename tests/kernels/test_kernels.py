@@ -1,4 +1,4 @@
-"""The compiled loops against NumPy."""
+"""Kernels compared with NumPy."""
 
 import os
 import subprocess
@@ -14,9 +14,9 @@ from ravine.density import BinnedDensity, Window
 from support import reference as ref
 
 EPS = np.finfo(float).eps
-# Of the kernel's peak: the documented bound of the binned density, and what its derivatives may lose.
+# Bounds of the errors of the binned density (as documented) and of its derivatives, as fractions of the kernel's peak.
 VALUE_BOUND, SLOPE_BOUND, CURVATURE_BOUND = 3.5e-10, 3 * 3.5e-10, 10 * 3.5e-10
-# Around the multiples of the lanes (4) and of the chunk (256).
+# Sizes around multiples of the number of lanes (4) and of the chunk size (256).
 SIZES = [1, 3, 4, 5, 255, 256, 257, 600]
 
 LAYOUTS = {
@@ -47,7 +47,7 @@ def projected(X, center, directions):
 @pytest.mark.parametrize("d", range(1, 10))
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_projection_is_right_to_rounding_for_every_layout_and_size(dtype, layout, d, rng):
+def test_projection_is_exact_for_every_layout_and_size(dtype, layout, d, rng):
     for n in SIZES:
         center = 1e8 * rng.standard_normal(d)
         X = in_layout(layout, (center + rng.standard_normal((n, d))).astype(dtype))
@@ -67,7 +67,7 @@ def test_projection_of_no_rows_is_empty(dtype, layout):
 
 @pytest.mark.parametrize("layout", ["C", "every second row", "some columns of C"])
 @pytest.mark.parametrize("d", [1, 3, 4, 7, 12])
-def test_projection_of_a_contiguous_row_does_not_depend_on_its_place(layout, d, rng):
+def test_projection_does_not_depend_on_position_of_the_row(layout, d, rng):
     X = in_layout(layout, rng.standard_normal((523, d)))
     center, directions = rng.standard_normal(d), rng.standard_normal((2, d))
     whole = projected(X, center, directions)
@@ -81,7 +81,7 @@ LO, N_BINS = -8.0, 4 * 36  # serves points in [0, 20] for h = 1
 
 
 def binned(p, h, points, w=None, *, lo=LO, n_bins=N_BINS):
-    """Rows value, slope, curvature at points (in units of h, from lo in units of h) and the moments."""
+    """Return value, slope and curvature at points (in units of h) as rows, and the moments."""
     moments = np.zeros((n_bins + 2, _kernels.MOMENTS))
     window = Window(lo * h, h / _kernels.BINS_PER_BANDWIDTH, n_bins)
     _kernels.bin(p, None, 1.0, 0.0, w, window.lo, window.width, moments)
@@ -89,7 +89,7 @@ def binned(p, h, points, w=None, *, lo=LO, n_bins=N_BINS):
 
 
 def assert_within_bounds(got, p, points, w=None):
-    """For p and points in units of h."""
+    """Compute value, slope and curvature for p and points in units of h."""
     slope, curvature = ref.derivatives(p, 1.0, points, w)
     expected = np.array([ref.density(p, 1.0, points, w), slope, curvature]) / np.exp(ref.log_peak(1.0))
     error = np.abs(got - expected).max(axis=1)
@@ -122,15 +122,15 @@ def test_binned_density_error_is_below_bound(name, h):
 
 
 @pytest.mark.parametrize("name", ADVERSARIAL)
-def test_binned_density_with_weights_including_zeros_is_below_bound(name, rng):
+def test_weighted_binned_density_error_is_below_bound(name, rng):
     p, points = ADVERSARIAL[name], np.linspace(0.0, 20.0, 301)
     w = rng.exponential(size=len(p)) * (rng.random(len(p)) < 0.7)
     w[0] = 2.5
     assert_within_bounds(binned(p, 1.0, points, w)[0], p, points, w)
 
 
-def test_binned_density_bound_is_nearly_reached_by_points_at_bin_edges():
-    """So that the tests above look where the error is largest."""
+def test_binned_density_bound_is_nearly_reached_at_bin_edges():
+    """Shows that the tests above cover the points with the largest error."""
     points = np.linspace(0.0, 20.0, 4001)
     got, _ = binned(np.full(3, 7.25), 1.0, points)
     error = np.abs(got[0] - np.exp(-0.5 * (points - 7.25) ** 2)).max()
@@ -143,7 +143,7 @@ def test_density_far_from_all_bins_is_zero():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_rows_outside_the_window_are_counted_in_the_outer_bins_only(weighted, rng):
+def test_rows_outside_the_window_fall_into_outer_bins_only(weighted, rng):
     p = rng.uniform(-40.0, 60.0, 777)
     w = rng.random(777) if weighted else None
     _, moments = binned(p, 1.0, np.zeros(1), w)
@@ -185,7 +185,7 @@ def test_nan_projections_do_not_corrupt_memory():
 
 
 def problem(rng, n, d, weighted, depth=0.0):
-    """Rows, projections p and q, weights, h, b: b lies in a gap that is `depth` bandwidths wide on either side."""
+    """Draw rows, projections p and q, weights, h and b in a gap that is `depth` bandwidths wide on either side."""
     X = rng.standard_normal((n, d))
     p, q = X @ rng.standard_normal(d), X @ rng.standard_normal(d)
     h = 0.7
@@ -202,7 +202,7 @@ def log_sum_of(x, w, h, b):
 
 
 def shares(x, w, h, b):
-    """Log of the sum of kernels at b and each row's share of it."""
+    """Return the log of the sum of kernels at b and the share of each row."""
     log_sum, w = log_sum_of(x, w, h, b), ref.weights_of(x, w)
     share = np.zeros(len(x))
     share[w > 0.0] = w[w > 0.0] * np.exp(-0.5 * ((x[w > 0.0] - b) / h) ** 2 - log_sum)
@@ -212,7 +212,7 @@ def shares(x, w, h, b):
 @pytest.mark.parametrize("depth", [0.0, 10.0, 40.0, 1e3, 1e6])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", SIZES)
-def test_log_sum_is_exact_however_deep(n, weighted, depth, rng):
+def test_log_sum_is_exact_at_any_depth(n, weighted, depth, rng):
     _, p, q, w, h = problem(rng, n, 2, weighted, depth)
     for b in (0.0, 0.3, -2.0):
         expected = log_sum_of(p, w, h, b)
@@ -222,7 +222,7 @@ def test_log_sum_is_exact_however_deep(n, weighted, depth, rng):
 
 
 @pytest.mark.parametrize(("p", "w"), [([], None), ([1.0, 2.0], [0.0, 0.0])])
-def test_log_sum_of_nothing_is_minus_infinity(p, w):
+def test_log_sum_without_rows_is_minus_infinity(p, w):
     w = None if w is None else np.array(w)
     assert _kernels.log_sum(np.array(p), None, 1.0, 0.0, w, 1.0, 0.0) == -np.inf
 
@@ -230,7 +230,7 @@ def test_log_sum_of_nothing_is_minus_infinity(p, w):
 @pytest.mark.parametrize("depth", [0.0, 8.0, 40.0, 300.0])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", SIZES)
-def test_sorted_density_and_its_derivatives_are_exact_however_deep(n, weighted, depth, rng):
+def test_sorted_density_is_exact_at_any_depth(n, weighted, depth, rng):
     _, p, _, w, h = problem(rng, n, 2, weighted, depth)
     kept = ref.weights_of(p, w) > 0.0
     order = np.argsort(p[kept])
@@ -256,7 +256,7 @@ def test_derivative_along_a_circle_matches_its_formula(reach, weighted, depth, r
             log_sum, share = shares(x, w, h, 0.2)
             terms = np.where(np.abs(x - 0.2) <= reach, share * (0.2 - x) / h * (c * q - s * p) / h, 0.0)
             got = _kernels.along(p, q, c, s, w, h, 0.2, log_sum, reach)
-            # u^2 / 2 in the exponent is rounded, and that error is one of the whole share.
+            # The rounding error of u^2 / 2 in the exponent is a relative error of the share.
             tolerance = (1e-13 + 4 * EPS * (depth + 10.0) ** 2) * np.abs(terms).sum()
             assert got == pytest.approx(terms.sum(), rel=0.0, abs=tolerance), n
 
@@ -280,9 +280,9 @@ def test_pull_back_matches_its_formula(dtype, layout, weighted, depth, rng):
                 np.testing.assert_array_less(np.abs(out - start - terms.sum(axis=0)), tolerance + EPS)
 
 
-def test_exponential_is_right_to_two_units_in_the_last_place(rng):
+def test_exponential_is_exact_to_two_units_in_last_place(rng):
     """One row at distance 1 from b contributes exactly exp(-1/2 - log_sum)."""
-    exponents = np.round(rng.uniform(-700.0, 700.0, 5000) * 2.0**30) / 2.0**30  # so that nothing else is rounded
+    exponents = np.round(rng.uniform(-700.0, 700.0, 5000) * 2.0**30) / 2.0**30  # no other rounding errors
     got = np.zeros(len(exponents))
     for i, x in enumerate(exponents):
         _kernels.pull_back(np.ones((1, 1)), np.zeros(1), np.zeros(1), None, 1.0, 1.0, -0.5 - x, 2.0, got[i : i + 1])
@@ -291,7 +291,7 @@ def test_exponential_is_right_to_two_units_in_the_last_place(rng):
 
 
 @pytest.mark.parametrize("depth", [37.6, 37.7, 38.0, 60.0])
-def test_rows_of_no_weight_inside_a_deep_valley_do_not_count(depth):
+def test_rows_of_weight_zero_in_a_deep_valley_do_not_count(depth):
     p, w, q = np.array([-depth, 0.0, depth]), np.array([1.0, 0.0, 1.0]), np.array([0.3, 0.5, 0.2])
     log_sum = _kernels.log_sum(p, None, 1.0, 0.0, w, 1.0, 0.0)
     out = np.zeros(1)
@@ -312,7 +312,7 @@ def test_rotate_combines_in_place(n, rng):
 
 
 def workload():
-    """Results of every kernel on fixed data, as one dictionary of arrays."""
+    """Return the results of every kernel on fixed data as a dictionary of arrays."""
     r = np.random.default_rng(5)
     results = {}
     for n in (5, 700):

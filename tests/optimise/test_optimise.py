@@ -1,4 +1,4 @@
-"""The optimiser on the sphere, on functions whose minima are known."""
+"""L-BFGS on the sphere, for functions whose minima are known."""
 
 import math
 from types import SimpleNamespace
@@ -43,7 +43,7 @@ def test_nonsmooth_functions_are_minimised_to_a_few_digits(family, d, rng):
 
 
 @pytest.mark.parametrize("family", [*SMOOTH, *NONSMOOTH])
-def test_result_is_on_the_sphere_and_no_higher_than_the_start(family, rng):
+def test_result_is_a_unit_vector_and_not_above_the_start(family, rng):
     for max_iter in (0, 1, 2, 5, 100):
         problem, v = family(rng, 7), start(rng, 7)
         result = minimised(problem, v, max_iter=max_iter)
@@ -54,27 +54,27 @@ def test_result_is_on_the_sphere_and_no_higher_than_the_start(family, rng):
         assert result.value <= problem.function(v)
 
 
-def test_no_iterations_leave_the_start_where_it_is(rng):
+def test_zero_iterations_return_the_start(rng):
     problem, v = rayleigh(rng, 5), start(rng, 5)
     result = minimised(problem, v, max_iter=0)
     np.testing.assert_array_equal(result.v, v)
     assert (result.n_iter, result.n_trials, result.converged) == (0, 0, False)
 
 
-def test_a_start_at_the_minimum_stays_there(rng):
+def test_start_at_the_minimum_stays_there(rng):
     problem = rayleigh(rng, 6)
     result = minimised(problem, problem.minimiser.copy())
     assert (result.n_iter, result.n_trials, result.converged) == (0, 0, True)
 
 
 @pytest.mark.parametrize("v", [[1.0], [-1.0]])
-def test_in_one_dimension_there_is_nothing_to_do(v):
+def test_one_dimension_converges_at_once(v):
     result = minimised(SimpleNamespace(function=lambda v: 3.0 * v[0], gradient=lambda v: np.array([3.0])), np.array(v))
     assert (result.n_iter, result.converged, result.value) == (0, True, 3.0 * v[0])
 
 
-def test_a_function_that_cannot_decrease_stalls(rng):
-    """The gradient points to a decrease that is not there, as at a kink."""
+def test_function_without_decrease_stalls(rng):
+    """The gradient promises a decrease that does not exist, as at a kink."""
     lying = SimpleNamespace(function=lambda v: 1.0, gradient=lambda v: np.array([1.0, 2.0, 3.0]))
     result = minimised(lying, start(rng, 3))
     assert result.stalled
@@ -116,7 +116,7 @@ def test_memory_is_transported_with_all_its_pairs(rng):
         np.testing.assert_allclose(memory.descend(s), transport(expected, v, u, 0.7), atol=1e-13)
 
 
-def test_memory_stays_tangent_along_the_way(rng):
+def test_memory_stays_tangent(rng):
     memory, problem = Memory(), rayleigh(rng, 8)
     result = minimised(problem, start(rng, 8), max_iter=12, memory=memory)
     assert len(memory) > 5
@@ -124,8 +124,8 @@ def test_memory_stays_tangent_along_the_way(rng):
     np.testing.assert_allclose([y @ result.v for y in memory.changes], 0.0, atol=1e-10)
 
 
-def test_a_memory_that_gives_no_descent_is_forgotten(rng):
-    """It holds that a direction almost orthogonal to the gradient has almost no curvature."""
+def test_memory_without_descent_is_cleared(rng):
+    """According to the memory a direction almost orthogonal to the gradient has almost no curvature."""
     problem, v, memory = linear(rng, 5), start(rng, 5), Memory()
     g = ref.unit(problem.gradient(v) - (problem.gradient(v) @ v) * v)
     across = ref.tangent(rng, v)
@@ -139,15 +139,15 @@ def test_a_memory_that_gives_no_descent_is_forgotten(rng):
     assert result.value == pytest.approx(problem.minimum, rel=1e-12)
 
 
-def test_memory_refuses_pairs_without_curvature(rng):
+def test_memory_ignores_pairs_without_curvature(rng):
     memory, s = Memory(), rng.standard_normal(4)
     for change in (-s, np.zeros(4), rng.permutation([1.0, 0.0, 0.0, 0.0]) * np.nan):
         memory.push(s, change)
     assert len(memory) == 0
 
 
-def test_memory_of_a_quadratic_gives_newtons_step(rng):
-    """With as many conjugate steps as dimensions the two-loop recursion is the exact inverse."""
+def test_memory_of_a_quadratic_gives_newton_step(rng):
+    """With as many conjugate steps as dimensions the approximate inverse Hessian is exact."""
     A = np.diag([1.0, 4.0, 9.0])
     memory = Memory()
     for e in np.eye(3):
@@ -156,7 +156,7 @@ def test_memory_of_a_quadratic_gives_newtons_step(rng):
     np.testing.assert_allclose(memory.descend(g), -np.linalg.solve(A, g), rtol=1e-12)
 
 
-def test_a_copy_of_a_memory_does_not_change_with_it(rng):
+def test_copy_of_a_memory_is_independent(rng):
     memory, s = Memory(), rng.standard_normal(3)
     memory.push(s, s)
     copy = memory.copy()
@@ -164,7 +164,7 @@ def test_a_copy_of_a_memory_does_not_change_with_it(rng):
     assert (len(memory), len(copy)) == (0, 1)
 
 
-def test_carried_memory_helps_on_a_similar_problem(rng):
+def test_reused_memory_helps_on_a_similar_problem(rng):
     iterations = []
     for _ in range(10):
         problem, v, memory = rayleigh(rng, 20), start(rng, 20), Memory()
@@ -179,7 +179,7 @@ def test_carried_memory_helps_on_a_similar_problem(rng):
 
 
 @pytest.mark.parametrize("family", [*SMOOTH, *NONSMOOTH])
-def test_a_misleading_memory_does_not_hurt(family, rng):
+def test_misleading_memory_does_not_prevent_convergence(family, rng):
     problem, memory = family(rng, 6), Memory()
     v = start_in_basin(rng, 6, problem)
     for _ in range(5):
@@ -210,7 +210,7 @@ def test_steps_satisfy_the_weak_wolfe_conditions(family, first, rng):
 
 
 class NeverFlat(FunctionObjective):
-    """Falls up to the angle 0.1 and jumps up there; its slope never rises, so only the resolution ends a search."""
+    """Function that falls up to the angle 0.1 and jumps there; only the resolution ends a search."""
 
     def evaluate(self, t):
         self.last_trial = t
@@ -224,7 +224,7 @@ class NeverFlat(FunctionObjective):
 
 
 @pytest.mark.parametrize("first", [0.01, 0.03, 0.05, 0.099, 0.2, 1.0])
-def test_a_search_ends_at_its_last_trial_even_without_a_wolfe_point(first):
+def test_line_search_ends_at_last_trial_without_wolfe_point(first):
     objective = NeverFlat(None, None)
     step = run(search_weak_wolfe(objective, 0.0, -1.0, first, 1e-4))
     assert step.angle == objective.last_trial
@@ -236,7 +236,7 @@ def test_a_search_ends_at_its_last_trial_even_without_a_wolfe_point(first):
 
 
 @pytest.mark.parametrize("d", [2, 5, 30])
-def test_check_gradient_accepts_the_right_one(d, rng):
+def test_check_gradient_accepts_a_correct_gradient(d, rng):
     problem = rayleigh(rng, d)
     check = check_gradient(problem.function, problem.gradient, start(rng, d))
     assert check
@@ -247,7 +247,7 @@ def test_check_gradient_accepts_the_right_one(d, rng):
     "wrong",
     [lambda g: 1.001 * g, lambda g: -g, lambda g: g + 1e-3 * np.linalg.norm(g) * np.eye(len(g))[0], np.zeros_like],
 )
-def test_check_gradient_refuses_a_wrong_one(wrong, rng):
+def test_check_gradient_rejects_a_wrong_gradient(wrong, rng):
     problem = rayleigh(rng, 5)
     check = check_gradient(problem.function, lambda v: wrong(problem.gradient(v)), start(rng, 5))
     assert not check
@@ -266,7 +266,7 @@ def test_check_gradient_shows_errors_of_second_order(rng):
     assert check.steps[0] / check.steps[2] == pytest.approx(10.0)
 
 
-def test_run_refuses_a_question():
+def test_run_raises_for_a_question():
     def curious():
         answer = yield "what is the density?"
         return answer
@@ -275,7 +275,7 @@ def test_run_refuses_a_question():
         run(curious())
 
 
-def test_run_returns_the_result_of_a_generator_that_asks_nothing():
+def test_run_returns_the_result_of_a_generator():
     def content():
         return 7
         yield

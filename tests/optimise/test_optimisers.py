@@ -1,4 +1,4 @@
-"""The optimisers behind one interface, on functions whose minima on the sphere are known."""
+"""All optimisers, for functions whose minima on the sphere are known."""
 
 import itertools
 import math
@@ -32,7 +32,7 @@ SAMPLING = ["gradient_sampling", "adaptive_gradient_sampling"]
 
 
 def counted(problem):
-    """The problem, and how many different points it was asked about."""
+    """Return the problem, and the distinct points at which it was evaluated."""
     seen = set()
 
     def function(v):
@@ -78,7 +78,7 @@ def test_kinks_are_minimised(name, family, d, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_result_is_on_the_sphere_tangent_and_no_higher_than_the_start(name, rng):
+def test_result_is_a_unit_vector_with_tangent_gradient(name, rng):
     for family, max_iter in itertools.product([*SMOOTH, *NONSMOOTH], (0, 1, 2, 5, 60)):
         problem, v = family(rng, 7), start(rng, 7)
         objective = FunctionObjective(problem.function, problem.gradient)
@@ -88,7 +88,7 @@ def test_result_is_on_the_sphere_tangent_and_no_higher_than_the_start(name, rng)
         assert abs(result.gradient @ result.v) <= 1e-12 * (1.0 + np.linalg.norm(result.gradient))
         assert result.value == pytest.approx(problem.function(result.v), abs=1e-12)
         assert result.value <= problem.function(v) + 1e-15
-        np.testing.assert_array_equal(objective.v, result.v)  # left where the result is
+        np.testing.assert_array_equal(objective.v, result.v)  # the objective is at the result
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -96,20 +96,20 @@ def test_evaluations_are_counted(name, rng):
     for family in (rayleigh, largest_coordinate):
         problem = counted(family(rng, 8))
         result = minimised(name, problem, start(rng, 8), max_iter=25)
-        # Going back to a point costs an evaluation, but the point is not new.
+        # Returning to a point costs an evaluation, but the point is not new.
         assert len(problem.seen) <= result.n_evaluations <= 1.5 * len(problem.seen) + 2 * result.n_iter + 2
 
 
 @pytest.mark.parametrize("v", [[1.0], [-1.0]])
 @pytest.mark.parametrize("name", NAMES)
-def test_in_one_dimension_there_is_nothing_to_do(name, v):
+def test_one_dimension_converges_at_once(name, v):
     problem = SimpleNamespace(function=lambda v: 3.0 * v[0], gradient=lambda v: np.array([3.0]))
     result = minimised(name, problem, np.array(v))
     assert (result.n_iter, result.converged, result.value) == (0, True, 3.0 * v[0])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_function_that_cannot_decrease_ends(name, rng):
+def test_function_without_decrease_ends(name, rng):
     lying = SimpleNamespace(function=lambda v: 1.0, gradient=lambda v: np.array([1.0, 2.0, 3.0]))
     result = minimised(name, lying, start(rng, 3), max_iter=100)
     assert result.value == 1.0
@@ -117,16 +117,16 @@ def test_a_function_that_cannot_decrease_ends(name, rng):
 
 
 @pytest.mark.parametrize("name", SAMPLING)
-def test_sampling_is_repeatable_and_its_hull_shrinks_at_a_minimum(name, rng):
+def test_sampling_is_reproducible_and_converges_at_a_kink(name, rng):
     problem = largest_coordinate(rng, 5)
     v = start(rng, 5)
     first, second = (minimised(name, problem, v) for _ in range(2))
     np.testing.assert_array_equal(first.v, second.v)
     assert first.converged
-    assert np.linalg.norm(first.gradient) > 0.1  # the gradient itself says nothing at a kink
+    assert np.linalg.norm(first.gradient) > 0.1  # at a kink the gradient does not vanish
 
 
-def test_samples_cost_what_they_should(rng):
+def test_number_of_samples(rng):
     problem, d = rayleigh(rng, 6), 6
     one = minimised("gradient_sampling", problem, start(rng, d), max_iter=1)
     assert one.n_samples == 2 * (d - 1) + 1  # and back to v
@@ -139,7 +139,7 @@ def test_samples_cost_what_they_should(rng):
 
 
 def spherical_twin(angles):
-    """eq. (21), letter by letter."""
+    """Compute eq. (21) literally."""
     d = len(angles) + 1
     v = [np.cos(angles[i]) * np.prod([np.sin(angles[j]) for j in range(i)]) for i in range(d - 1)]
     return np.array([*v, np.prod([np.sin(a) for a in angles])])
@@ -155,7 +155,7 @@ def test_spherical_coordinates_are_those_of_the_paper(d, rng):
         assert (angles[:-1] <= math.pi).all()
 
 
-def test_derivative_by_angles_is_that_of_differences(rng):
+def test_angle_gradient_equals_finite_differences(rng):
     for d in (2, 3, 7):
         g, angles = rng.standard_normal(d), rng.uniform(0, math.pi, d - 1)
         angles[0] = 0.0  # a pole, where dividing by the sine would fail
@@ -164,7 +164,7 @@ def test_derivative_by_angles_is_that_of_differences(rng):
         np.testing.assert_allclose(compute_angle_gradient(angles, g), numeric, atol=1e-8)
 
 
-def test_points_near_lie_within_the_radius_and_fill_it(rng):
+def test_sample_near_fills_the_ball_of_the_radius(rng):
     v = start(rng, 4)
     points = sample_near(v, 0.3, 2000, rng)
     angles = np.arccos(np.clip(points @ v, -1.0, 1.0))
@@ -187,7 +187,7 @@ def test_transport_to_a_point_is_an_isometry_onto_its_tangents(rng):
 
 
 def brute_force_norm(points):
-    """Norm of the shortest vector of the hull: the best of all faces' affine minima that lie inside their face."""
+    """Compute the norm of the shortest vector of the hull: the least affine minimum that lies inside its face."""
     best, d = np.inf, points.shape[1]
     for size in range(1, min(len(points), d + 1) + 1):
         for rows in itertools.combinations(range(len(points)), size):
@@ -213,18 +213,18 @@ def test_min_norm_point_equals_brute_force(m, d, rng):
         assert np.linalg.norm(weights @ points) == pytest.approx(brute_force_norm(points), abs=1e-12)
 
 
-def test_min_norm_point_satisfies_its_optimality_conditions_where_brute_force_cannot_go(rng):
+def test_min_norm_point_is_optimal_in_many_dimensions(rng):
     for m, d, shift in [(60, 40, 0.5), (200, 30, 0.0), (30, 80, 1.0), (500, 5, 2.0)]:
         points = rng.standard_normal((m, d)) + shift
         x = find_min_norm_weights(points) @ points
         assert (points @ x).min() >= x @ x - 1e-10
-        # The same by non-negative least squares, with the sum held by a heavy row.
+        # The same by non-negative least squares, with a heavy row for the sum of the weights.
         twin = nnls(np.vstack([points.T, np.full(m, 1e5)]), np.append(np.zeros(d), 1e5), maxiter=10_000)[0]
         assert np.linalg.norm(x) <= np.linalg.norm((twin / twin.sum()) @ points) + 1e-9
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
-def test_min_norm_point_has_no_unit_and_bears_repeated_points(scale, rng):
+def test_min_norm_point_is_equivariant_and_allows_duplicates(scale, rng):
     base = rng.standard_normal((4, 3)) + 1.0
     points = np.repeat(base, 3, axis=0) * scale
     assert np.linalg.norm(find_min_norm_weights(points) @ (points / scale)) == pytest.approx(brute_force_norm(base))
@@ -232,7 +232,7 @@ def test_min_norm_point_has_no_unit_and_bears_repeated_points(scale, rng):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
-def test_gap_of_two_hulls_equals_that_of_all_differences(d, rng):
+def test_hull_gap_is_shortest_vector_of_all_differences(d, rng):
     for shift in (0.0, 2.0, 5.0):
         a, c = rng.standard_normal((5, d)) + shift, rng.standard_normal((4, d))
         gap = find_hull_gap(a, c)
@@ -245,13 +245,13 @@ def test_gap_of_two_hulls_equals_that_of_all_differences(d, rng):
             np.testing.assert_allclose(c[gap.second] @ u, (c @ u).max(), atol=1e-12)
 
 
-def test_gap_of_hulls_is_found_in_many_dimensions_and_far_from_the_origin(rng):
+def test_hull_gap_is_exact_in_many_dimensions_and_far_away(rng):
     a, c = rng.standard_normal((300, 50)) + 1.0, rng.standard_normal((200, 50)) - 1.0
     near, far = find_hull_gap(a, c), find_hull_gap(a + 1e8, c + 1e8)
     u = near.vector / near.distance
     assert (a @ u).min() - (c @ u).max() == pytest.approx(near.distance, rel=1e-10)
     assert far.distance == pytest.approx(near.distance, rel=1e-6)
-    solved = minimize(  # the dual, roughly, by another method
+    solved = minimize(  # approximate solution of the dual by another method
         lambda z: 0.5 * z[:-1] @ z[:-1],
         np.append(u / near.distance * 2.0, 0.0),
         jac=lambda z: np.append(z[:-1], 0.0),
@@ -286,7 +286,7 @@ def test_every_optimiser_finds_the_same_index(name, rng):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_estimators_take_every_optimiser(name, rng):
+def test_estimators_accept_every_optimiser(name, rng):
     X = two_groups(rng, d=3)
     labels = MinimumDensityHyperplane(optimiser=name, n_init=2, n_alpha=4).fit(X).labels_
     np.testing.assert_array_equal(labels, np.arange(150) < 50)
@@ -296,6 +296,6 @@ def test_estimators_take_every_optimiser(name, rng):
     np.testing.assert_array_equal(transduction, np.arange(150) >= 50)
 
 
-def test_an_unknown_optimiser_is_refused_by_name(rng):
+def test_unknown_optimiser_raises(rng):
     with pytest.raises(ValueError, match=r"optimiser must be one of 'lbfgs'.*'newton'"):
         MinimumDensityHyperplane(optimiser="newton").fit(two_groups(rng))

@@ -1,6 +1,6 @@
-"""Slow, obvious twins of the numerical layers, straight from the equations of the paper.
+"""Slow reference implementations of the numerical layers, directly from the equations of the paper.
 
-Equations are cited by their number or LaTeX label in "Minimum Density Hyperplanes" (Pavlidis, Hofmeyr, Tasoulis; JMLR
+Equations are cited by their number in "Minimum Density Hyperplanes" (Pavlidis, Hofmeyr, Tasoulis; JMLR
 17, 2016). One deviation: η is in units of h, which makes the penalty scale-equivariant. Weights count as repetitions: n
 is their sum. Everything is computed in the log domain, so that no valley is too deep.
 """
@@ -34,7 +34,7 @@ def log_density(p, h, b, w=None):
 
 
 def density(p, h, b, w=None):
-    """Eq. (4)."""
+    """Density at the points b, eq. (3)."""
     return np.exp(log_density(p, h, b, w))
 
 
@@ -58,21 +58,21 @@ def log_derivatives(p, h, b, w=None):
 
 
 def kernel_density(X, h, x):
-    """Eq. (3): the density estimate of the rows of X at the point x."""
+    """Density estimate of the rows of X at the point x, eq. (2)."""
     n, d = X.shape
     return np.exp(-0.5 * ((X - x) ** 2).sum(axis=1) / h**2).sum() / (n * (2.0 * np.pi * h**2) ** (d / 2))
 
 
 def margin(p, b):
-    """Distance from the hyperplane to the nearest row (first display of section 3)."""
+    """Distance from the hyperplane to the nearest row, eq. (18)."""
     return np.abs(np.asarray(p) - b).min()
 
 
 # ------------------------------------------------------------------------------------------------- extrema
 
 
-def zoomed(function, left, right, rounds):
-    """Minimise function in each bracket [left, right] by looking ever closer at its lowest point."""
+def zoom(function, left, right, rounds):
+    """Minimise function in each bracket [left, right] by repeated scans around its lowest point."""
     for _ in range(rounds):
         x = np.linspace(left, right, 17, axis=1)
         lowest = function(x.ravel()).reshape(x.shape).argmin(axis=1)
@@ -82,12 +82,12 @@ def zoomed(function, left, right, rounds):
 
 
 def local_minima(function, grid, rounds=8):
-    """Local minima of function that show on the grid (ends included), then refined."""
+    """Local minima of function that are visible on the grid (ends included), refined."""
     values = function(grid)
     padded = np.concatenate([[np.inf], values, [np.inf]])
     at = np.flatnonzero((values <= padded[:-2]) & (values <= padded[2:]))
-    x = zoomed(function, grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 1, len(grid) - 1)], rounds)
-    return x[np.diff(x, prepend=-np.inf) > 1e-3 * np.diff(grid).min()]  # two equal neighbours show the same one
+    x = zoom(function, grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 1, len(grid) - 1)], rounds)
+    return x[np.diff(x, prepend=-np.inf) > 1e-3 * np.diff(grid).min()]  # equal neighbours belong to the same minimum
 
 
 def modes(p, h, w=None, per_bandwidth=40):
@@ -98,7 +98,7 @@ def modes(p, h, w=None, per_bandwidth=40):
 
 
 def log_depth(p, h, b, w=None):
-    """Log of 1 + eq. (30); not positive, or -inf, if b does not separate two modes."""
+    """Log of 1 + eq. (30); not positive or -inf if b does not separate two modes."""
     found = modes(p, h, w)
     left, right = found[found < b], found[found > b]
     if not len(left) or not len(right):
@@ -193,7 +193,7 @@ def hinges(at, weights, b, power, h, side):
 
 @dataclass(frozen=True)
 class Labels:
-    """Labelled rows x with their classes y (-1, 1) and weights, and what a violation costs.
+    """Labelled rows x with their classes y (-1, 1) and weights, and the cost of a violation.
 
     "sum" is eq. (16), with a margin; "mean" is the mean violation in units of h0, times the kernel's peak.
     """
@@ -207,18 +207,18 @@ class Labels:
     h0: float = 1.0
 
     def log_costs(self, h, epsilon):
-        """Log of what a violation of 1 costs, for each label."""
+        """Log of the cost of a violation of 1, for each label."""
         w = weights_of(self.y, self.w)
         if self.form == "sum":
             return np.log(self.gamma * w)
         return np.log(self.gamma * w / w.sum()) + log_peak(h) - (1.0 + epsilon) * np.log(self.h0)
 
     def violation(self, p, b):
-        """How far labels projected on p are from where they should be, for each b."""
+        """Violations of the labels with projections p, for each b."""
         return np.maximum(0.0, self.margin * self.h0 - self.y * (p - np.reshape(b, (-1, 1))))
 
     def hinges(self, p):
-        """The b beyond which each label is violated."""
+        """Offsets b beyond which each label is violated."""
         return p - self.y * self.margin * self.h0
 
 
@@ -229,7 +229,7 @@ def log_label_penalty(p, labels, h, b, epsilon=EPSILON):
 
 
 def log_penalties(labelled, labels, h, b, lo, hi, eta=ETA, epsilon=EPSILON):
-    """Log of all that f_SSC adds to the density."""
+    """Log of the penalties of f_SSC."""
     balance = log_penalty(h, excess(b, lo, hi), eta, epsilon)
     return np.logaddexp(balance, log_label_penalty(labelled, labels, h, b, epsilon))
 
@@ -241,7 +241,7 @@ def log_penalised_ssc(p, labelled, labels, h, b, lo, hi, w=None, eta=ETA, epsilo
 
 
 def worth_a_look(log_q, lo, hi, h, rounds=6, points=401):
-    """An interval in [lo, hi] that holds all b where the convex q is within one kernel's peak of its minimum."""
+    """Interval in [lo, hi] that contains all b where the convex q is within one kernel's peak of its minimum."""
     for _ in range(rounds):
         b = np.linspace(lo, hi, points)
         values = log_q(b)
@@ -305,7 +305,7 @@ def gradient_ssc(X, v, h, alpha, labels, b, w=None, eta=ETA, epsilon=EPSILON):
 
 
 def circle(v, u, t):
-    """The great circle cos t v + sin t u."""
+    """Point cos t v + sin t u of a great circle."""
     return np.cos(t) * v + np.sin(t) * u
 
 
@@ -314,7 +314,7 @@ def unit(x):
 
 
 def tangent(rng, v):
-    """A random unit tangent at v."""
+    """Random unit tangent at v."""
     u = rng.standard_normal(len(v))
     return unit(u - (u @ v) * v)
 
@@ -329,7 +329,7 @@ def central_difference(function, t=1e-4):
 
 
 def moments(X, w=None):
-    """Mean and covariance (divided by n) in extended precision, about the first row to keep large offsets out."""
+    """Mean and covariance (divided by n) in extended precision, relative to the first row because of large offsets."""
     share = weights_of(X, w).astype(np.longdouble)
     share /= share.sum()
     shifted = X.astype(np.longdouble) - X[0].astype(np.longdouble)

@@ -1,4 +1,4 @@
-"""Success ratio and binary V-measure of a bi-partition, as the paper defines them: slow and obvious."""
+"""Slow reference implementations of the success ratio and the binary V-measure of the paper."""
 
 from math import log
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def aggregate(truth, labels):
-    """Side to which each true cluster is assigned: that of most members; for a tie the smaller side, then side 0."""
+    """Assign each true cluster to the side of most members; for a tie to the smaller side, then side 0."""
     truth, labels = np.asarray(truth), np.asarray(labels)
     smaller = 1 if np.sum(labels == 1) < np.sum(labels == 0) else 0
     merged = np.empty(len(labels), dtype=int)
@@ -17,8 +17,8 @@ def aggregate(truth, labels):
     return merged
 
 
-def overlaps(truth, labels):
-    """Number of rows in side k of the partition and in aggregate cluster c, as ``[k][c]``."""
+def count_overlaps(truth, labels):
+    """Count the rows on side k of the partition and in aggregate cluster c, as ``[k][c]``."""
     merged, labels = aggregate(truth, labels), np.asarray(labels)
     return [[int(np.sum((labels == k) & (merged == c))) for c in (0, 1)] for k in (0, 1)]
 
@@ -29,8 +29,8 @@ def is_degenerate(n):
 
 
 def success_ratio(truth, labels):
-    """Eq. SR; 0 if no cluster is told from the rest."""
-    n = overlaps(truth, labels)
+    """Success ratio, eq. (29); 0 if no cluster is separated from the rest."""
+    n = count_overlaps(truth, labels)
     if is_degenerate(n):
         return 0.0
     error = min(n[0][0] + n[1][1], n[0][1] + n[1][0])  # eq. (27)
@@ -40,7 +40,7 @@ def success_ratio(truth, labels):
 
 def v_measure(truth, labels):
     """Harmonic mean of homogeneity and completeness of the partition against the two aggregate clusters."""
-    n = overlaps(truth, labels)
+    n = count_overlaps(truth, labels)
     if is_degenerate(n):
         return 0.0
     joint = [n[0][0], n[0][1], n[1][0], n[1][1]]

@@ -56,6 +56,6 @@ def start(rng, d):
 
 
 def start_in_basin(rng, d, problem):
-    """A start in the hemisphere of the minimiser, whose antipode may be a local minimum, too."""
+    """Start in the hemisphere of the minimiser, since its antipode may be a local minimum, too."""
     v = start(rng, d)
     return v if v @ problem.minimiser > 0.0 else -v

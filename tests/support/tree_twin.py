@@ -1,4 +1,4 @@
-"""Trees of random hyperplanes, and everything that any tree promises, checked row by row and node by node."""
+"""Trees of random hyperplanes, and a check of all properties of a tree, row by row and node by node."""
 
 import dataclasses
 
@@ -9,29 +9,29 @@ from ravine import Hyperplane, Split
 from ravine.tree import Tree, grow
 
 ARRAYS = [field.name for field in dataclasses.fields(Tree)]
-OF_HYPERPLANES = ["normal", "point", "offset", "bandwidth", "alpha", "density", "relative_depth"]
+HYPERPLANE_ARRAYS = ["normal", "point", "offset", "bandwidth", "alpha", "density", "relative_depth"]
 
 
-def halving(rows, direction):
-    """The hyperplane that leaves half of the rows on each side."""
+def halve_rows(rows, direction):
+    """Return the hyperplane with half of the rows on each side."""
     normal = direction / np.linalg.norm(direction)
     p = np.sort(rows @ normal)
     return Hyperplane(normal, float(p[[(len(p) - 1) // 2, len(p) // 2 + (len(p) % 2)]].mean()), 0.5, 2.0, 0.1, 1.0)
 
 
 class RandomSplitter:
-    """Halves of random directions; the P-values are 0.01 for each row."""
+    """Splitter that halves the rows along random directions, with P-values of 0.01 times the number of rows."""
 
     def split(self, X, rows, rng):
-        return Split(halving(X[rows], rng.normal(size=X.shape[1])), 0.01 * len(rows))
+        return Split(halve_rows(X[rows], rng.normal(size=X.shape[1])), 0.01 * len(rows))
 
 
-def random_tree(rows, n_clusters):
+def grow_random_tree(rows, n_clusters):
     return grow(rows, RandomSplitter(), n_clusters=n_clusters, priority=None, min_cluster_size=1, seed=1)[0]
 
 
-def naive_path(tree, x):
-    """The nodes that one row passes."""
+def trace_path(tree, x):
+    """Return the nodes that one row passes."""
     path = [0]
     while tree.left[path[-1]] != -1:
         k = path[-1]
@@ -39,8 +39,8 @@ def naive_path(tree, x):
     return path
 
 
-def assert_sound(tree, rows):
-    """Everything that any tree promises."""
+def assert_consistent(tree, rows):
+    """Assert all properties of a tree."""
     inner = np.flatnonzero(tree.left != -1)
     leaves = tree.leaves()
     assert all(len(getattr(tree, name)) == len(tree) == 2 * tree.n_leaves - 1 for name in ARRAYS)
@@ -54,13 +54,13 @@ def assert_sound(tree, rows):
     assert sorted(tree.order[inner]) == list(range(len(inner)))
     assert all(tree.order[tree.parent[k]] < tree.order[k] for k in inner if k > 0)
     assert_array_equal(tree.order[leaves], -1)
-    for name in OF_HYPERPLANES:
+    for name in HYPERPLANE_ARRAYS:
         assert np.isnan(getattr(tree, name)[leaves]).all()
     firsts = list(dict.fromkeys(tree.cluster[leaves].tolist()))
     assert firsts == list(range(tree.n_clusters))
     assert_array_equal(tree.cluster[inner], -1)
 
-    paths = [naive_path(tree, x) for x in rows]
+    paths = [trace_path(tree, x) for x in rows]
     reached = tree.apply(rows)
     assert_array_equal(reached, [path[-1] for path in paths])
     assert_array_equal(tree.predict(rows), tree.cluster[reached])
@@ -69,7 +69,7 @@ def assert_sound(tree, rows):
     assert_array_equal(passed.sum(axis=0), tree.size)
 
 
-def same_groups(one, other):
+def have_same_groups(one, other):
     return (
         len(set(zip(one.tolist(), other.tolist(), strict=True))) == len(set(one.tolist())) == len(set(other.tolist()))
     )

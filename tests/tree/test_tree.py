@@ -1,4 +1,4 @@
-"""A tree of hyperplanes: its arrays, what can be seen in it, and that edits leave it sound."""
+"""Trees of hyperplanes: arrays, views, and consistency after edits."""
 
 import pickle
 import sys
@@ -9,13 +9,13 @@ from numpy.testing import assert_array_equal
 from scipy.cluster.hierarchy import dendrogram, is_valid_linkage
 
 from ravine import Hyperplane
-from support.tree_twin import ARRAYS, assert_sound, halving, random_tree, same_groups
+from support.tree_twin import ARRAYS, assert_consistent, grow_random_tree, halve_rows, have_same_groups
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
 
 def grown(n_clusters):
-    return random_tree(X, n_clusters)
+    return grow_random_tree(X, n_clusters)
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +27,10 @@ def tree():
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 3, 8, 25])
-def test_grown_tree_is_sound(n_clusters):
+def test_grown_tree_is_consistent(n_clusters):
     tree = grown(n_clusters)
     assert tree.n_clusters == tree.n_leaves == n_clusters
-    assert_sound(tree, X)
+    assert_consistent(tree, X)
     assert_array_equal(tree.cluster[tree.leaves()], np.arange(n_clusters))
     assert len(tree.apply(X[:0])) == 0
     assert tree.decision_path(X[:0]).shape == (0, len(tree))
@@ -53,14 +53,14 @@ def test_nodes_are_views_of_the_arrays(tree):
             assert (node.hyperplane.offset, node.hyperplane.relative_depth) == (tree.offset[k], 2.0)
 
 
-def test_leaves_below_a_node_are_those_whose_ancestor_it_is(tree):
+def test_leaves_below_a_node_have_it_as_ancestor(tree):
     for k in range(len(tree)):
         assert tree.leaves(k) == [leaf for leaf in tree.leaves() if k in tree.ancestry(leaf)]
         assert tree.ancestry(k)[0] == 0
         assert tree.ancestry(k)[-1] == k
 
 
-def test_pickle_is_the_same_tree(tree):
+def test_pickled_tree_is_equal(tree):
     copy = pickle.loads(pickle.dumps(tree))
     for name in ARRAYS:
         assert_array_equal(getattr(copy, name), getattr(tree, name))
@@ -69,7 +69,7 @@ def test_pickle_is_the_same_tree(tree):
 # ----------------------------------------------------------------------------------------------- views
 
 
-def test_frame_has_a_line_for_each_node(tree):
+def test_data_frame_has_a_row_for_each_node(tree):
     frame = tree.to_pandas()
     assert frame.index.tolist() == list(range(len(tree)))
     for name in frame.columns:
@@ -85,25 +85,25 @@ def test_graph_goes_from_parents_to_children(tree):
     assert [graph.nodes[k]["size"] for k in range(len(tree))] == tree.size.tolist()
 
 
-def test_graph_without_networkx_is_an_error_that_says_so(tree, monkeypatch):
+def test_to_networkx_without_networkx_raises_a_clear_error(tree, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(ImportError, match=r"needs the package networkx.*to_pandas"):
         tree.to_networkx()
 
 
-def test_linkage_is_one_that_scipy_draws(tree):
+def test_linkage_is_valid_for_scipy(tree):
     linkage = tree.to_linkage()
     assert is_valid_linkage(linkage)
     assert (np.diff(linkage[:, 2]) > 0).all()
     assert linkage[-1, 3] == tree.n_leaves
     assert dendrogram(linkage, no_plot=True)["leaves"] == list(range(tree.n_leaves))
-    # The last to be joined are the two sides of the root.
+    # The two sides of the root are joined last.
     sides = dendrogram(linkage, no_plot=True, truncate_mode="lastp", p=2)["ivl"]
     assert sorted(sides) == sorted(f"({len(tree.leaves(int(k)))})" for k in (tree.left[0], tree.right[0]))
     assert grown(1).to_linkage().shape == (0, 4)
 
 
-def test_drawing_has_a_line_for_each_node(tree):
+def test_text_has_a_line_for_each_node(tree):
     lines = repr(tree).splitlines()
     assert lines[0] == "Tree of 8 clusters (60 rows)"
     assert len(lines) == 1 + len(tree)
@@ -112,13 +112,13 @@ def test_drawing_has_a_line_for_each_node(tree):
     assert repr(grown(1)).splitlines() == ["Tree of 1 cluster (60 rows)", "[0] cluster 0: 60 rows"]
 
 
-def test_large_tree_is_drawn_in_part():
+def test_large_tree_is_truncated_in_text():
     large = grown(50)
     assert "... and 39 more nodes" in repr(large)
     assert len(repr(large).splitlines()) == 62
 
 
-def test_rules_say_how_a_row_comes_to_a_leaf(tree):
+def test_rules_describe_the_path_to_a_leaf(tree):
     for leaf in tree.leaves():
         first, *conditions = tree.rules(leaf, ["mass", "age", "height"], n_features=2).splitlines()
         assert first == f"A row belongs to cluster {tree.cluster[leaf]} ({tree.size[leaf]} of 60 rows) if"
@@ -132,7 +132,7 @@ def test_rules_say_how_a_row_comes_to_a_leaf(tree):
     assert grown(1).rules(0) == "All 60 rows belong to cluster 0."
 
 
-def test_rules_for_names_of_other_columns_are_refused(tree):
+def test_rules_with_wrong_number_of_names_raise(tree):
     with pytest.raises(ValueError, match="feature_names"):
         tree.rules(tree.leaves()[0], ["mass"])
 
@@ -143,29 +143,29 @@ def test_rules_for_names_of_other_columns_are_refused(tree):
 @pytest.mark.parametrize("n_clusters", range(1, 9))
 def test_cut_to_a_number_keeps_the_first_splits(tree, n_clusters):
     cut = tree.cut(n_clusters)
-    assert_sound(cut, X)
+    assert_consistent(cut, X)
     assert cut.n_clusters == n_clusters
     kept = np.sort(cut.offset[cut.order >= 0])
     assert_array_equal(kept, np.sort(tree.offset[(tree.order >= 0) & (tree.order < n_clusters - 1)]))
 
 
 @pytest.mark.parametrize("level", [0.0, 0.05, 0.15, 0.3, 0.6, 1.0])
-def test_cut_at_a_level_keeps_splits_shown_at_it_and_above(tree, level):
+def test_cut_at_a_level_keeps_significant_splits(tree, level):
     raised = tree.with_arrays(pvalue=np.where(np.arange(len(tree)) == tree.left[0], 0.9, tree.pvalue))
     cut = raised.cut(significance=level)
-    assert_sound(cut, X)
+    assert_consistent(cut, X)
     inner = np.flatnonzero(raised.left != -1)
     shown = [k for k in inner if all(raised.pvalue[a] <= level for a in raised.ancestry(k))]
     assert_array_equal(np.sort(cut.offset[cut.left != -1]), np.sort(raised.offset[shown]))
 
 
-def test_cut_of_merged_leaves_has_as_many_clusters_as_asked_for(tree):
+def test_cut_of_merged_leaves_has_the_requested_clusters(tree):
     leaves = tree.leaves()
     merged = tree.merge(leaves[0], leaves[-1]).merge(leaves[1], leaves[-2])
     for n_clusters in range(1, 7):
         cut = merged.cut(n_clusters)
         assert cut.n_clusters == n_clusters
-        assert_sound(cut, X)
+        assert_consistent(cut, X)
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,12 @@ def test_cut_of_merged_leaves_has_as_many_clusters_as_asked_for(tree):
         ({"significance": "all"}, r"significance must be a number in \[0, 1\], got 'all'"),
     ],
 )
-def test_cut_that_cannot_be_made_is_refused(tree, arguments, message):
+def test_invalid_cut_raises(tree, arguments, message):
     with pytest.raises(ValueError, match=message):
         tree.cut(**arguments)
 
 
-def test_cut_at_a_level_needs_a_test(tree):
+def test_cut_at_a_level_requires_tested_splits(tree):
     untested = tree.with_arrays(pvalue=np.full(len(tree), np.nan))
     with pytest.raises(ValueError, match=r"was not tested.*test=True"):
         untested.cut(significance=0.05)
@@ -201,36 +201,36 @@ def test_cut_at_a_level_needs_a_test(tree):
 def test_pruned_node_is_a_leaf_and_a_leaf_stays_one(tree):
     node = int(tree.right[0])
     pruned = tree.prune(node)
-    assert_sound(pruned, X)
+    assert_consistent(pruned, X)
     assert pruned.n_leaves == tree.n_leaves - len(tree.leaves(node)) + 1
     below = np.isin(tree.apply(X), tree.leaves(node))
     assert len(set(pruned.predict(X)[below])) == 1
-    assert same_groups(pruned.predict(X)[~below], tree.predict(X)[~below])
+    assert have_same_groups(pruned.predict(X)[~below], tree.predict(X)[~below])
     assert_array_equal(tree.prune(tree.leaves()[2]).predict(X), tree.predict(X))
     assert len(tree.prune(0)) == 1
 
 
-def test_leaves_merged_across_subtrees_stay_together_when_one_is_pruned_away(tree):
+def test_pruning_keeps_leaves_merged_across_subtrees_together(tree):
     inside, outside = tree.leaves(int(tree.left[0]))[0], tree.leaves(int(tree.right[0]))[-1]
     merged = tree.merge(inside, outside)
-    assert_sound(merged, X)
+    assert_consistent(merged, X)
     assert merged.n_clusters == 7
     pruned = merged.prune(int(merged.left[0]))
-    assert_sound(pruned, X)
+    assert_consistent(pruned, X)
     old, new = tree.apply(X), pruned.predict(X)
     together = np.isin(old, [*tree.leaves(int(tree.left[0])), outside])
     assert len(set(new[together])) == 1
     assert not set(new[together]) & set(new[~together])
 
 
-def test_left_part_of_a_split_stays_in_the_cluster_of_a_merged_leaf(tree):
+def test_left_side_of_a_split_stays_in_the_merged_cluster(tree):
     a, b = tree.leaves()[0], tree.leaves()[4]
     merged = tree.merge(a, b)
     inside = tree.apply(X) == b
-    plane = halving(X[inside], np.array([1.0, 2.0, 3.0]))
+    plane = halve_rows(X[inside], np.array([1.0, 2.0, 3.0]))
     beyond = inside & (plane.distance(X) > 0)
     split = merged.split(b, plane, (int((inside & ~beyond).sum()), int(beyond.sum())), 0.25)
-    assert_sound(split, X)
+    assert_consistent(split, X)
     assert split.pvalue[b] == 0.25
     labels = split.predict(X)
     assert set(labels[inside & ~beyond]) == set(labels[tree.apply(X) == a])
@@ -248,7 +248,7 @@ def test_left_part_of_a_split_stays_in_the_cluster_of_a_merged_leaf(tree):
         (None, TypeError, "node must be an integer, got None"),
     ],
 )
-def test_node_that_does_not_exist_is_refused(tree, edit, node, error, message):
+def test_unknown_node_raises(tree, edit, node, error, message):
     with pytest.raises(error, match=message):
         getattr(tree, edit)(node)
     for use in (lambda: tree.merge(node, tree.leaves()[0]), lambda: tree.split(node, tree.hyperplane(0), (1, 1))):
@@ -279,7 +279,7 @@ def bad_splits():
 
 
 @pytest.mark.parametrize(("plane", "sizes"), bad_splits().values(), ids=bad_splits())
-def test_split_that_makes_no_sense_is_refused(tree, plane, sizes):
+def test_invalid_split_raises(tree, plane, sizes):
     leaf = next(k for k in tree.leaves() if tree.size[k] == 7)
     with pytest.raises(ValueError, match=r"rows|side|column|hyperplane"):
         tree.split(leaf, plane, sizes)

@@ -1,4 +1,4 @@
-"""Any sequence of edits leaves a sound tree with the groups that were asked for, and the edited tree as it was."""
+"""Any sequence of edits gives a consistent tree with the expected groups, and does not change the original."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityTree
-from support.tree_twin import ARRAYS, assert_sound, halving, random_tree, same_groups
+from support.tree_twin import ARRAYS, assert_consistent, grow_random_tree, halve_rows, have_same_groups
 
 ROWS = np.random.default_rng(3).normal(size=(40, 2))
 BLOBS, _ = make_blobs(150, centers=[[0, 0], [6, 0], [0, 6], [9, 9]], random_state=0)
@@ -22,7 +22,7 @@ def arrays_of(tree):
 
 
 class Edits(RuleBasedStateMachine):
-    """Edits, and a model of what they do: a label for each row and nothing else."""
+    """Edits, and a model of their effect: one label for each row."""
 
     def start(self, edited, tree, rows):
         self.edited, self.rows, self.old = edited, rows, None
@@ -63,11 +63,11 @@ class Edits(RuleBasedStateMachine):
 
     @invariant()
     def tree_is_sound(self):
-        assert_sound(self.tree, self.rows)
+        assert_consistent(self.tree, self.rows)
 
     @invariant()
     def groups_are_those_of_the_model(self):
-        assert same_groups(self.tree.predict(self.rows), self.groups)
+        assert have_same_groups(self.tree.predict(self.rows), self.groups)
 
     @invariant()
     def tree_can_be_cut_to_any_number(self):
@@ -83,11 +83,11 @@ class Edits(RuleBasedStateMachine):
 
 
 class TreeEdits(Edits):
-    """Of a tree alone."""
+    """Edits of a tree."""
 
     def __init__(self):
         super().__init__()
-        tree = random_tree(ROWS, 3)
+        tree = grow_random_tree(ROWS, 3)
         self.start(tree, tree, ROWS)
 
     @rule(which=WHICH, angle=st.floats(0.0, 6.0), pvalue=st.floats(0.0, 1.0))
@@ -96,7 +96,7 @@ class TreeEdits(Edits):
         inside = self.rows_below(leaf)
         if inside.sum() < 2:
             return
-        plane = halving(self.rows[inside], np.array([np.cos(angle), np.sin(angle)]))
+        plane = halve_rows(self.rows[inside], np.array([np.cos(angle), np.sin(angle)]))
         beyond = inside & (plane.distance(self.rows) > 0.0)
         self.groups = np.where(beyond, self.groups.max() + 1, self.groups)
         sizes = (int((inside & ~beyond).sum()), int(beyond.sum()))
@@ -117,7 +117,7 @@ def fitted():
 
 
 class EstimatorEdits(Edits):
-    """Of the estimator, whose labels and leaves of the training rows must follow."""
+    """Edits of the estimator, which update the labels and leaves of the training rows."""
 
     def __init__(self):
         super().__init__()

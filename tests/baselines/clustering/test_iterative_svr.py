@@ -14,7 +14,7 @@ from ravine.baselines.clustering.label_alternation import compute_smallest_side
 from ravine.baselines.clustering.laplacian_regression import LaplacianRegression
 from ravine.baselines.clustering.svr_bisection import choose_median_gamma
 from support.simulate import two_clusters
-from support.tree_twin import same_groups
+from support.tree_twin import have_same_groups
 
 X, Y = two_clusters(120, 3, fraction=0.48)
 
@@ -38,7 +38,7 @@ def test_widest_margin_is_found_from_wrong_two_means():
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1], 100)
     rows = np.column_stack([rng.uniform(-1, 1, 200), rng.uniform(-0.2, 0.2, 200) + 1.6 * truth])
-    assert same_groups(IterativeSVR(C=10.0, random_state=0).fit(rows).labels_, truth)
+    assert have_same_groups(IterativeSVR(C=10.0, random_state=0).fit(rows).labels_, truth)
     fitted = IterativeSVR(C=10.0, random_state=0).fit(rows)
     assert abs(fitted.coef_[0, 1]) > 10 * abs(fitted.coef_[0, 0])
 
@@ -49,8 +49,8 @@ def test_gaussian_kernel_follows_a_curved_gap(max_exact):
     x, truth = np.random.default_rng(0).uniform(-1.5, 1.5, 200), np.repeat([0, 1], 100)
     rows = np.column_stack([x, x**2 + 2.0 * truth])
     settings = {"kernel": "rbf", "gamma": 0.5, "max_exact": max_exact, "n_components": 50, "random_state": 0}
-    assert same_groups(IterativeSVR(**settings).fit(rows).labels_, truth)
-    assert not same_groups(IterativeSVR(random_state=0).fit(rows).labels_, truth)
+    assert have_same_groups(IterativeSVR(**settings).fit(rows).labels_, truth)
+    assert not have_same_groups(IterativeSVR(random_state=0).fit(rows).labels_, truth)
 
 
 def test_all_nystroem_features_give_the_exact_labels():
@@ -74,8 +74,8 @@ def test_sides_are_balanced(balance, kernel):
 
 def test_small_cluster_needs_a_larger_balance():
     rows, truth = two_clusters(200, 3, fraction=0.2, separation=12.0)
-    assert not same_groups(IterativeSVR(random_state=0).fit(rows).labels_, truth)
-    assert same_groups(IterativeSVR(balance=0.7, random_state=0).fit(rows).labels_, truth)
+    assert not have_same_groups(IterativeSVR(random_state=0).fit(rows).labels_, truth)
+    assert have_same_groups(IterativeSVR(balance=0.7, random_state=0).fit(rows).labels_, truth)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -83,7 +83,7 @@ def test_more_clusters_split_the_largest(kernel):
     centers, sizes = np.array([[0, 0], [12, 0], [0, 15], [12, 15]]), [43, 41, 42, 40]
     rows = np.repeat(centers, sizes, axis=0) + np.random.default_rng(0).standard_normal((166, 2))
     fitted = IterativeSVR(4, kernel=kernel, random_state=0).fit(rows)
-    assert same_groups(fitted.labels_, np.repeat(np.arange(4), sizes))
+    assert have_same_groups(fitted.labels_, np.repeat(np.arange(4), sizes))
     assert np.bincount(fitted.labels_).tolist() == [43, 42, 41, 40]
     assert_array_equal(fitted.predict(rows[::-1]), fitted.labels_[::-1])
     assert not hasattr(fitted, "coef_")

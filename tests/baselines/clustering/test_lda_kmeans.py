@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ravine.baselines import LDAKMeans
 from ravine.baselines.clustering.discriminants import Discriminants, split_in_two_means
-from support.tree_twin import same_groups
+from support.tree_twin import have_same_groups
 
 
 def hidden(n=300, seed=0, ratio=0.4):
@@ -108,7 +108,7 @@ def test_clusters_across_a_wide_feature_are_found(weighted, kmeans, seed):
     rows, truth = hidden(seed=seed)
     rows[:, 0] += 5.0 * truth
     fitted = LDAKMeans(weighted=weighted, kmeans=kmeans, random_state=seed).fit(rows)
-    assert same_groups(fitted.labels_, truth)
+    assert have_same_groups(fitted.labels_, truth)
     assert angle(fitted.components_.T, np.array([[0.0], [1.0]])) < 0.05
 
 
@@ -117,8 +117,8 @@ def test_exact_runs_start_from_one_principal_component_each(seed):
     """The first component does not separate the clusters: only the second start is sure to find them."""
     rows, truth = hidden(seed=seed)
     rows = rows @ np.array([[0.8, 0.6], [-0.6, 0.8]])
-    assert same_groups(LDAKMeans(n_init=2).fit(rows).labels_, truth)
-    assert same_groups(LDAKMeans(n_init=9).fit(rows).labels_, truth)  # there are only two components
+    assert have_same_groups(LDAKMeans(n_init=2).fit(rows).labels_, truth)
+    assert have_same_groups(LDAKMeans(n_init=9).fit(rows).labels_, truth)  # there are only two components
 
 
 def test_k_clusters_are_found_in_k_minus_one_dimensions():
@@ -126,7 +126,7 @@ def test_k_clusters_are_found_in_k_minus_one_dimensions():
     rows, truth = make_blobs([80, 70, 60], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     rows = np.hstack([rows, 3.0 * rng.standard_normal((210, 3))])
     fitted = LDAKMeans(3, n_init=5, random_state=0).fit(rows)
-    assert same_groups(fitted.labels_, truth)
+    assert have_same_groups(fitted.labels_, truth)
     assert np.bincount(fitted.labels_).tolist() == [80, 70, 60]
     assert fitted.transform(rows).shape == (210, 2)
     assert fitted.components_.shape == (2, 5)
@@ -162,8 +162,8 @@ def test_invertible_linear_maps_change_nothing_but_the_start():
     rows, truth = hidden()
     turn = np.array([[1.0, 0.4], [-0.2, 2.0]])
     one, other = (LDAKMeans(n_init=2, ridge=0.0).fit(x) for x in (rows, rows @ turn))
-    assert same_groups(one.labels_, truth)
-    assert same_groups(one.labels_, other.labels_)
+    assert have_same_groups(one.labels_, truth)
+    assert have_same_groups(one.labels_, other.labels_)
     assert_allclose(one.objective_, other.objective_, rtol=1e-9)
 
 
@@ -194,7 +194,7 @@ def test_fewer_distinct_rows_than_clusters_give_fewer_clusters():
     rows = np.repeat([[0.0, 0.0], [5.0, 1.0]], 10, axis=0)
     with pytest.warns(UserWarning, match=r"n_clusters=3 .*only 2"):
         fitted = LDAKMeans(3, random_state=0).fit(rows)
-    assert same_groups(fitted.labels_, np.repeat([0, 1], 10))
+    assert have_same_groups(fitted.labels_, np.repeat([0, 1], 10))
 
 
 def test_names_of_the_coordinates():

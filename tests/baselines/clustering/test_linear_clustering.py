@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from ravine import NoSplitWarning
 from ravine.baselines import PDDP, DePDDP, IterativeSVR, LDAKMeans
 from support.simulate import two_clusters
-from support.tree_twin import same_groups
+from support.tree_twin import have_same_groups
 
 ESTIMATORS = {
     "PDDP": PDDP(),
@@ -80,7 +80,7 @@ def test_same_random_state_same_result(estimator):
 @pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 def test_order_of_the_features_does_not_matter(estimator):
     rows, order = two_clusters(150, 4, seed=5, separation=5.0)[0], [2, 0, 3, 1]
-    assert same_groups(clone(estimator).fit(rows).labels_, clone(estimator).fit(rows[:, order]).labels_)
+    assert have_same_groups(clone(estimator).fit(rows).labels_, clone(estimator).fit(rows[:, order]).labels_)
 
 
 @every
@@ -107,7 +107,7 @@ def test_constant_and_repeated_features_do_no_harm(estimator):
 @every
 def test_fewer_rows_than_features(estimator):
     rows, truth = two_clusters(30, 200, seed=1, separation=60.0, fraction=0.5)
-    assert same_groups(clone(estimator).fit(rows).labels_, truth)
+    assert have_same_groups(clone(estimator).fit(rows).labels_, truth)
 
 
 @every
@@ -156,7 +156,7 @@ def test_two_rows_are_two_clusters_or_one(estimator):
 def test_repeated_rows_stay_together(estimator):
     rows = np.repeat([[0.0, 0.0], [0.0, 1.0], [9.0, 0.0], [9.0, 1.0]], [20, 15, 20, 20], axis=0)
     fitted = clone(estimator).fit(rows)
-    assert same_groups(fitted.labels_, rows[:, 0].astype(int))
+    assert have_same_groups(fitted.labels_, rows[:, 0].astype(int))
 
 
 # ----------------------------------------------------------------------------------------------- use

@@ -18,7 +18,7 @@ from ravine.datasets import load
 from ravine.metrics import binary_v_measure, success_ratio
 from ravine.studies.clustering.paper import SETS, TABLE_2
 from support.simulate import one_gaussian_line, two_clusters
-from support.tree_twin import assert_sound, same_groups
+from support.tree_twin import assert_consistent, have_same_groups
 
 CENTERS = [[0, 0, 0], [9, 0, 0], [0, 14, 0], [9, 14, 3]]
 BLOBS, TRUTH = make_blobs([90, 70, 60, 50], centers=CENTERS, random_state=0)
@@ -113,13 +113,13 @@ def test_pddp_is_its_slow_twin(n_clusters, seed):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((70, 4)) @ rng.standard_normal((4, 4))
     fitted = PDDP(n_clusters).fit(rows)
-    assert same_groups(fitted.labels_, slow_pddp(rows, n_clusters))
+    assert have_same_groups(fitted.labels_, slow_pddp(rows, n_clusters))
     assert fitted.n_clusters_ == n_clusters
-    assert_sound(fitted.tree_, rows)
+    assert_consistent(fitted.tree_, rows)
 
 
 def test_pddp_finds_far_clusters():
-    assert same_groups(PDDP(4).fit(BLOBS).labels_, TRUTH)
+    assert have_same_groups(PDDP(4).fit(BLOBS).labels_, TRUTH)
 
 
 def test_pddp_splits_the_largest_scatter_not_the_largest_leaf():
@@ -133,7 +133,7 @@ def test_pddp_warns_of_fewer_distinct_rows():
     rows = np.repeat(np.eye(3), 4, axis=0)
     with pytest.warns(NoSplitWarning, match="n_clusters=5 .* only 3"):
         fitted = PDDP(5).fit(rows)
-    assert same_groups(fitted.labels_, np.repeat([0, 1, 2], 4))
+    assert have_same_groups(fitted.labels_, np.repeat([0, 1, 2], 4))
 
 
 def test_decision_function_is_the_distance_along_the_axis():
@@ -191,8 +191,8 @@ def test_depddp_splits_the_leaf_with_the_lowest_minimum():
 def test_depddp_finds_the_number_of_far_clusters():
     fitted = DePDDP("auto", bandwidth_scale=1.0, min_cluster_size=30).fit(BLOBS)
     assert fitted.n_clusters_ == 4
-    assert same_groups(fitted.labels_, TRUTH)
-    assert_sound(fitted.tree_, BLOBS)
+    assert have_same_groups(fitted.labels_, TRUTH)
+    assert_consistent(fitted.tree_, BLOBS)
 
 
 def test_without_a_minimum_there_is_one_cluster():
@@ -226,7 +226,7 @@ def test_bandwidth_is_positive_with_half_of_the_rows_equal():
 def test_splitters_work_in_other_trees():
     for splitter in (MeanSplitter(), ValleySplitter(1.0)):
         tree = MinimumDensityTree(4, splitter=splitter, split_next="size").fit(BLOBS)
-        assert same_groups(tree.labels_, TRUTH)
+        assert have_same_groups(tree.labels_, TRUTH)
 
 
 # ----------------------------------------------------------------------------------------------- the paper
