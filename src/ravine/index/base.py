@@ -11,7 +11,7 @@ from typing import Protocol
 
 from ravine._typing import Array
 from ravine.index.describe import Separation
-from ravine.optimise import Asking, SphereObjective
+from ravine.optimise import Questions, SphereObjective
 from ravine.rows import Sample
 
 __all__ = ["ProjectionIndex"]
@@ -56,8 +56,8 @@ class ProjectionIndex(SphereObjective, Protocol):
     def is_at(self, v: Array) -> bool:
         """Return whether the last evaluation was at v."""
 
-    def adjust(self, alpha: float, gamma: float) -> Asking[bool]:
+    def adjust(self, alpha: float, gamma: float) -> Questions[bool]:
         """Set alpha and gamma at the current normal; return whether the offset stays, so that nothing else changes."""
 
-    def describe(self, depth: bool = True) -> Asking[Separation]:
+    def describe(self, depth: bool = True) -> Questions[Separation]:
         """Return offset, density and, unless ``depth`` is False, depth of the hyperplane at the current normal."""

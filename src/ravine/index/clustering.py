@@ -22,7 +22,7 @@ from ravine.density import (
     compute_relevant_distance,
 )
 from ravine.index.describe import Separation, describe_hyperplane
-from ravine.optimise import Asking
+from ravine.optimise import Questions
 from ravine.rows import (
     AngleDerivative,
     CovarianceProduct,
@@ -103,7 +103,7 @@ class ClusteringIndex:
 
     # ------------------------------------------------------------------------------------------- objective
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Go to v and return value and gradient; project only if not there already."""
         if not self.is_at(v):
             self._set_direction(v)
@@ -112,7 +112,7 @@ class ClusteringIndex:
         self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         return self.minima.log_index, (yield from self._compute_gradient())
 
-    def set_tangent(self, u: Array) -> Asking[None]:
+    def set_tangent(self, u: Array) -> Questions[None]:
         """Set the tangent of the great circle; its projection waits for the next request."""
         self._set_tangent(u)
         if not self.moments.is_stored:
@@ -121,12 +121,12 @@ class ClusteringIndex:
         assert self._v is not None
         self._quadratic = float(self._v @ self._cov_v), float(self._v @ self._cov_u), float(u @ self._cov_u)
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         """Return the value at the angle t."""
         self._trial = yield from self._minimise_over_b(t, self._sigma(t))
         return self._trial.log_index
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         """Return the derivative by the angle at the angle evaluated last, eq. (26) along the circle.
 
         It needs only the two projections, not the rows.
@@ -140,7 +140,7 @@ class ClusteringIndex:
         sigma_slope = (c * s * (uu - vv) + (c * c - s * s) * vu) / self._sigma(t)
         return float(along * m.density_share + self._penalty_slope(m, t, sigma_slope))
 
-    def accept(self, t: float, v: Array) -> Asking[Array]:
+    def accept(self, t: float, v: Array) -> Questions[Array]:
         """Go to the angle evaluated last and return the gradient there."""
         self._rotate(t, v)
         self.minima = self._trial
@@ -157,7 +157,7 @@ class ClusteringIndex:
         """Whether the offset lies strictly inside F(v)."""
         return self.minima.side == 0
 
-    def adjust(self, alpha: float, gamma: float) -> Asking[bool]:
+    def adjust(self, alpha: float, gamma: float) -> Questions[bool]:
         """Set alpha and gamma at the current normal; return whether b stays, so that nothing else changes."""
         before, gamma_before = self.minima, self.gamma
         self.alpha, self.gamma = alpha, gamma
@@ -166,7 +166,7 @@ class ClusteringIndex:
         same_penalty = gamma == gamma_before or (before.is_unpenalised and self.minima.is_unpenalised)
         return same and same_penalty and before.side == 0 and self.minima.side == 0
 
-    def describe(self, depth: bool = True) -> Asking[Separation]:
+    def describe(self, depth: bool = True) -> Questions[Separation]:
         """Return offset, density and, unless ``depth`` is False, depth of the hyperplane at the current normal."""
         return describe_hyperplane(
             self.sample, self._projections, self.bandwidth, self.minima.b, self._sigma(0.0), depth=depth
@@ -174,7 +174,7 @@ class ClusteringIndex:
 
     # ------------------------------------------------------------------------------------------- gradients
 
-    def gradients(self) -> Asking[Array]:
+    def gradients(self) -> Questions[Array]:
         """Return the gradient of log f(v, b) for every b in B(v) at the current normal, as rows.
 
         A single minimiser gives the gradient of the index. With several, the index has a kink.
@@ -187,12 +187,12 @@ class ClusteringIndex:
         pairs = zip(answers[-len(tied) :], tied, strict=True)
         return np.array([gradient * m.density_share + self._penalty_gradient(m) for gradient, m in pairs])
 
-    def directional_derivative(self, u: Array) -> Asking[float]:
+    def directional_derivative(self, u: Array) -> Questions[float]:
         """Return the one-sided derivative of log φ along the tangent u: the least over B(v), eq. (25)."""
         gradients = yield from self.gradients()
         return float((gradients @ u).min())
 
-    def signal_to_noise(self, v: Array) -> Asking[float]:
+    def signal_to_noise(self, v: Array) -> Questions[float]:
         """Return the ratio of the squared gradient norm at v to its expectation under pure noise (1: no signal)."""
         _, gradient = yield from self.begin(v)
         m = self.minima
@@ -200,7 +200,7 @@ class ClusteringIndex:
         tangent = gradient - (gradient @ v) * v
         return float(tangent @ tangent / max(m.density_share**2 * noise, np.finfo(float).tiny))
 
-    def _compute_gradient(self) -> Asking[Array]:
+    def _compute_gradient(self) -> Questions[Array]:
         """Return the gradient of log φ at the current normal, eq. (26): rows near b, and the balance penalty."""
         m = self.minima
         request = Gradient(self._projections, self.bandwidth, m.b, *self._sum_and_reach(m.log_density))
@@ -274,7 +274,7 @@ class ClusteringIndex:
 
     # ------------------------------------------------------------------------------------------- minimum over b
 
-    def _minimise_over_b(self, t: float, sigma: float) -> Asking[Minima]:
+    def _minimise_over_b(self, t: float, sigma: float) -> Questions[Minima]:
         """Return the global minimisers over b of the penalised density at the angle t, eq. (13)."""
         h = self.bandwidth
         lo, hi, minimise = self._offset_problem(t, self.alpha * sigma)
@@ -299,7 +299,7 @@ class ClusteringIndex:
         """Return the interval of b to search at the angle t, and how to search part of it; F(v) is [-half, half]."""
         return -half, half, lambda density, a, c: density.minimise(a, c, self.penalty)
 
-    def _minimise_exactly(self, t: float, a: float, c: float, minimise: MinimiseOver) -> Asking[Minima]:
+    def _minimise_exactly(self, t: float, a: float, c: float, minimise: MinimiseOver) -> Questions[Minima]:
         """Minimise over [a, c] by exact sums over the rows that matter there."""
         h, n = self.bandwidth, self.sample.total / self.sample.lightest
         reach = 0.5 * (c - a) + compute_relevant_distance(VALLEY_MARGIN, n) * h

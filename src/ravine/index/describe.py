@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ravine.density import DEEP, MARGIN, BinnedDensity, SortedDensity, Window, compute_relative_log_depth
-from ravine.optimise import Asking
+from ravine.optimise import Questions
 from ravine.rows import Histogram, LogSum, Sample, ValuesIn
 
 __all__ = ["Separation", "describe_hyperplane"]
@@ -45,7 +45,7 @@ class Separation:
 
 def describe_hyperplane(
     sample: Sample, projections: Any, bandwidth: float, b: float, sigma: float, *, depth: bool = True
-) -> Asking[Separation]:
+) -> Questions[Separation]:
     """Return the density at b as an exact sum and, unless ``depth`` is False, the depth of the valley there.
 
     Parameters
@@ -67,7 +67,7 @@ def describe_hyperplane(
 
 def _measure_log_depth(
     sample: Sample, projections: Any, h: float, b: float, sigma: float, log_density: float
-) -> Asking[float]:
+) -> Questions[float]:
     """Return log(1 + relative depth) at b, eq. (30); the window widens until it contains the adjacent modes."""
     half = abs(b) + 2.0 * sigma + h
     while log_density > math.log(DEEP):

@@ -11,7 +11,7 @@ from ravine.density import SortedDensity
 from ravine.index.clustering import measure_reach
 from ravine.index.describe import Separation, describe_hyperplane
 from ravine.index.semi_supervised import LabelledRows
-from ravine.optimise import Asking
+from ravine.optimise import Questions
 from ravine.rows import Gradient, LogSum, Sample, SetDirection, ValuesIn
 
 __all__ = ["JointDensity"]
@@ -49,7 +49,7 @@ class JointDensity:
         self._projections = sample.track()
         self._v: Array | None = None
 
-    def evaluate(self, v: Array, b: float) -> Asking[tuple[float, Array, float]]:
+    def evaluate(self, v: Array, b: float) -> Questions[tuple[float, Array, float]]:
         """Return the log of Î(v, b), eq. (3), its gradient by v and its derivative by b."""
         self.n_evaluations += 1
         h, projections = self.bandwidth, self._projections
@@ -79,7 +79,7 @@ class JointDensity:
         of_labels = signs[:, None] * np.column_stack([rows, np.full(len(rows), -1.0)])
         return np.append(values, of_labels @ np.append(v, b)), np.vstack([slopes, of_labels])
 
-    def describe(self, v: Array, b: float) -> Asking[Separation]:
+    def describe(self, v: Array, b: float) -> Questions[Separation]:
         """Return offset, density and depth of the hyperplane (v, b), for a unit vector v."""
         requests = self._project(v)
         if requests:

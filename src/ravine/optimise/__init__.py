@@ -6,17 +6,17 @@ from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
 from ravine.optimise.geometry import measure_angle, sample_near, transport_to
 from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
-from ravine.optimise.objective import Asking, FunctionObjective, SphereObjective, run
+from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, run
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
 __all__ = [
     "OPTIMISERS",
-    "Asking",
     "FunctionObjective",
     "GradientCheck",
     "HullGap",
     "Memory",
+    "Questions",
     "SphereObjective",
     "SphereResult",
     "check_gradient",
@@ -35,7 +35,7 @@ __all__ = [
 
 # All have the parameters (objective, v, *, max_iter, tolerance, memory, resolution) and are generators that return a
 # SphereResult.
-OPTIMISERS: Mapping[str, Callable[..., Asking[SphereResult]]] = {
+OPTIMISERS: Mapping[str, Callable[..., Questions[SphereResult]]] = {
     "lbfgs": minimise_on_sphere,
     "bfgs": minimise_unnormalised,
     "spherical": minimise_spherical,

@@ -15,7 +15,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.optimise.geometry import make_unit_tangent, move_on_circle, normalise, project_to_tangent
 from ravine.optimise.line_search import LineFunction, search_weak_wolfe
-from ravine.optimise.objective import Asking, SphereObjective
+from ravine.optimise.objective import Questions, SphereObjective
 from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
 
 __all__ = ["compute_angle_gradient", "compute_angles", "compute_vector", "minimise_spherical", "minimise_unnormalised"]
@@ -28,16 +28,16 @@ class Chart(LineFunction, Protocol):
     tangent: Array  # gradient on the sphere at v
     n_samples: int
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Move to v; return the value and the gradient with respect to the coordinates."""
 
-    def set_direction(self, direction: Array) -> Asking[None]:
+    def set_direction(self, direction: Array) -> Questions[None]:
         """Choose the line through v in a direction of the coordinates."""
 
-    def accept(self, t: float) -> Asking[Array]:
+    def accept(self, t: float) -> Questions[Array]:
         """Move to the point evaluated last; return the gradient with respect to the coordinates."""
 
-    def finish(self) -> Asking[None]:
+    def finish(self) -> Questions[None]:
         """Move the objective back to v."""
 
 
@@ -79,13 +79,13 @@ class _UnnormalisedChart:
     def __init__(self, objective: SphereObjective) -> None:
         self.objective = objective
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         value, gradient = yield from self.objective.begin(v)
         self.v, self._length = v, 1.0
         self.tangent = project_to_tangent(gradient, v)
         return value, self.tangent
 
-    def set_direction(self, direction: Array) -> Asking[None]:
+    def set_direction(self, direction: Array) -> Questions[None]:
         self._radial = float(direction @ self.v)
         tangent = direction - self._radial * self.v
         self._across = float(np.linalg.norm(tangent))
@@ -95,15 +95,15 @@ class _UnnormalisedChart:
     def _to_angle(self, t: float) -> float:
         return math.atan2(t * self._across, self._length + t * self._radial)
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         return (yield from self.objective.evaluate(self._to_angle(t)))
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         squared = (t * self._across) ** 2 + (self._length + t * self._radial) ** 2
         slope = yield from self.objective.differentiate(self._to_angle(t))
         return slope * self._across * self._length / squared
 
-    def accept(self, t: float) -> Asking[Array]:
+    def accept(self, t: float) -> Questions[Array]:
         angle = self._to_angle(t)
         v = move_on_circle(self.v, self._u, angle)
         self._length = math.hypot(t * self._across, self._length + t * self._radial)
@@ -111,7 +111,7 @@ class _UnnormalisedChart:
         self.v, self.tangent = v, project_to_tangent(gradient, v)
         return np.asarray(self.tangent / self._length)
 
-    def finish(self) -> Asking[None]:
+    def finish(self) -> Questions[None]:
         return
         yield
 
@@ -123,36 +123,36 @@ class _SphericalChart:
         self.objective = objective
         self.n_samples = 0
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         value, gradient = yield from self.objective.begin(v)
         self.v, self._angles, self._last = v, compute_angles(v), (v, gradient)
         self.tangent = project_to_tangent(gradient, v)
         return value, compute_angle_gradient(self._angles, gradient)
 
-    def set_direction(self, direction: Array) -> Asking[None]:
+    def set_direction(self, direction: Array) -> Questions[None]:
         self._direction = direction
         return
         yield
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         v = normalise(compute_vector(self._angles + t * self._direction))
         value, gradient = yield from self.objective.begin(v)
         self._last = v, gradient
         return value
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         angles = self._angles + t * self._direction
         return float(compute_angle_gradient(angles, self._last[1]) @ self._direction)
         yield
 
-    def accept(self, t: float) -> Asking[Array]:
+    def accept(self, t: float) -> Questions[Array]:
         self._angles = self._angles + t * self._direction
         self.v, gradient = self._last
         self.tangent = project_to_tangent(gradient, self.v)
         return compute_angle_gradient(self._angles, gradient)
         yield
 
-    def finish(self) -> Asking[None]:
+    def finish(self) -> Questions[None]:
         if self._last[0] is not self.v:
             self.n_samples += 1
             yield from self.objective.begin(self.v)
@@ -169,7 +169,7 @@ def minimise_unnormalised(
     tolerance: float = 1e-9,
     memory: Memory | None = None,
     resolution: float = 1e-14,
-) -> Asking[SphereResult]:
+) -> Questions[SphereResult]:
     """Minimise f(w / |w|) by BFGS over vectors w of any length.
 
     Parameters
@@ -189,7 +189,7 @@ def minimise_spherical(
     tolerance: float = 1e-9,
     memory: Memory | None = None,
     resolution: float = 1e-14,
-) -> Asking[SphereResult]:
+) -> Questions[SphereResult]:
     """Minimise by BFGS in spherical coordinates (eq. (21) and (22)), as in the paper.
 
     Parameters
@@ -201,7 +201,7 @@ def minimise_spherical(
     return (yield from _run_bfgs(_SphericalChart(objective), v, max_iter, tolerance, resolution))
 
 
-def _run_bfgs(chart: Chart, v: Array, max_iter: int, tolerance: float, resolution: float) -> Asking[SphereResult]:
+def _run_bfgs(chart: Chart, v: Array, max_iter: int, tolerance: float, resolution: float) -> Questions[SphereResult]:
     value, gradient = yield from chart.begin(v)
     inverse: Array | None = None  # inverse Hessian; None before the first update
     n_iter = n_trials = 0

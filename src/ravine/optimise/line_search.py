@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from ravine.optimise.objective import Asking
+from ravine.optimise.objective import Questions
 
 __all__ = ["LineFunction", "Step", "search_weak_wolfe"]
 
@@ -32,10 +32,10 @@ class Step:
 class LineFunction(Protocol):
     """Function along a line or circle: everything that a line search needs."""
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         """Return the value at t."""
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         """Return the derivative at t, the point evaluated last."""
 
 
@@ -46,7 +46,7 @@ def search_weak_wolfe(
     first: float,
     resolution: float,
     largest: float = LARGEST_ANGLE,
-) -> Asking[Step]:
+) -> Questions[Step]:
     """Find an angle with sufficient decrease and a sufficiently increased slope.
 
     Parameters

@@ -14,28 +14,29 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["FunctionObjective", "SphereObjective", "run"]
+__all__ = ["FunctionObjective", "Questions", "SphereObjective", "run"]
 
 T = TypeVar("T")
-Asking = Generator[Any, Any, T]
+# Generator that yields questions, receives their answers and returns a T.
+Questions = Generator[Any, Any, T]
 
 
 class SphereObjective(Protocol):
     """Function on the unit sphere with its restriction to great circles."""
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Move to v; return the value and the gradient in the ambient space there."""
 
-    def set_tangent(self, u: Array) -> Asking[None]:
+    def set_tangent(self, u: Array) -> Questions[None]:
         """Choose the great circle cos t·v + sin t·u, for a unit tangent u."""
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         """Return the value at the angle t of the circle."""
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         """Return the derivative with respect to the angle at t, the angle evaluated last."""
 
-    def accept(self, t: float, v: Array) -> Asking[Array]:
+    def accept(self, t: float, v: Array) -> Questions[Array]:
         """Move to ``v = cos t·v + sin t·u``, t the angle evaluated last; return the gradient there."""
 
 
@@ -53,41 +54,41 @@ class FunctionObjective:
         self.gradient = gradient
         self.n_trials = 0
 
-    def begin(self, v: Array) -> Asking[tuple[float, Array]]:
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Move to v; return the value and the gradient."""
         self.v = v
         return float(self.function(v)), self.gradient(v)
         yield
 
-    def set_tangent(self, u: Array) -> Asking[None]:
+    def set_tangent(self, u: Array) -> Questions[None]:
         """Choose the great circle through v with the tangent u."""
         self.u = u
         return
         yield
 
-    def evaluate(self, t: float) -> Asking[float]:
+    def evaluate(self, t: float) -> Questions[float]:
         """Return the value at the angle t."""
         self.n_trials += 1
         return float(self.function(np.cos(t) * self.v + np.sin(t) * self.u))
         yield
 
-    def differentiate(self, t: float) -> Asking[float]:
+    def differentiate(self, t: float) -> Questions[float]:
         """Return the derivative with respect to the angle at t."""
         gradient = self.gradient(np.cos(t) * self.v + np.sin(t) * self.u)
         return float(gradient @ (np.cos(t) * self.u - np.sin(t) * self.v))
         yield
 
-    def accept(self, t: float, v: Array) -> Asking[Array]:
+    def accept(self, t: float, v: Array) -> Questions[Array]:
         """Move to v; return the gradient."""
         self.v = v
         return self.gradient(v)
         yield
 
 
-def run(asking: Asking[T]) -> T:
+def run(questions: Questions[T]) -> T:
     """Return the result of a generator that yields no questions."""
     try:
-        question = next(asking)
+        question = next(questions)
     except StopIteration as stop:
         result: T = stop.value
         return result

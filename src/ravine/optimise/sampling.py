@@ -22,7 +22,7 @@ from ravine.optimise.geometry import (
 )
 from ravine.optimise.line_search import search_weak_wolfe
 from ravine.optimise.min_norm import find_min_norm_weights
-from ravine.optimise.objective import Asking, SphereObjective
+from ravine.optimise.objective import Questions, SphereObjective
 from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
 
 __all__ = ["minimise_by_adaptive_sampling", "minimise_by_sampling"]
@@ -45,7 +45,7 @@ class _Search:
         self._rng = np.random.default_rng(seed)
         self._is_away = False  # whether the objective is at a sample instead of at v
 
-    def begin(self) -> Asking[None]:
+    def begin(self) -> Questions[None]:
         self.value, gradient = yield from self.objective.begin(self.v)
         self.gradient = project_to_tangent(gradient, self.v)
         self._short = SHRINK * float(np.linalg.norm(self.gradient))
@@ -55,7 +55,7 @@ class _Search:
         """Whether the gradient at v is zero."""
         return len(self.v) == 1 or not self.gradient.any()
 
-    def sample(self, count: int) -> Asking[tuple[Array, Array]]:
+    def sample(self, count: int) -> Questions[tuple[Array, Array]]:
         """Return random points within the radius, and the gradients there transported to v."""
         points = sample_near(self.v, self.radius, count, self._rng)
         gradients = np.empty_like(points)
@@ -82,7 +82,7 @@ class _Search:
         self.radius *= SHRINK
         return self.radius >= SMALLEST_RADIUS
 
-    def search_along(self, u: Array, slope: float, first: float) -> Asking[float]:
+    def search_along(self, u: Array, slope: float, first: float) -> Questions[float]:
         """Search along the tangent u and move; return the angle, 0 if there was no decrease."""
         yield from self._return_to_v()
         yield from self.objective.set_tangent(u)
@@ -93,12 +93,12 @@ class _Search:
             self.gradient = project_to_tangent((yield from self.objective.accept(step.angle, self.v)), self.v)
         return step.angle
 
-    def _return_to_v(self) -> Asking[None]:
+    def _return_to_v(self) -> Questions[None]:
         if self._is_away:
             yield from self.objective.begin(self.v)
             self.n_samples, self._is_away = self.n_samples + 1, False
 
-    def finish(self, n_iter: int, converged: bool = False, stalled: bool = False) -> Asking[SphereResult]:
+    def finish(self, n_iter: int, converged: bool = False, stalled: bool = False) -> Questions[SphereResult]:
         """Move the objective back to v and return the result."""
         yield from self._return_to_v()
         return SphereResult(
@@ -117,7 +117,7 @@ def minimise_by_sampling(
     radius: float = 0.1,
     n_samples: int | None = None,
     seed: int = 0,
-) -> Asking[SphereResult]:
+) -> Questions[SphereResult]:
     """Minimise by gradient sampling (Burke, Lewis & Overton 2005) with a weak Wolfe line search.
 
     Parameters
@@ -165,7 +165,7 @@ def minimise_by_adaptive_sampling(
     radius: float = 0.1,
     n_samples: int | None = None,
     seed: int = 0,
-) -> Asking[SphereResult]:
+) -> Questions[SphereResult]:
     """Minimise by adaptive gradient sampling (Curtis & Que 2013): few new samples per iteration, earlier ones reused.
 
     Samples that are still within the radius stay in the hull. Its shortest vector is found in the metric of an L-BFGS

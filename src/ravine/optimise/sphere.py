@@ -10,7 +10,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.optimise.geometry import make_unit_tangent, move_on_circle, project_to_tangent, transport
 from ravine.optimise.line_search import Step, search_weak_wolfe
-from ravine.optimise.objective import Asking, SphereObjective
+from ravine.optimise.objective import Questions, SphereObjective
 
 __all__ = ["Memory", "SphereResult", "minimise_on_sphere"]
 
@@ -157,7 +157,7 @@ def minimise_on_sphere(
     memory: Memory | None = None,
     resolution: float = 1e-14,
     first_angle: float | None = None,
-) -> Asking[SphereResult]:
+) -> Questions[SphereResult]:
     """Minimise a function on the sphere by L-BFGS; a generator that yields the questions of the objective.
 
     Parameters

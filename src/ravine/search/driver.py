@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar, cast
 
-from ravine.optimise import Asking
+from ravine.optimise import Questions
 from ravine.rows import Sample
 
 __all__ = ["drive"]
@@ -13,7 +13,7 @@ __all__ = ["drive"]
 T = TypeVar("T")
 
 
-def drive(sample: Sample, generators: Sequence[Asking[T]]) -> list[T]:
+def drive(sample: Sample, generators: Sequence[Questions[T]]) -> list[T]:
     """Run generators to their ends and return their results.
 
     Each round collects one question from every generator, lets the sample answer all of them in one pass over the rows,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.index import LabelledRows, ProjectionIndex
-from ravine.optimise import Asking
+from ravine.optimise import Questions
 from ravine.search.driver import drive
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
@@ -171,7 +171,7 @@ def _shorten(settings: SearchSettings, factor: int) -> SearchSettings:
     return replace(settings, polish_iter=settings.max_iter * factor, tolerance=max(settings.tolerance, ROUGH))
 
 
-def _refit(index: ProjectionIndex, starts: Array, best: Stage, settings: SearchSettings) -> Asking[Stage]:
+def _refit(index: ProjectionIndex, starts: Array, best: Stage, settings: SearchSettings) -> Questions[Stage]:
     """Optimise at the alpha and gamma of ``best`` from the start where the index is lowest."""
     index.alpha, index.gamma = best.alpha, best.gamma
     values = []

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import ProjectionIndex, Separation
-from ravine.optimise import OPTIMISERS, Asking, Memory, SphereResult
+from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
 from ravine.search.settings import SearchSettings
 
 __all__ = ["Notify", "Path", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
@@ -100,7 +100,7 @@ class Path:
 
 def follow_path(
     index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify
-) -> Asking[tuple[Path, ...]]:
+) -> Questions[tuple[Path, ...]]:
     """Minimise the index from v for an increasing alpha; return one path for each of the largest alphas.
 
     From each of the largest alphas the path continues with an increasing gamma. If only one hyperplane of a path can
@@ -148,7 +148,7 @@ class _PathBuilder:
         other.stages, other.kept, other.kept_memory = self.stages.copy(), self.kept, self.kept_memory.copy()
         return other
 
-    def optimise(self, alpha: float, gamma: float, depth: bool = True) -> Asking[None]:
+    def optimise(self, alpha: float, gamma: float, depth: bool = True) -> Questions[None]:
         """Append the stage for alpha and gamma; its depth is measured unless ``depth`` is False."""
         index, settings = self.index, self.settings
         before = index.n_evaluations, index.n_tied
@@ -164,7 +164,7 @@ class _PathBuilder:
             stage = yield from describe_stage(index, result, self.start, before, depth)
         self._append(stage)
 
-    def reuse(self, earlier: Stage, alpha: float) -> Asking[bool]:
+    def reuse(self, earlier: Stage, alpha: float) -> Questions[bool]:
         """Append a stage of another alpha if its offset stays the same for this one; return whether it does."""
         n_tied = self.index.n_tied
         self.index.alpha, self.index.gamma = earlier.alpha, earlier.gamma
@@ -189,7 +189,7 @@ class _PathBuilder:
         return Path(tuple(self.stages), self.kept, self.kept_memory if self.kept else self.memory)
 
 
-def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: bool = True) -> Asking[Stage]:
+def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: bool = True) -> Questions[Stage]:
     """Optimise the kept stage of a path to convergence at its alpha."""
     stage = path.kept
     assert stage is not None
@@ -209,7 +209,7 @@ def append_polished(path: Path, polished: Stage, settings: SearchSettings) -> Pa
 
 def describe_stage(
     index: ProjectionIndex, result: SphereResult, start: int, before: tuple[int, int], depth: bool = True
-) -> Asking[Stage]:
+) -> Questions[Stage]:
     """Return the stage at the index's normal; ``before`` holds its evaluations and ties before the optimisation."""
     separation = yield from index.describe(depth)
     return Stage(

@@ -8,7 +8,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex
-from ravine.optimise import Asking, Memory
+from ravine.optimise import Memory, Questions
 from ravine.search.driver import drive
 from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
@@ -61,7 +61,7 @@ def refine_in_all_features(problem: Problem, search: Problem, stage: Stage, noti
     return refined
 
 
-def _refine(index: ClusteringIndex, stage: Stage, settings: SearchSettings, notify: Notify) -> Asking[Stage]:
+def _refine(index: ClusteringIndex, stage: Stage, settings: SearchSettings, notify: Notify) -> Questions[Stage]:
     path = Path((stage,), stage, Memory(SHORT_MEMORY))
     index.alpha, index.gamma = stage.alpha, stage.gamma
     # Only L-BFGS: others draw twice as many gradients as there are features, or keep a matrix of that size squared.

@@ -19,7 +19,7 @@ from ravine._typing import Array
 from ravine.checks import check_number
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex, LabelPenalty
-from ravine.optimise import Asking, Memory, measure_angle, minimise_on_sphere
+from ravine.optimise import Memory, Questions, measure_angle, minimise_on_sphere
 from ravine.search import (
     LabelSettings,
     Problem,
@@ -163,7 +163,7 @@ def follow_bandwidths(problem: Problem, bandwidths: Sequence[float], extra: Arra
     return drive(problem.sample, [_follow_start(problem, v, k, inner) for k, v in enumerate(ends)])
 
 
-def _follow_start(problem: Problem, v: Array, start: int, bandwidths: Sequence[float]) -> Asking[list[Stage]]:
+def _follow_start(problem: Problem, v: Array, start: int, bandwidths: Sequence[float]) -> Questions[list[Stage]]:
     """Follow a minimiser of the index through decreasing bandwidths, in working units: one stage for each."""
     alpha, gamma, tolerance = problem.settings.alpha_max[-1], GAMMAS[-1], problem.settings.tolerance
     stages: list[Stage] = []

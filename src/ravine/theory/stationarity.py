@@ -9,7 +9,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.index import ClusteringIndex
-from ravine.optimise import Asking, find_min_norm_weights, sample_near, transport_to
+from ravine.optimise import Questions, find_min_norm_weights, sample_near, transport_to
 from ravine.search import Problem, drive
 
 __all__ = ["GradientSample", "Stationarity", "certify", "sample_gradients"]
@@ -116,7 +116,7 @@ class GradientSample:
 
 def sample_gradients(
     index: ClusteringIndex, v: Array, radius: float, n_samples: int, rng: np.random.Generator
-) -> Asking[GradientSample]:
+) -> Questions[GradientSample]:
     """Compute gradients at v and at random directions within the radius, one for every tied minimiser over b."""
     gradients = []
     for point in [v, *(sample_near(v, radius, n_samples, rng) if len(v) > 1 else [])]:
