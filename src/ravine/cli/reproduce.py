@@ -96,7 +96,9 @@ def semisupervised(out: Path | None, quick: bool, default: bool, full: bool, **a
     "--starts", "n_starts", type=click.IntRange(1), default=100, show_default=True, help="Number of random starts."
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the starts.")
-@click.option("--variants/--no-variants", default=True, help="Whether to study what determines the solutions.")
+@click.option(
+    "--variants/--no-variants", default=True, help="Whether to run variants that explain the number of solutions."
+)
 @JOBS
 @RETRY
 @DATA

@@ -16,7 +16,7 @@ def describe_settings(thing: Any) -> str:
     """Return an estimator, or other settings, as text; equal parameters give equal text.
 
     The representation of an estimator omits parameters that equal their defaults, so it would not change with a
-    default. Stored results are recognised by this text: it must not change between versions without need.
+    default. Stored results are recognised by this text, so it stays the same between versions.
     """
     if isinstance(thing, type):
         return f"{thing.__module__}.{thing.__qualname__}"

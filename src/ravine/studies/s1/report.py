@@ -1,4 +1,4 @@
-"""Tables of the study of S1, and what determines the number of solutions."""
+"""Tables of the study of S1, with an explanation of the number of solutions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def format_summary_markdown(found: Mapping[str, Ends | str], n_starts: int) -> s
             parts += [f"## Solutions of {method.title}\n", _format_solutions(ends)]
     if VARIANTS.keys() & found.keys():
         parts += [
-            "## What determines the number of solutions\n",
+            "## Causes of the number of solutions\n",
             "MDP² as above, with the change in the first column.\n",
             _format_facts({VARIANTS[name].title: found[name] for name in VARIANTS if name in found}),
             _explain(found),
@@ -168,7 +168,7 @@ def _explain(found: Mapping[str, Ends | str]) -> str:
     return (
         "The paper reports three solutions and identifies them as the three lowest minima of φ. "
         + (f"Variants with exactly these: {'; '.join(exact)}. " if exact else "No variant above has exactly these. ")
-        + "What comes close, and what does not matter:\n\n"
+        + "Causes that come close to them, and settings that do not matter:\n\n"
         f"- **α.** With α growing from 0.01, {count_in_three('mdp2')} starts end in one of the three, and "
         f"{count_in_second('mdp2')} in the second lowest: its offset lies at the end of F(v), and by the time F(v) is "
         "wide enough the direction has settled elsewhere. The paper's three solutions are therefore unlikely to come "
