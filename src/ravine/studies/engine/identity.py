@@ -5,11 +5,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["describe_settings", "get_default_arguments"]
+__all__ = ["StoredSettings", "describe_settings", "get_default_arguments"]
+
+
+class StoredSettings(NamedTuple):
+    """Settings under the name that they have in stored results.
+
+    Attributes
+    ----------
+    name : str
+    values : mapping
+    """
+
+    name: str
+    values: Mapping[str, Any]
 
 
 def describe_settings(thing: Any) -> str:
@@ -20,6 +33,8 @@ def describe_settings(thing: Any) -> str:
     """
     if isinstance(thing, type):
         return f"{thing.__module__}.{thing.__qualname__}"
+    if isinstance(thing, StoredSettings):
+        return f"{thing.name}({_describe_items(thing.values)})"
     if hasattr(thing, "get_params"):
         return f"{type(thing).__name__}({_describe_items(thing.get_params(deep=False))})"
     if is_dataclass(thing):

@@ -14,8 +14,8 @@ from ravine.datasets import load
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
 from ravine.optimise import OPTIMISERS
-from ravine.rows import DenseSample
-from ravine.search import PrincipalAxes, draw_random_starts, drive, resolve_bandwidth
+from ravine.rows import as_rows
+from ravine.search import Problem, SearchSettings, draw_random_starts, drive
 from ravine.studies.engine.identity import describe_settings, get_default_arguments
 from ravine.studies.engine.options import choose_names
 from ravine.studies.engine.runner import Task
@@ -128,21 +128,22 @@ def run_optimiser(
 ) -> Iterator[tuple[str, Record]]:
     """Minimise the index of one set from some starts."""
     X = load(dataset, folder).standardised().data
-    sample = DenseSample(X)
-    moments = sample.moments()
-    axes = PrincipalAxes.of(moments)
-    h = resolve_bandwidth("silverman", len(X), float(np.sqrt(axes.variances[0])))
-    starts = [*axes.directions[:2], *draw_random_starts(axes, max(n_starts - 2, 0), np.random.default_rng(0))]
+    n_features = X.shape[1]
+    if optimiser == "gradient_sampling" and n_features > MOST_FEATURES:
+        raise ValueError(f"omitted: it would need {2 * n_features - 2} gradients in each iteration")
+    rng = np.random.default_rng(0)
+    problem = Problem.of(as_rows(X), settings=SearchSettings(), rng=rng)
+    sample, axes = problem.sample, problem.axes
+    starts = [*axes.directions[:2], *draw_random_starts(axes, max(n_starts - 2, 0), rng)]
     places = _make_keys(dataset, optimiser, n_starts)
-    if optimiser == "gradient_sampling" and X.shape[1] > MOST_FEATURES:
-        raise ValueError(f"omitted: it would need {2 * X.shape[1] - 2} gradients in each iteration")
     for key in pending:
         alpha, k = places[key]
-        index = ClusteringIndex(sample, moments, h, BalancePenalty(), alpha)
+        index = problem.index(alpha=alpha)
+        assert isinstance(index, ClusteringIndex)  # has a gradient for every tied offset
         since = time.process_time()
         (result,) = drive(sample, [OPTIMISERS[optimiser](index, starts[k], max_iter=MAX_ITER, tolerance=TOLERANCE)])
         seconds, evaluations = time.process_time() - since, index.n_evaluations
-        directions = min(max(20, 4 * X.shape[1]), MOST_DIRECTIONS)
+        directions = min(max(20, 4 * n_features), MOST_DIRECTIONS)
         (gradients,) = drive(sample, [sample_gradients(index, result.v, RADIUS, directions, np.random.default_rng(0))])
         yield (
             key,

@@ -18,7 +18,7 @@ from ravine.metrics import success_ratio
 from ravine.optimise import minimise_on_sphere
 from ravine.rows import as_rows
 from ravine.search import Problem, SearchSettings, drive, solve_directly
-from ravine.studies.engine.identity import describe_settings, get_default_arguments
+from ravine.studies.engine.identity import StoredSettings, describe_settings, get_default_arguments
 from ravine.studies.engine.runner import Task
 from ravine.studies.engine.store import Record
 from ravine.studies.s1.variants import METHODS, Variant, get_variant
@@ -33,6 +33,11 @@ N_ANGLES = 3600
 MAX_ITER = 200
 # Settings of the joint optimisation of normal and offset, and of the index at one α.
 SETTINGS = SearchSettings(method="sqp", init="random", alpha_min=ALPHA, alpha_max=(ALPHA,), select="final")
+# Fields of the settings of SQP in stored results.
+STORED_FIELDS = (
+    "alpha_max", "every_start", "gammas", "max_iter", "method", "n_alpha", "optimiser", "penalty", "polish",
+    "polish_iter", "select", "tolerance",
+)  # fmt: skip
 
 
 def make_tasks(names: Sequence[str], n_starts: int, seed: int, folder: str | None) -> list[Task]:
@@ -58,10 +63,15 @@ def make_key(name: str, n_starts: int, seed: int) -> str:
 
 def _collect_settings(variant: Variant) -> dict[str, Any]:
     """Return everything but starts and rows on which the results of a variant depend."""
-    solver: Any = SETTINGS
-    if variant.how == "path":
+    solver: Any
+    if variant.how == "sqp":
+        # alpha_min does not matter here; results are stored with its default.
+        solver = StoredSettings(
+            "PursuitSettings", {"alpha_min": 0.01, **{name: getattr(SETTINGS, name) for name in STORED_FIELDS}}
+        )
+    elif variant.how == "path":
         solver = MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings})
-    elif variant.how == "fixed":
+    else:
         solver = get_default_arguments(minimise_on_sphere)
     return {
         "how": variant.how,
