@@ -23,7 +23,7 @@ from ravine.rows.questions import (
 from ravine.rows.row_space import RowSpace
 from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
-from ravine.rows.units import round_to_power_of_two
+from ravine.rows.units import is_rounding, round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
 __all__ = [
@@ -55,5 +55,6 @@ __all__ = [
     "ValuesIn",
     "Variances",
     "as_rows",
+    "is_rounding",
     "round_to_power_of_two",
 ]

@@ -11,14 +11,12 @@ import numpy as np
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.index import Separation
-from ravine.rows import Rows, RowSpace, Sample, SparseSample
+from ravine.rows import Rows, RowSpace, Sample, SparseSample, is_rounding
 from ravine.search.settings import Callback
 from ravine.search.stages import Notify, Stage
 
 __all__ = ["PathLog", "WorkingSpace"]
 
-# A spread below this many roundings of the data's magnitude counts as no spread.
-ROUNDING = 4.0 * np.finfo(float).eps
 NO_VARIATION = "init has a row along which the data do not vary (or a row of zeros)."
 
 
@@ -56,7 +54,7 @@ class WorkingSpace:
     def has_no_spread(self) -> bool:
         """Whether the rows differ by no more than the rounding of their magnitude."""
         spread = math.sqrt(max(self.sample.moments().trace, 0.0)) * self.unit
-        return bool(spread <= ROUNDING * np.max(np.abs(self.origin), initial=0.0))
+        return is_rounding(spread, self.origin)
 
     def in_subspace(self, directions: Array) -> WorkingSpace:
         """Return the space of the coordinates on some orthonormal directions (rows); for sparse rows."""

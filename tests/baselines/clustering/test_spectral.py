@@ -14,7 +14,7 @@ from ravine.baselines.clustering.affinity_eigenvectors import (
     compute_nystrom_degrees,
     extend_in_one_shot,
     extend_in_two_steps,
-    find_leading_eigenvectors,
+    find_exact_eigenvectors,
     find_nystrom_eigenvectors,
 )
 from ravine.baselines.clustering.local_affinities import (
@@ -123,14 +123,14 @@ def test_leading_eigenvectors_are_those_of_a_dense_solver(n):
     matrix = rng.standard_normal((n, n))
     matrix = matrix + matrix.T
     expected, vectors = np.linalg.eigh(matrix)
-    values, found = find_leading_eigenvectors(matrix.copy(), 3)
+    values, found = find_exact_eigenvectors(matrix.copy(), 3)
     assert_allclose(values, expected[::-1][:3], rtol=1e-9)
     up_to_sign(found, vectors[:, ::-1][:, :3], atol=1e-7)
 
 
 def test_an_eigenvalue_that_is_repeated_is_found_as_often():
     blocks = np.kron(np.eye(4), np.full((400, 400), 1.0 / 400))
-    values, vectors = find_leading_eigenvectors(blocks.copy(), 4)
+    values, vectors = find_exact_eigenvectors(blocks.copy(), 4)
     assert_allclose(values, 1.0, rtol=1e-9)
     assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-9)
 

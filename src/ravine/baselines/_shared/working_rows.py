@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import RowSpace, Sample, as_rows
+from ravine.rows import as_rows
+from ravine.search import WorkingSpace
 
-__all__ = ["WorkingRows", "is_rounding"]
-
-# A spread of less than this many units of rounding of the data's magnitude does not count.
-ROUNDING = 4.0 * np.finfo(float).eps
-
-
-def is_rounding(spread: float, center: Array) -> bool:
-    """Return whether a spread is no more than the rounding of values of the magnitude of the centre."""
-    return bool(spread <= ROUNDING * np.max(np.abs(center), initial=0.0))
+__all__ = ["WorkingRows"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +30,8 @@ class WorkingRows:
     unit : float
     basis : ndarray of shape (d, r) or None
         Orthonormal basis of the row space; None stands for the identity.
+    all_equal : bool
+        Whether the rows differ by no more than the rounding of their magnitude.
     """
 
     coordinates: Array
@@ -45,25 +39,14 @@ class WorkingRows:
     origin: Array
     unit: float
     basis: Array | None
+    all_equal: bool
 
     @classmethod
     def of(cls, X: NDArray[np.floating[Any]]) -> WorkingRows:
         """Compute the coordinates of the rows of a dense array."""
-        if as_rows(X).needs_row_space:
-            space = RowSpace(X)
-            return cls._of_sample(space.sample, space.origin, space.unit, space.basis)
-        sample = as_rows(X).sample()
-        return cls._of_sample(sample, sample.origin, sample.unit, None)
-
-    @classmethod
-    def _of_sample(cls, sample: Sample, origin: Array, unit: float, basis: Array | None) -> WorkingRows:
-        return cls(sample.fetch(np.arange(sample.n_rows)), sample.moments().covariance, origin, unit, basis)
-
-    @property
-    def all_equal(self) -> bool:
-        """Whether the rows differ by no more than the rounding of their magnitude."""
-        spread = math.sqrt(max(float(np.trace(self.covariance)), 0.0)) * self.unit
-        return is_rounding(spread, self.origin)
+        space = WorkingSpace.of(as_rows(X))
+        coordinates, covariance = space.sample.fetch(np.arange(len(X))), space.sample.moments().covariance
+        return cls(coordinates, covariance, space.origin, space.unit, space.basis, space.has_no_spread)
 
     def to_original(self, directions: Array) -> Array:
         """Express directions (columns, or one vector) of the working space in the features of X."""

@@ -9,7 +9,7 @@ from scipy.linalg import eigh, qr
 from ravine._typing import Array
 from ravine.baselines._shared.eigenvectors import fix_signs, iterate_eigenvectors, solve_eigenvectors
 
-__all__ = ["find_leading_eigenvectors", "find_nystrom_eigenvectors", "normalise"]
+__all__ = ["find_exact_eigenvectors", "find_nystrom_eigenvectors", "normalise"]
 
 # Up to this many rows a dense solver is faster.
 FEW_ROWS = 1000
@@ -25,7 +25,7 @@ def normalise(matrix: Array) -> None:
     matrix *= root
 
 
-def find_leading_eigenvectors(matrix: Array, k: int) -> tuple[Array, Array]:
+def find_exact_eigenvectors(matrix: Array, k: int) -> tuple[Array, Array]:
     """Find the k largest eigenvalues, decreasing, and eigenvectors of a symmetric matrix, which is overwritten."""
     found = iterate_eigenvectors(matrix, k) if len(matrix) > max(FEW_ROWS, 3 * k) else None
     return solve_eigenvectors(matrix, k) if found is None else found

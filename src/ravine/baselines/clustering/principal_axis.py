@@ -12,8 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from ravine._typing import Array
 from ravine.baselines._shared.eigenvectors import fix_signs, iterate_eigenvectors, solve_eigenvectors
-from ravine.baselines._shared.working_rows import is_rounding
-from ravine.rows import as_rows, round_to_power_of_two
+from ravine.rows import as_rows, is_rounding, round_to_power_of_two
 
 __all__ = ["PrincipalAxis"]
 

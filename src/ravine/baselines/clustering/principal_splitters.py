@@ -14,6 +14,7 @@ from ravine.baselines.clustering.principal_axis import PrincipalAxis
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
+from ravine.search import points_to_larger
 from ravine.tree import Split
 
 __all__ = ["MeanSplitter", "ScatterHyperplane", "ValleySplitter"]
@@ -100,8 +101,4 @@ class ValleySplitter:
 
 def _point_to_smaller_side(plane: Hyperplane, X: NDArray[np.floating[Any]], indices: NDArray[np.intp]) -> Hyperplane:
     """Let the normal point to the smaller side; between equal sides, to the longer tail."""
-    distance = plane.distance(X, indices)
-    balance = int((distance > 0.0).sum()) - int((distance <= 0.0).sum())
-    if balance > 0 or (balance == 0 and float(((distance / np.max(np.abs(distance))) ** 3).sum()) < 0.0):
-        return plane.reversed()
-    return plane
+    return plane.reversed() if points_to_larger(plane.distance(X, indices), None) else plane

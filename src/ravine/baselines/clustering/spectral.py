@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from ravine._typing import Array
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines.clustering.affinity_eigenvectors import (
-    find_leading_eigenvectors,
+    find_exact_eigenvectors,
     find_nystrom_eigenvectors,
     normalise,
 )
@@ -209,7 +209,7 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
         matrix = compute_affinities(rows, scales, rows, scales)
         np.fill_diagonal(matrix, 0.0)
         normalise(matrix)
-        return find_leading_eigenvectors(matrix, k)
+        return find_exact_eigenvectors(matrix, k)
 
     def _store_one_cluster(self, n: int, k: int) -> None:
         self.scales_ = np.zeros(n)

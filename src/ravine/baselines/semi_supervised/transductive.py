@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.baselines.semi_supervised.coordinates import LinearMap, Map
 from ravine.checks import check_choice, check_flag, make_generator, restore_on_failure
-from ravine.classes import UNLABELLED, compare_labels, count_votes, encode_labels
+from ravine.classes import UNLABELLED, compare_labels, count_votes, encode_labels, make_signs
 from ravine.rows.inputs import validate_array
 from ravine.search import predict_by_svm
 
@@ -220,7 +220,8 @@ def _learn_pairs(
     shared = None if gated else learner.represent(X, None, rng)
     rules = []
     for first, second in pairs.tolist():
-        signs = np.select([codes == second, codes == first, unlabelled], [1.0, -1.0, 0.0], np.nan)
+        signs = make_signs(codes, (first, second))
+        signs[(signs == 0.0) & ~unlabelled] = np.nan
         if current is None:
             rules.append(learner.separate(shared, signs, rng))
         else:
