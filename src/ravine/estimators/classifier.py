@@ -30,94 +30,93 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     """Classify with few labels: hyperplanes that respect them and avoid dense regions.
 
     The hyperplane minimises the density of all rows along it, labelled or not, plus a penalty for labelled rows on the
-    wrong side (semi-supervised minimum density hyperplanes). So a handful of labels says what the two sides mean, and
-    the unlabelled rows say where the gap between them is. Problems of several classes are solved by one hyperplane for
-    each pair of classes.
+    wrong side, eq. (17) of the paper. A few labels define the two sides, and the unlabelled rows show where the gap
+    between them is. Several classes need one hyperplane for each pair.
 
-    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+    Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
 
     Parameters
     ----------
     bandwidth : "silverman", float or callable, default="silverman"
-        The bandwidth h0. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation along the first principal
-        component; a callable gets ``(n, s)``.
+        Bandwidth h0. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation along the first principal
+        component. A callable is called with ``(n, s)``.
     bandwidth_factor : float, default=0.7
-        The kernel's standard deviation is this times h0.
+        Ratio of the kernel's standard deviation to h0.
     gamma : float or sequence of float, default=(0.01, 0.1, 1.0)
-        Weight of the labels, in increasing order. While ``alpha`` grows the first is used; then, at the largest
-        ``alpha``, the others in turn.
+        Weights of the labels, in increasing order. The first is used while ``alpha`` grows, the others in turn at the
+        largest ``alpha``.
     label_penalty : {"mean", "sum"}, default="mean"
-        What a labelled row at the signed distance s costs: the mean of ``max(0, margin - s/h0)**(1 + epsilon)`` over
-        the labels, relative to the height of one kernel, or the sum of ``max(0, margin·h0 - s)**(1 + epsilon)``, which
-        with ``margin=0`` is the paper's and depends on the unit of the data.
+        Cost of labelled rows at signed distances s: the mean of ``max(0, margin - s/h0)**(1 + epsilon)``, relative to
+        the height of one kernel, or the sum of ``max(0, margin·h0 - s)**(1 + epsilon)``. With ``margin=0`` the latter
+        is that of the paper, eq. (16), and depends on the unit of the data.
     margin : float, default=1.0
-        Distance, in h0, from which on a labelled row on its own side costs nothing.
+        Distance, in units of h0, beyond which a labelled row on its own side costs nothing.
     init : str, sequence of str or array-like of shape (k, n_features), default=("svm", "lda", "means", "pc1", "pc2")
         Directions to start from: ``"svm"``, the weights of a linear SVM on the labels; ``"lda"``, the inverse
         covariance of all rows times the difference of the labels' means; ``"means"``, that difference; ``"pc1"``,
-        ``"pc2"``, ..., principal components, signed to agree with the labels. An array: its rows as they are, each
-        pointing to ``classes_[1]``.
+        ``"pc2"``, ..., principal components, signed to agree with the labels. An array: its rows, each pointing to
+        ``classes_[1]``.
     select_start : {"final", "initial"}, default="final"
-        Whether a path is followed from every start and the one with the lowest index at its end is kept, or only the
-        start where the index is lowest is followed, as in the paper.
+        ``"final"`` follows a path from every start and keeps the one with the lowest index at its end. ``"initial"``
+        follows only the start with the lowest index, as in the paper.
     alpha_min : float, default=0.01
-        The offset is kept within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
-        here to ``alpha_max``.
+        The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
+        ``alpha_min`` to ``alpha_max``.
     alpha_max : float or sequence of float, default=(0.3, 0.9, 3.0)
-        Largest ``alpha``. Of several, in increasing order, the first (most balanced) hyperplane is kept unless a later
-        one fits the labels better by ``alpha_standard_errors`` standard errors or more, or has an index that is lower
-        by the factor ``alpha_index_factor`` or more, relative to a normal curve. Wide intervals are for rare classes.
+        Largest ``alpha``, or several in increasing order. The first (most balanced) hyperplane is kept unless a later
+        one fits the labels better by at least ``alpha_standard_errors`` standard errors, or has an index that is lower
+        by at least the factor ``alpha_index_factor``, relative to a normal curve. Wide intervals are for rare classes.
     alpha_standard_errors : float, default=1.0
-        Standard errors by which the first widening of the interval must fit the labels better; the second must by
-        twice as many, and so on.
+        Number of standard errors by which the first widening of the interval must fit the labels better. The second
+        needs twice as many, and so on.
     alpha_index_factor : float, default=4.0
-        Factor by which the index must be lower for the first widening; its fourth power for the second, its ninth for
-        the third.
+        Factor by which the index must be lower for the first widening. The second needs its fourth power, the third
+        its ninth.
     n_alpha : int, default=8
         Number of values of ``alpha`` on the way to each ``alpha_max``.
     max_iter : int, default=15
         Optimiser iterations for each value of ``alpha`` and ``gamma``.
     polish : bool, default=True
-        Whether the hyperplane that is kept is then optimised to convergence.
+        Whether to optimise the hyperplane that is kept to convergence.
     tol : float, default=1e-6
-        Relative decrease of the index still to be expected at which the optimiser stops.
+        The optimiser stops when the expected relative decrease of the index falls below this.
     optimiser : str, default="lbfgs"
-        How directions are optimised; as for :class:`MinimumDensityHyperplane`.
+        How directions are optimised; see :class:`MinimumDensityHyperplane`.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1.0
         The exponent of the penalties is 1 + epsilon (ε of the paper). 1 is fastest.
     start_C : float, default=1.0
-        C of the linear SVM that gives a start and, with several classes, the first guess.
+        C of the linear SVM that gives a start and, with several classes, the first classes of unlabelled rows.
     start_ridge : float, default=0.01
-        Part of the mean variance that is added to the covariance for the start ``"lda"``.
+        Fraction of the mean variance that is added to the covariance for the start ``"lda"``.
     multi_class : {"gated", "ovo"}, default="gated"
-        With more than two classes there is a hyperplane for each pair. ``"ovo"`` shows every unlabelled row to every
-        pair; ``"gated"`` shows it only to the pairs of its current class, which is improved round by round.
+        With more than two classes there is a hyperplane for each pair. ``"ovo"`` uses every unlabelled row for every
+        pair. ``"gated"`` uses it only for the pairs of its current class, which each round improves.
     n_rounds : int, default=2
-        Rounds of ``"gated"``.
+        Number of rounds of ``"gated"``.
     voting : {"soft", "hard"}, default="soft"
-        How pairs decide: by their probabilities, coupled into those of all classes (Wu, Lin & Weng 2004), or by one
-        vote each, ties going to the class that its pairs are surer of.
+        How pairs are combined: by their probabilities, coupled into those of all classes (Wu, Lin & Weng 2004), or by
+        one vote each, with ties broken by the log-odds of the pairs.
     calibration_C : float, default=1.0
-        Inverse strength of the regularisation of the logistic curve that turns distances into probabilities. It is
-        fitted to the labelled rows, each at its distance from a hyperplane that was optimised without its label.
+        Inverse strength of the regularisation of the logistic curve that turns distances into probabilities. The curve
+        is fitted to the labelled rows, each at its distance from a hyperplane that was fitted without its label.
     subsample : int, "auto" or None, default="auto"
-        With at least four times as many rows as this, paths are followed on a random subsample of this many rows (and
-        all labels), and the best hyperplanes are then optimised on all rows. ``"auto"`` is 10,000; None switches this
-        off.
+        Size of a random subsample. If X has at least four times as many rows, paths are followed on the subsample (and
+        all labels), and the best hyperplanes are then optimised on all rows. ``"auto"`` is 10,000; None disables
+        subsampling.
     n_jobs : int or None, default=None
-        Threads, over pairs of classes or, with two classes, over blocks of rows. None is 1; -1 all cores. The result
-        does not depend on it.
+        Number of threads, over pairs of classes or, with two classes, over blocks of rows. None means 1, -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For the subsample; nothing is random with fewer rows (and at most 10,000 labels).
+        Seed of the subsample. Nothing is random without one (and with at most 10,000 labels).
     callback : callable, optional
         Called with a :class:`PathStep` after every stage of every start.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels.
+        Class labels.
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to ``classes_[1]``. Only with two classes.
     hyperplanes_ : dict
@@ -129,36 +128,33 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     transduction_ : ndarray of shape (n_samples,)
         Labels of all rows of the training data: those given, and predictions for the others.
     path_ : tuple of PathStep
-        Every hyperplane that the pursuit passed (of the last round).
+        Every hyperplane on the paths of all starts, in the last round.
     n_iter_ : int
-        Optimiser iterations of all starts (of the last round).
+        Number of optimiser iterations, over all starts of the last round.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Only if all features of X have names that are strings.
 
     See Also
     --------
-    MinimumDensityHyperplane : The same without labels.
-    paper_settings : The constructor arguments that reproduce the paper.
+    MinimumDensityHyperplane : Two clusters, without labels.
+    paper_settings : Constructor arguments that reproduce the paper.
 
-    Notes
-    -----
-    The default recipe is not the paper's: the penalty is free of units, the start is chosen by where its path ends, and
-    the interval of offsets is chosen by the labels. Its constants ``bandwidth_factor=0.7``, 0.3 and 0.9 in
-    ``alpha_max`` and ``alpha_standard_errors=1`` were found by comparing many variants on eight of the paper's data
-    sets **with all labels in view**, so the errors reported for those sets are slightly optimistic. 3.0 and the rules
-    for wide intervals are there for rare classes (simulated); they cost a little on those sets with five labels.
+    Notes ----- The defaults are not those of the paper, which ``paper_settings("classification")`` gives. The penalty
+    does not depend on units, the start is chosen by the end of its path, and the labels choose the interval of offsets.
+    The constants ``bandwidth_factor=0.7``, 0.3 and 0.9 in ``alpha_max`` and ``alpha_standard_errors=1`` were chosen by
+    comparing many variants on eight of the paper's data sets **with all labels in view**, so the errors reported for
+    those sets are slightly optimistic. The value 3.0 and the rules for wide intervals are for rare classes, and were
+    chosen on simulated data. They cost a little accuracy on those sets with five labels.
 
-    Wrong labels pull strongly at the largest ``gamma``: if labels are noisy, end at a smaller one, e.g.
-    ``gamma=(0.01, 0.1)``. n is the sum of the weights, so weights should not be normalised.
+    Wrong labels have a strong influence at the largest ``gamma``. If labels are noisy, end at a smaller one, for
+    example ``gamma=(0.01, 0.1)``. n is the sum of the weights, so do not normalise weights.
 
-    The paper's settings need ``paper_settings("classification")``.
-
-    Rows whose weight is zero are left out, labels included. Labels that contradict each other or cannot be separated by
-    a hyperplane are allowed: γ weighs them against the density. With every row labelled this is a linear classifier
-    that still prefers gaps. A class with only one label is learned, too, but with one or two labels the probabilities
-    are cautious. `score` ignores unlabelled rows of y, so cross-validation with the default scorer works with them
-    (other scorers, and `OneVsRestClassifier`, take -1 for a class).
+    Rows without weight are ignored, together with their labels. Labels that contradict each other or cannot be
+    separated by a hyperplane are allowed: γ weighs them against the density. If every row is labelled, this is a linear
+    classifier that prefers gaps. A class may have a single label, but with one or two labels the probabilities are
+    cautious. `score` ignores unlabelled rows of y, so cross-validation works with them if it uses the default scorer.
+    Other scorers, and `OneVsRestClassifier`, treat -1 as a class.
 
     References
     ----------
@@ -253,7 +249,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             Labelled and unlabelled rows.
         y : array-like of shape (n_samples,)
-            Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y of nothing but -1 and +1 is read as two
+            Labels of any type; -1 (also None or NaN) marks unlabelled rows. A y that contains only -1 and +1 means two
             classes with every row labelled.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights; an integer weight equals repetition.
@@ -300,7 +296,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
         if any(not plane.splits for plane in model.hyperplanes):
             warnings.warn(
-                "All rows are equal (for some classes): they are given the class with more labels.",
+                "All rows are equal (for some classes): they get the class with more labels.",
                 NoSplitWarning,
                 stacklevel=3,
             )
@@ -309,14 +305,14 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
             warnings.warn(
                 f"The hyperplane between {unfinished[0][0]!r} and {unfinished[0][1]!r}"
                 + (f" (and {len(unfinished) - 1} more)" if len(unfinished) > 1 else "")
-                + " is not fully converged, as happens where two valleys are equally deep: treat it as approximate, or "
-                "increase tol or the bandwidth.",
+                + " has not fully converged, as happens where two valleys are equally deep: treat it as approximate, "
+                "or increase tol or the bandwidth.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """How much each class is preferred.
+        """Return the score of each class.
 
         Parameters
         ----------
@@ -326,13 +322,13 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes the signed Euclidean distance to the hyperplane, positive for ``classes_[1]``. With more
-            the logarithms of the probabilities or, with ``voting="hard"``, votes and a part that breaks ties.
+            classes the logarithms of the probabilities or, with ``voting="hard"``, votes plus a term that breaks ties.
         """
         check_is_fitted(self)
         return validate_rows(self, X, reset=False).apply(self._model.compute_scores)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Class of each row: that of the largest decision function and of the largest probability.
+        """Predict the class of each row: that of the largest score and of the largest probability.
 
         Parameters
         ----------
@@ -352,7 +348,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         return allow_sparse(super().__sklearn_tags__())
 
     def predict_proba(self, X: ArrayLike) -> Array:
-        """Probability of each class, from a logistic curve of the distance fitted to the labelled rows.
+        """Predict the probability of each class, by a logistic curve of the distance.
 
         Parameters
         ----------
@@ -361,13 +357,13 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            With ``voting="hard"`` and more than two classes the shares of the votes instead.
+            With ``voting="hard"`` and more than two classes, the shares of the votes.
         """
         check_is_fitted(self)
         return validate_rows(self, X, reset=False).apply(self._model.predict_proba)  # type: ignore[no-any-return]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy on the labelled rows.
+        """Return the accuracy on the labelled rows.
 
         Parameters
         ----------

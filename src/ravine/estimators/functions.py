@@ -44,7 +44,7 @@ def minimum_density_hyperplane(
     X : array-like of shape (n_samples, n_features)
     sample_weight : array-like of shape (n_samples,), optional
     **parameters
-        As for :class:`MinimumDensityHyperplane`.
+        Parameters of :class:`MinimumDensityHyperplane`.
 
     Returns
     -------
@@ -65,24 +65,24 @@ def minimum_density_hyperplane(
 def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> ValleyTest:
     """Test whether X really has two groups with a valley of the density between them.
 
-    A random half of the rows chooses a hyperplane and, along its normal, an interval M around it and the intervals L
-    and R beside it where its density is higher; the other half judges: are there significantly fewer of its rows in M
-    than the widths let expect, both beside L and beside R? Then the halves change places. Since the rows that judge had
-    no part in the choice, the P-value holds for any number of rows and columns and any tails, if the rows are
-    independent and the density, if there is no split, is unimodal along every direction.
+    A random half of the rows chooses a hyperplane and, along its normal, an interval M around it and intervals L and R
+    beside it where the density is higher. The other half counts: are there significantly fewer of its rows in M than
+    the widths suggest, compared with L and with R? Then the halves change places. Since the rows that count had no part
+    in the choice, the P-value is valid for any number of rows and features and any tails, if the rows are independent
+    and the density, without a split, is unimodal along every direction.
 
-    Columns of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
-    value with another row. Before judging, rows are spread uniformly over their cells in such columns; else the gaps
-    between the values would look like valleys. Where such columns are correlated (above 0.5), the valley must
-    show both if they are spread independently and if they are spread together.
+    Features of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
+    value with another row. Such values are spread uniformly over their cells before counting; otherwise the gaps
+    between them would look like valleys. If such features are correlated (above 0.5), the valley must show both if they
+    are spread independently and if they are spread together.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     n_splits : int, default=1
-        Random halvings. With several the P-value is twice their median, which depends less on chance and costs more.
+        Number of random halvings. With several, the P-value is twice their median: less random, and slower.
     **parameters
-        As for :class:`MinimumDensityHyperplane`, which finds the hyperplanes of the halves.
+        Parameters of :class:`MinimumDensityHyperplane`, which finds the hyperplanes of the halves.
 
     Returns
     -------
@@ -90,14 +90,14 @@ def valley_test(X: ArrayLike, *, n_splits: int = 1, **parameters: Any) -> Valley
 
     Notes
     -----
-    A large P is not evidence for one cluster: overlapping or very small clusters are not shown. If X itself was chosen
-    because it looked split (a node of a tree, say) P tends to be too small.
+    A large P-value is not evidence for one cluster: the test misses overlapping or very small clusters. If X itself was
+    chosen because it looked split (for example a node of a tree), the P-value tends to be too small.
 
-    The recognition of repeated values sees the columns as they are given. Gaps between such values are called valleys
-    if a transformation has hidden the values (principal components or a rotation of yes-and-no columns, rows divided by
-    their sums), if fewer than half of the rows have them, if values heap on a coarser grid than the column has, or if a
-    category is coded by three or more columns of yes and no. Many repeated rows make P too small, too: they are not
-    independent.
+    Repeated values are recognised in the features of X only. Gaps between such values count as valleys if a
+    transformation has hidden the values (principal components or a rotation of yes-and-no features, rows divided by
+    their sums), if fewer than half of the rows have them, if values accumulate on a coarser grid than that of the
+    feature, or if three or more yes-and-no features encode a category. Many repeated rows also make the P-value too
+    small: they are not independent.
 
     Examples
     --------
@@ -133,26 +133,27 @@ def bandwidth_path(
 ) -> BandwidthPath:
     """Follow the minimum density hyperplane while the bandwidth shrinks.
 
-    For the largest bandwidth it is found by a pursuit from several starts. Each of its ends is then followed to the
-    smaller bandwidths by continuation, always with the widest interval of offsets (``alpha_max``), and for every
-    bandwidth the one of lowest index is reported. As the bandwidth goes to 0 it becomes the hyperplane of largest
-    margin within that interval (Theorem 5 of the paper), from some bandwidth on with the same partition of
-    the rows. Everything is computed in the log domain: the bandwidth may shrink by many orders of magnitude.
+    For the largest bandwidth, a search from several starts finds it. Each result is then followed to the smaller
+    bandwidths by continuation, always with the widest interval of offsets (``alpha_max``), and for every bandwidth the
+    hyperplane of lowest index is reported. As the bandwidth goes to 0 it becomes the hyperplane of largest margin
+    within that interval, eq. (19) and (20), Lemma 3, Lemma 7 and Theorem 5 of the paper, below some bandwidth with the
+    same partition of the rows. All computations are in the log domain, so the bandwidth may shrink by many orders of
+    magnitude.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
     bandwidths : array-like of float or None, default=None
-        Decreasing. None takes ``n_bandwidths`` in equal ratios from that of the parameter ``bandwidth`` to a millionth
-        of it.
+        Decreasing. None means ``n_bandwidths`` values, in equal ratios, from that of the parameter ``bandwidth`` to a
+        millionth of it.
     y : array-like of shape (n_samples,), optional
-        Labels of two classes for some rows (-1, None or NaN: none). The hyperplane then becomes the one of largest
-        margin among those that classify them correctly.
+        Labels of two classes for some rows; -1, None or NaN mark unlabelled rows. The hyperplane then becomes the one
+        of largest margin among those that classify them correctly.
     n_bandwidths : int, default=25
     sample_weight : array-like of shape (n_samples,), optional
-        Weights of the density; rows without weight are not looked at.
+        Weights of the density. Rows without weight are ignored.
     **parameters
-        As for :class:`MinimumDensityHyperplane`; with ``y``, ``init`` must be left out or be directions.
+        Parameters of :class:`MinimumDensityHyperplane`. With ``y``, omit ``init`` or give directions.
 
     Returns
     -------
@@ -179,7 +180,7 @@ def bandwidth_path(
     settings, signs = replace(settings, subsample=None, n_threads=1, callback=None), None
     if y is not None:
         if isinstance(settings.init, str) and settings.init != "auto":
-            raise ValueError(f"init must be left out or be directions where y is given, got {settings.init!r}.")
+            raise ValueError(f"init must be omitted or be directions if y is given, got {settings.init!r}.")
         settings, signs = with_labels(settings), _encode_signs(y, rows.shape[0])
     rng = make_generator(finder.random_state)
     problem = Problem.of(rows, weights, signs, settings=settings, rng=rng)
@@ -227,28 +228,29 @@ def stationarity(
     sample_weight: ArrayLike | None = None,
     random_state: Any = 0,
 ) -> Stationarity:
-    """Ask a hyperplane for a certificate of stationarity: the smallest element of the sampled Clarke gradient.
+    """Certify that a hyperplane is stationary, by the smallest element of the sampled Clarke gradient.
 
-    The index φ has kinks where two offsets are equally good, and close to one a gradient at a single point says little.
-    The convex hull of the gradients near by holds 0 at every local minimum; its shortest vector is computed exactly.
+    The index φ has kinks where two offsets are equally good (Proposition 8 of the paper), and near a kink the gradient
+    at a single point says little. The convex hull of the gradients nearby contains 0 at every local minimum. Its
+    shortest vector is computed exactly.
 
     Parameters
     ----------
     fitted : Hyperplane, MinimumDensityHyperplane or MinimumDensityClassifier
-        What is asked. A classifier must have two classes.
+        Hyperplane to certify. A classifier must have two classes.
     X : array-like of shape (n_samples, n_features)
         The rows it was fitted to.
     y : array-like of shape (n_samples,), optional
-        Their labels; only with a classifier, and as given to its `fit`.
+        Labels as given to `fit`; only with a classifier.
     radius : float, default=1e-4
         Angle within which directions are sampled.
     n_samples : int or None, default=None
-        Directions. None is four times the number of columns, at least 20.
+        Number of directions. None means four times the number of features, at least 20.
     bandwidth, alpha : float or None, default=None
-        Of the index. None takes those that the hyperplane was found with.
+        Parameters of the index. None means those with which the hyperplane was found.
     sample_weight : array-like of shape (n_samples,), optional
     random_state : int, RandomState, Generator or None, default=0
-        Of the sampled directions.
+        Seed of the sampled directions.
 
     Returns
     -------

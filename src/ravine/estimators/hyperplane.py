@@ -1,4 +1,4 @@
-"""MinimumDensityHyperplane, a scikit-learn clusterer, and the same as a function."""
+"""MinimumDensityHyperplane, a scikit-learn clusterer of two clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
 
 class NoSplitWarning(UserWarning):
-    """Some rows could not be split: there are fewer clusters than there might be, or one class for all."""
+    """Warning that some rows could not be split, so that there are fewer clusters or classes than possible."""
 
 
 class MinimumDensityHyperplane(
@@ -35,32 +35,32 @@ class MinimumDensityHyperplane(
 ):
     """Split data in two by the hyperplane with the lowest density along it.
 
-    The hyperplane minimises the integral of the (kernel) density of the data along it, so it avoids cutting through
-    dense clusters. It is found by minimum density projection pursuit (MDP²): for every direction the best offset is
-    found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed offsets that
-    widens from the mean outwards.
+    The hyperplane minimises the integral of the kernel density of the data along it, eq. (6) of the paper, so it avoids
+    cutting through dense clusters. Minimum density projection pursuit (MDP²) finds it: for every direction the best
+    offset is found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed
+    offsets that widens from the mean outwards.
 
-    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+    Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
 
     Parameters
     ----------
     method : {"mdp2", "sqp"}, default="mdp2"
         ``"sqp"`` solves the constrained problem in normal and offset together, by sequential quadratic programming at
-        ``alpha_max`` from the same starts. It is there for comparison: it ends in the nearest local minimum.
-        ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon`` and
-        ``subsample`` then play no part. With more than 1000 sparse columns it stays among a few principal directions.
+        ``alpha_max`` from the same starts. It is provided for comparison: it ends in the nearest local minimum. It
+        ignores ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon``
+        and ``subsample``. With more than 1000 sparse features it searches the span of a few principal directions.
     bandwidth : "silverman", float or callable, default="silverman"
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
-        along the first principal component; a callable gets ``(n, s)`` and returns h.
+        along the first principal component. A callable is called with ``(n, s)`` and returns h.
     init : {"auto", "pca", "random"} or array-like of shape (k, n_features), default="auto"
         Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
         directions. ``"auto"``: principal components for two thirds of them and, for the rest, the directions in which
-        the data look least normal (invariant coordinate selection), which also finds clusters that hide in directions
-        of small variance. An array: its rows.
+        the data look least normal (invariant coordinate selection), which also reveal clusters in directions of small
+        variance. An array: its rows.
     n_init : int, default=6
         Number of starts. Ignored if ``init`` is an array.
     alpha_min, alpha_max : float, default=0.01, 1.5
-        The offset is kept within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
+        The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
         ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.
     n_alpha : int, default=12
         Number of equally spaced values of ``alpha``.
@@ -70,30 +70,31 @@ class MinimumDensityHyperplane(
         Which hyperplane of the path is kept: the last one that separates two modes of the projected density, or the one
         with the largest relative depth.
     polish : bool, default=True
-        Whether the hyperplane that is kept is then optimised to convergence.
+        Whether to optimise the hyperplane that is kept to convergence.
     tol : float, default=1e-6
-        Relative decrease of the density still to be expected at which the optimiser stops.
+        The optimiser stops when the expected relative decrease of the density falls below this.
     optimiser : str, default="lbfgs"
         How the direction is optimised: ``"lbfgs"``, Riemannian L-BFGS; ``"bfgs"``, BFGS on a vector of any length;
         ``"spherical"``, BFGS in spherical coordinates, as in the paper; ``"gradient_sampling"`` or
-        ``"adaptive_gradient_sampling"``, for kinks. All but the first are there for comparison and cost more. With
-        more than 1000 sparse columns the last part, in all of them, is always by the first.
+        ``"adaptive_gradient_sampling"``, for kinks. All but the first are provided for comparison and cost more. With
+        more than 1000 sparse features the final optimisation in all of them always uses ``"lbfgs"``.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1-1e-6
         The exponent of the penalty is 1 + epsilon (ε of the paper).
     subsample : int, "auto" or None, default="auto"
-        With at least four times as many rows as this, paths are followed on a random subsample of this many rows, and
-        the best one or two hyperplanes are then optimised on all rows (from a hundred times as many rows on, also on
-        ten times the subsample and so on in between). ``"auto"`` is 10,000; None switches this off.
+        Size of a random subsample. If X has at least four times as many rows, paths are followed on the subsample,
+        and the best one or two hyperplanes are then optimised on all rows. If X has at least a hundred times as many
+        rows, subsamples of ten times the size, and so on, come in between. ``"auto"`` is 10,000; None disables
+        subsampling.
     test : bool, default=False
-        Whether to test, on halves of the rows, if the split is real (see :func:`valley_test`). Not with weights.
+        Whether to test on halves of the rows if the split is real (see :func:`valley_test`). Not with weights.
     n_splits : int, default=1
-        Random halvings of that test.
+        Number of random halvings of that test.
     n_jobs : int or None, default=None
-        Threads. None is 1; -1 all cores. The result does not depend on it.
+        Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For the subsample, random starts and the test; nothing else is random, nor is anything with fewer rows.
+        Seed of the subsample, the random starts and the test. Nothing else is random.
     callback : callable, optional
         Called with a :class:`PathStep` after every stage of every start.
 
@@ -102,7 +103,7 @@ class MinimumDensityHyperplane(
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
     labels_ : ndarray of shape (n_samples,), int
-        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found. A lazy array if X is of Dask.
+        0 or 1; 1 is the smaller side (by weight). All 0 if no split was found. A lazy array if X is a Dask collection.
     coef_ : ndarray of shape (1, n_features)
         The normal.
     intercept_ : ndarray of shape (1,)
@@ -110,35 +111,35 @@ class MinimumDensityHyperplane(
     density_ : float
         Density integrated along the hyperplane; NaN if no split was found.
     relative_depth_ : float
-        How much denser, relative to the hyperplane, the lower of the two adjacent modes is (at most 8.2e307); 0 if no
-        split was found.
-        Not evidence for clusters by itself: the direction was chosen to make it large. See ``test``.
+        Relative difference between the density at the lower of the two adjacent modes and that on the hyperplane, at
+        most 8.2e307; 0 if no split was found. It is not evidence for clusters by itself, because the direction was
+        chosen to make it large. See ``test``.
     bandwidth_ : float
-        The bandwidth used.
+        Bandwidth h.
     valley_test_ : ValleyTest
-        Only if ``test=True``.
+        Result of the test. Only if ``test=True``.
     pvalue_ : float
-        Its P-value.
+        P-value of the test. Only if ``test=True``.
     path_ : tuple of PathStep
-        Every hyperplane that the pursuit passed, of every start.
+        Every hyperplane on the paths of all starts.
     n_iter_ : int
-        Optimiser iterations of all starts.
+        Number of optimiser iterations, over all starts.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Only if all features of X have names that are strings.
 
     See Also
     --------
-    minimum_density_hyperplane : The same as a function.
-    paper_settings : The constructor arguments that reproduce the paper.
+    minimum_density_hyperplane : Function that returns the hyperplane.
+    paper_settings : Constructor arguments that reproduce the paper.
 
     Notes
     -----
-    The defaults were chosen on simulated data (``benchmarks/defaults.py``), never on the paper's data sets;
-    ``paper_settings`` gives those of the paper.
+    The defaults were chosen on simulated data (``benchmarks/defaults.py``), never on the paper's data sets. The paper's
+    settings are available from :func:`paper_settings`.
 
-    n is the sum of the weights and standard deviations divide by n, so an integer weight equals repetition. η is in
-    units of the bandwidth, not of the data as in the paper, so that the result does not depend on units.
+    n is the sum of the weights, and standard deviations divide by n, so an integer weight equals repetition. η is in
+    units of the bandwidth, not of the data as in the paper, so the result does not depend on units.
 
     References
     ----------
@@ -211,7 +212,7 @@ class MinimumDensityHyperplane(
         ----------
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             Blocks are a list of arrays or `RowBlocks`, for data larger than memory. Float32 and float64 arrays, in C
-            or Fortran order, are not copied, unless they have fewer rows than columns or some weights are zero.
+            or Fortran order, are not copied, unless they have fewer rows than features or some weights are zero.
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights.
@@ -253,11 +254,11 @@ class MinimumDensityHyperplane(
         self.n_iter_ = max(1, sum(step.n_iter for step in fit.path))
         if fit.why_no_split is not None:
             warnings.warn(
-                f"No split was found: {fit.why_no_split}. All rows are given the label 0.", NoSplitWarning, stacklevel=3
+                f"No split was found: {fit.why_no_split}. All rows get the label 0.", NoSplitWarning, stacklevel=3
             )
         elif self.polish and fit.best is not None and fit.best.polished and not fit.best.converged:
             warnings.warn(
-                "The hyperplane is not fully converged, as happens where two valleys are equally deep: treat the "
+                "The hyperplane has not fully converged, as happens where two valleys are equally deep: treat the "
                 "direction as approximate, or increase tol or the bandwidth.",
                 ConvergenceWarning,
                 stacklevel=3,
@@ -268,7 +269,7 @@ class MinimumDensityHyperplane(
         return 1
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Signed Euclidean distance to the hyperplane, positive for label 1; -inf if no split was found.
+        """Return the signed Euclidean distance to the hyperplane: positive for label 1, -inf if no split was found.
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class MinimumDensityHyperplane(
         return validate_rows(self, X, reset=False).apply(self.hyperplane_.distance)  # type: ignore[no-any-return]
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Side of the hyperplane: 0 or 1.
+        """Predict the side of the hyperplane: 0 or 1.
 
         Parameters
         ----------
@@ -296,7 +297,7 @@ class MinimumDensityHyperplane(
         return validate_rows(self, X, reset=False).apply(self.hyperplane_.side)  # type: ignore[no-any-return]
 
     def transform(self, X: ArrayLike) -> Array:
-        """Projection of the rows on the normal: compare with ``hyperplane_.offset``.
+        """Project the rows on the normal; the split is at ``hyperplane_.offset``.
 
         Parameters
         ----------

@@ -30,62 +30,61 @@ SAME_DISTANCE = 1e-7
 class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
     """Split data in two by the hyperplane that is farthest from every row.
 
-    As its bandwidth goes to 0 the minimum density hyperplane becomes the one of largest margin, and from some bandwidth
-    on the two divide the rows alike (Lemma 4 of the paper). So the minimum density hyperplanes of several
-    starts are followed through decreasing bandwidths; the partitions that they pass are polished by the hard-margin
-    problem, solved exactly; and the best few are improved by moving single rows to the other side while that widens
-    the margin.
+    As its bandwidth goes to 0, the minimum density hyperplane becomes the one of largest margin, eq. (19), and below
+    some bandwidth the two give the same partition of the rows (Lemma 4 and Theorem 5 of the paper). The search follows
+    the minimum density hyperplanes of several starts through decreasing bandwidths, solves the hard-margin problem of
+    their partitions exactly, and improves the best few by moving single rows to the other side while that widens the
+    margin.
 
-    Without a limit to the offset the answer would cut off the farthest row: the offset is kept within ``alpha``
-    standard deviations of the mean projection (F(v) of the paper). Where the widest margin of a partition violates
-    this, the hyperplane with the largest margin at the end of the interval is taken; it need not lie in the middle
-    between its nearest rows, and is found by local optimisation (the constraint is not convex).
+    Without a limit on the offset the result would cut off the farthest row. The offset therefore stays within ``alpha``
+    standard deviations of the mean projection (F(v), eq. (7) of the paper). If the widest margin of a partition
+    violates this, the hyperplane of largest margin at the end of the interval is taken. It need not lie in the middle
+    between its nearest rows. Local optimisation finds it, since the constraint is not convex.
 
     Parameters
     ----------
     alpha : float, default=0.9
         Half-width of the interval of offsets, in standard deviations of the projections.
     bandwidth : "silverman", float or callable, default="silverman"
-        The largest bandwidth, as for :class:`MinimumDensityHyperplane`.
+        Largest bandwidth; see :class:`MinimumDensityHyperplane`.
     n_bandwidths : int, default=25
-        Number of bandwidths on the way to a millionth of it, in equal ratios.
+        Number of bandwidths, in equal ratios, from the largest to a millionth of it.
     n_init : int, default=6
-        Number of principal and unusual directions to start a pursuit from.
+        Number of principal and unusual directions to start a search from.
     n_random : int, default=12
-        Number of random directions that are followed beside them.
+        Number of random directions that are followed without a search.
     random_state : int, RandomState, Generator or None, default=0
-        For the random directions.
+        Seed of the random directions.
 
     Attributes
     ----------
     hyperplane_ : Hyperplane
         The hyperplane; its normal points to the smaller side. If no split was found it lies at infinity.
     labels_ : ndarray of shape (n_samples,), int
-        0 and 1; 1 is the smaller side (by weight). All 0 if no split was found.
+        0 or 1; 1 is the smaller side (by weight). All 0 if no split was found.
     margin_ : float
         Distance of the nearest row; NaN if no split was found.
     support_ : ndarray of int
-        Rows at that distance.
+        Indices of the rows at that distance.
     bound_ : bool
-        Whether the interval of offsets holds the hyperplane: a larger ``alpha`` would give a wider margin.
+        Whether the interval of offsets limits the margin: a larger ``alpha`` would give a wider one.
     coef_ : ndarray of shape (1, n_features)
         The normal.
     intercept_ : ndarray of shape (1,)
         Minus the offset.
     n_partitions_ : int
-        Partitions for which the hard-margin problem was solved.
+        Number of partitions for which the hard-margin problem was solved.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Only if all features of X have names that are strings.
 
     See Also
     --------
-    bandwidth_path : The road itself.
+    bandwidth_path : Minimum density hyperplanes for decreasing bandwidths.
 
-    Notes
-    -----
-    Maximum margin clustering is hard: nothing guarantees the global optimum in many dimensions. Margins say little
-    about clusters when rows are many, since a few rows decide: prefer :class:`MinimumDensityHyperplane` then.
+    Notes ----- Maximum margin clustering is a hard problem, and there is no guarantee of the global optimum in many
+    dimensions. With many rows, a margin depends on a few of them and says little about clusters: prefer
+    :class:`MinimumDensityHyperplane` then.
 
     References
     ----------
@@ -131,7 +130,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights of the densities and of the interval of offsets. A row without weight has no margin.
+            Non-negative weights of the densities and of the interval of offsets. Rows without weight are ignored.
 
         Returns
         -------
@@ -191,10 +190,10 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         self.margin_, self.support_, self.bound_ = np.nan, np.empty(0, dtype=np.intp), False
         self.coef_, self.intercept_ = self.hyperplane_.normal[None].copy(), np.array([-np.inf])
         self.n_partitions_ = 0
-        warnings.warn(f"No split was found: {why}. All rows are given the label 0.", NoSplitWarning, stacklevel=3)
+        warnings.warn(f"No split was found: {why}. All rows get the label 0.", NoSplitWarning, stacklevel=3)
 
     def decision_function(self, X: ArrayLike) -> Array:
-        """Signed Euclidean distance to the hyperplane, positive for label 1; -inf if no split was found.
+        """Return the signed Euclidean distance to the hyperplane: positive for label 1, -inf if no split was found.
 
         Parameters
         ----------
@@ -208,7 +207,7 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         return self.hyperplane_.distance(validate_array(self, X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Side of the hyperplane: 0 or 1.
+        """Predict the side of the hyperplane: 0 or 1.
 
         Parameters
         ----------

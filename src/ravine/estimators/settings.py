@@ -1,4 +1,4 @@
-"""Constructor arguments that reproduce published settings."""
+"""Constructor arguments that reproduce the paper."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ __all__ = ["paper_settings"]
 
 
 def paper_settings(task: str = "clustering") -> dict[str, Any]:
-    """Constructor arguments that reproduce the paper's experiments.
+    """Return constructor arguments that reproduce the paper's experiments.
 
-    For clustering the paper says: starts at the first two principal components, bandwidth 0.9 σ n^(-1/5), alpha
-    increasing to 0.9, the last hyperplane that is a minimiser of the projected density, the start with the largest
-    relative depth. For classification: that one of the first two principal components and the weights of a linear SVM
-    whose index is lowest, alpha increasing as before with γ = 0.1, then γ = 1 and 10. It does not say that columns are
-    standardised, how many values alpha takes, or how many iterations each has; 20 and 5 were found by comparing with
-    its table of clusterings, that is, with the labels in view. Ours are also: η in units of the bandwidth, C = 1 for
-    the SVM on rows scaled to a mean variance of 1, and votes of the pairs where there are more than two classes (the
-    paper's experiments look at pairs only).
+    For clustering the paper specifies: starts at the first two principal components, bandwidth 0.9 σ n^(-1/5), alpha
+    increasing to 0.9, the last hyperplane that is a minimiser of the projected density, and the start with the largest
+    relative depth. For classification: of the first two principal components and the weights of a linear SVM, the start
+    whose index is lowest; alpha increasing as before with γ = 0.1, then γ = 1 and 10.
+
+    The paper does not specify whether features are standardised, the number of values of alpha, or the number of
+    iterations for each. The values 20 and 5 were chosen by comparing with its table of clusterings, that is, with the
+    labels in view. Further choices of this implementation are: η in units of the bandwidth, C = 1 for the SVM on rows
+    scaled to a mean variance of 1, and votes of the pairs for more than two classes (the paper has pairs only).
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def paper_settings(task: str = "clustering") -> dict[str, Any]:
     Returns
     -------
     dict
-        For :class:`MinimumDensityHyperplane` or :class:`MinimumDensityClassifier`; standardise the columns first.
+        For :class:`MinimumDensityHyperplane` or :class:`MinimumDensityClassifier`; standardise the features first.
 
     Examples
     --------

@@ -39,73 +39,73 @@ __all__ = ["MinimumDensityTree"]
 
 
 class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
-    """Cluster by splitting again and again with minimum density hyperplanes.
+    """Divisive clustering by minimum density hyperplanes.
 
-    The rows are split by the hyperplane with the lowest density along it, then each side again, until there are
-    ``n_clusters`` clusters or, with ``"auto"``, until no split is shown to be real by the valley test.
+    The hyperplane with the lowest density along it splits the rows, then each side again, until there are
+    ``n_clusters`` clusters or, with ``"auto"``, until the valley test shows no further split to be real.
 
-    Columns in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`.
+    Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters. ``"auto"``: a node is split while its split is shown at the level ``alpha_test``.
+        Number of clusters. With ``"auto"`` a node is split only if the valley test is significant at ``alpha_test``.
     split_next : {"size", "density", "depth", "significance"} or callable, default="depth"
-        Which node is split next if ``n_clusters`` is a number: the largest, that with the lowest density on its
-        hyperplane, the largest relative depth or the smallest P-value. A callable gets a candidate with the attributes
-        ``size``, ``hyperplane`` and ``pvalue``; the largest value is next. With ``"auto"`` nodes are split level by
-        level.
+        Which node is split next if ``n_clusters`` is a number: the largest, or that with the lowest density on its
+        hyperplane, the largest relative depth or the smallest P-value. A callable is called with a candidate that has
+        the attributes ``size``, ``hyperplane`` and ``pvalue``; the largest value is next. With ``"auto"`` nodes are
+        split level by level.
     min_cluster_size : int, default=5
-        A split with fewer rows on a side is not made.
+        Smallest number of rows on a side of a split.
     test : bool, default=False
-        Whether splits are tested also if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
+        Whether to test splits if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
     alpha_test : float, default=0.05
         Level of the test for ``n_clusters="auto"``.
     n_splits : int, default=1
-        Random halvings of each test.
+        Number of random halvings of each test.
     splitter : object, optional
-        Anything with a method ``split(X, rows, rng)`` that returns an object with the attributes ``hyperplane`` (a
-        :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. By default the minimum density
-        hyperplane with the parameters below. With ``n_jobs`` it is called from several threads.
+        Object with a method ``split(X, indices, rng)`` that returns an object with the attributes ``hyperplane`` (a
+        :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. The default is the minimum density
+        hyperplane with the parameters below. With ``n_jobs`` several threads call it.
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
         As for :class:`MinimumDensityHyperplane`.
     n_jobs : int or None, default=None
-        Threads, over nodes. None is 1; -1 all cores. The result does not depend on it.
+        Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        For the halves of the test, subsamples and random starts.
+        Seed of the halves of the test, the subsamples and the random starts.
     callback : callable, optional
         Called with the :class:`Tree` after every split.
 
     Attributes
     ----------
     tree_ : Tree
-        The hyperplanes, P-values and sizes as arrays, with views, rules in words and editing.
+        Hyperplanes, P-values and sizes as arrays, with methods for viewing, rules and editing.
     labels_ : ndarray of shape (n_samples,), int
-        Cluster of each row, from 0 in the order of the leaves of the tree from left to right.
+        Cluster of each row: 0, 1, ... in the order of the leaves from left to right.
     leaves_ : ndarray of shape (n_samples,), int
-        Leaf (number of the node) of each row.
+        Number of the leaf of each row.
     n_clusters_ : int
     n_iter_ : int
-        Splits, at least 1.
+        Number of splits, at least 1.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Only if the columns of X have names that are all strings.
+        Only if all features of X have names that are strings.
 
     See Also
     --------
-    MinimumDensityHyperplane : One split.
-    valley_test : The test of a split.
+    MinimumDensityHyperplane : A single split.
+    valley_test : Test of a split.
 
     Notes
     -----
-    The P-value of the root is exact if the rows are independent and, without a split, unimodal along every direction
-    (see :func:`valley_test` for what that excludes); below it the rows were used before, to cut off what lies beyond
-    the cut, so those P-values are a guide. "Not shown" is not "no clusters": small or overlapping clusters are not
-    found.
+    The P-value of the root is valid if the rows are independent and, without a split, unimodal along every direction;
+    :func:`valley_test` lists the exceptions. Below the root, the same rows have already chosen the splits above, so
+    those P-values are only a guide. A test that is not significant does not show that there is one cluster: it misses
+    small or overlapping clusters.
 
-    There are no weights: repeated rows are not independent evidence.
+    Weights are not supported: repeated rows are not independent evidence.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix (not with "auto"), blocks of rows or Dask collection
-            Not copied if float32 or float64; parts of it are, for small nodes.
+            Arrays of float32 or float64 are not copied as a whole, but parts of them are, for small nodes.
         y : ignored
 
         Returns
@@ -243,7 +243,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------- use
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Cluster of each row, by the hyperplanes.
+        """Predict the cluster of each row.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         return validate_rows(self, X, reset=False).apply(self.tree_.predict)  # type: ignore[no-any-return]
 
     def decision_path(self, X: ArrayLike) -> Any:
-        """Which nodes each row passes.
+        """Return the nodes on the path of each row.
 
         Parameters
         ----------
@@ -273,14 +273,14 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
             return self.tree_.decision_path(rows)
 
     def cut(self, n_clusters: int | None = None, significance: float | None = None) -> NDArray[np.intp]:
-        """Labels of the training rows for fewer clusters, without fitting again.
+        """Return labels of the training rows for fewer clusters, without fitting again.
 
         Parameters
         ----------
         n_clusters : int, optional
-            The first splits that give this many clusters are kept.
+            Keep the first splits that give this many clusters.
         significance : float, optional
-            Splits with a P-value of at most this (and the same above them) are kept.
+            Keep splits whose P-value, and those of all splits above, are at most this.
 
         Returns
         -------
@@ -329,7 +329,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         return self._edited(self.tree_.merge(leaf, other), self.leaves_.copy())
 
     def split(self, leaf: int, X: ArrayLike, **parameters: Any) -> MinimumDensityTree:
-        """Return a copy in which a leaf is split, whatever a test says.
+        """Return a copy in which a leaf is split, without a test.
 
         Parameters
         ----------
@@ -337,7 +337,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         X : array-like of shape (n_samples, n_features)
             The rows of the training data.
         **parameters
-            Other parameters of the estimator for this split.
+            Parameters of the estimator for this split.
 
         Returns
         -------
@@ -346,7 +346,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_rows(self, X, reset=False)
         if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
-            raise ValueError("X must be the rows that the tree was fitted to.")
+            raise ValueError("X must contain the rows that the tree was fitted to.")
         if not self.tree_.is_leaf(leaf):
             raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
         inside = np.flatnonzero(self.leaves_ == leaf)
