@@ -15,9 +15,9 @@ BOUND = 3.5e-10  # of the kernel's peak, as documented
 def mixture(rng, n, h=1.0, spread=12.0):
     """Draw projections from a few clusters of different widths in a range of `spread` bandwidths."""
     k = int(rng.integers(1, 5))
-    centres, widths = rng.uniform(0.0, spread * h, k), h * rng.uniform(0.05, 1.5, k)
+    centers, widths = rng.uniform(0.0, spread * h, k), h * rng.uniform(0.05, 1.5, k)
     which = rng.integers(0, k, n)
-    return rng.normal(centres[which], widths[which])
+    return rng.normal(centers[which], widths[which])
 
 
 def some_weights(rng, n):
@@ -46,6 +46,16 @@ def test_density_and_derivatives_match_the_equation(h, weighted, rng):
         np.testing.assert_allclose(
             density.log(points * h) + math.log(h), ref.log_density(p, 1.0, points, w), rtol=1e-12
         )
+
+
+@pytest.mark.parametrize(("eta", "epsilon"), [(ref.ETA, ref.EPSILON), (0.3, 0.5), (0.001, 1.0)])
+def test_penalised_density_matches_the_equation(eta, epsilon, rng):
+    p, h = mixture(rng, 100, 0.5), 0.5
+    lo, hi = 1.0, 3.0
+    points = np.concatenate([rng.uniform(lo - 2.0, hi + 2.0, 100), [lo, hi]])
+    values = ProjectedDensity(p, h).evaluate_penalised(points, lo, hi, BalancePenalty(eta, epsilon))
+    expected = np.exp(ref.log_penalised(p, h, points, lo, hi, eta=eta, epsilon=epsilon))
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=BOUND * np.exp(ref.log_peak(h)))
 
 
 @pytest.mark.parametrize("half_gap", [6.0, 12.0, 25.0, 37.0, 40.0, 500.0, 20_000.0])
