@@ -1,13 +1,11 @@
-"""HyperplaneDisplay shows what the slow twins compute: curves, coordinates, F(v) and depths, compared as data."""
+"""Curves, coordinates, F(v) and depth of a hyperplane display are those of the reference implementation."""
 
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.legend import Legend
 from sklearn.exceptions import NotFittedError
 
 from ravine import (
@@ -26,19 +24,13 @@ X, TRUTH = two_clusters(150, 4)
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
 
 
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def mdh():
     return MinimumDensityHyperplane(**QUICK).fit(X)
 
 
-def widest_across(rows, v, w=None):
-    """The direction of largest variance orthogonal to v: principal component of what is left after v is taken out."""
+def find_widest_across(rows, v, w=None):
+    """Return the direction of largest variance orthogonal to v, by a singular value decomposition."""
     w = np.ones(len(rows)) if w is None else w
     centred = rows.astype(float) - np.average(rows.astype(float), axis=0, weights=w)
     left = (centred - np.outer(centred @ v, v)) * np.sqrt(w)[:, None]
@@ -48,7 +40,7 @@ def widest_across(rows, v, w=None):
 # ------------------------------------------------------------------------------------------------- data
 
 
-def test_curves_are_the_projected_density_and_the_penalised_index(mdh):
+def test_curves_are_the_projected_and_the_penalised_density(mdh):
     display = HyperplaneDisplay.from_estimator(mdh, X)
     plane = mdh.hyperplane_
     p = X @ plane.normal
@@ -66,7 +58,7 @@ def test_curves_are_the_projected_density_and_the_penalised_index(mdh):
 
 @pytest.mark.parametrize("shape", [(60, 5), (12, 40), (40, 40), (7, 2), (300, 3)])
 @pytest.mark.parametrize("shift", [0.0, 1e6])
-def test_coordinates_are_projections_on_v_and_on_the_widest_direction_across(rng, shape, shift):
+def test_coordinates_are_projections_on_v_and_across_it(rng, shape, shift):
     rows = rng.standard_normal(shape) * np.geomspace(1.0, 5.0, shape[1]) + shift
     v = rng.standard_normal(shape[1])
     display = HyperplaneDisplay.from_direction(rows, 3.0 * v)
@@ -77,15 +69,15 @@ def test_coordinates_are_projections_on_v_and_on_the_widest_direction_across(rng
     assert abs(u @ v) < 1e-12
     assert np.linalg.norm(u) == pytest.approx(1.0)
     centred = rows - rows.mean(axis=0)
-    largest = np.var(centred @ widest_across(rows, v))
-    # A direction that leaves the row space can do better than what is left after v is taken out.
+    largest = np.var(centred @ find_widest_across(rows, v))
+    # A direction that leaves the row space can have a larger variance than the projected rows.
     assert np.var(centred @ u) >= largest * (1.0 - 1e-8)
     if shape[0] > shape[1]:
-        assert abs(u @ widest_across(rows, v)) == pytest.approx(1.0, abs=1e-7)
+        assert abs(u @ find_widest_across(rows, v)) == pytest.approx(1.0, abs=1e-7)
     np.testing.assert_allclose(display.across, rows @ u, atol=1e-8 * max(1.0, shift))
 
 
-def test_no_direction_across_has_more_variance_when_there_are_fewer_rows_than_columns(rng):
+def test_direction_across_has_the_largest_variance_of_few_rows(rng):
     rows = rng.standard_normal((6, 9))
     v = np.eye(9)[0]
     u = HyperplaneDisplay.from_direction(rows, v).across_direction
@@ -108,7 +100,7 @@ def test_weights_count_as_repetitions(rng):
     np.testing.assert_array_equal(weighted.rows, np.flatnonzero(w))
 
 
-def test_without_an_offset_the_minimiser_of_the_index_is_drawn(rng):
+def test_offset_minimises_the_penalised_density_by_default(rng):
     v = rng.standard_normal(4)
     display = HyperplaneDisplay.from_direction(X, v, alpha=0.4)
     p = X @ display.normal
@@ -119,7 +111,7 @@ def test_without_an_offset_the_minimiser_of_the_index_is_drawn(rng):
     )
 
 
-def test_without_alpha_there_is_no_interval_no_index_and_no_hyperplane():
+def test_without_alpha_only_the_density_is_drawn():
     display = HyperplaneDisplay.from_direction(X, np.eye(4)[0], alpha=None)
     assert (display.interval, display.index, display.index_line_) == (None, None, None)
     assert display.offset == np.inf
@@ -135,7 +127,7 @@ def test_every_step_of_a_path_can_be_drawn(mdh):
     np.testing.assert_allclose(display.along, X @ step.hyperplane.normal, atol=1e-12)
 
 
-def test_one_column_is_drawn_with_random_heights_that_claim_nothing():
+def test_a_single_feature_is_drawn_with_random_heights():
     display = HyperplaneDisplay.from_direction(X[:, :1], [2.0])
     assert display.across_direction is None
     assert len(display.across) == len(X)
@@ -148,7 +140,7 @@ def test_one_column_is_drawn_with_random_heights_that_claim_nothing():
 # ------------------------------------------------------------------------------------------------- labels and rows
 
 
-def test_labels_have_their_points(mdh):
+def test_each_label_has_its_points(mdh):
     names = np.array(["b", "a"], dtype=object)[TRUTH]
     names[:10] = None
     display = HyperplaneDisplay.from_estimator(mdh, X, names)
@@ -161,7 +153,7 @@ def test_labels_have_their_points(mdh):
         np.testing.assert_allclose(offsets, np.column_stack([display.along, display.across])[mine])
 
 
-def test_three_labels_and_more_are_named_in_the_midst_of_their_rows(mdh):
+def test_three_or_more_labels_are_written_among_their_rows(mdh):
     y = np.arange(len(X)) % 3
     display = HyperplaneDisplay.from_estimator(mdh, X, y)
     assert [text.get_text() for text in display.name_texts_] == ["0", "1", "2"]
@@ -188,14 +180,14 @@ def test_three_labels_and_more_are_named_in_the_midst_of_their_rows(mdh):
         ([None, 1, "a", 2], [1, 2, "a"], 1),
     ],
 )
-def test_labels_of_any_type_are_understood_as_by_the_classifier(labels, names, unlabelled):
+def test_labels_of_any_type_are_read_as_by_the_classifier(labels, names, unlabelled):
     rows = np.arange(8.0).reshape(4, 2) ** 2
     display = HyperplaneDisplay.from_direction(rows, [1.0, 0.0], y=labels)
     assert display.names == names
     assert display.sizes[-1] == unlabelled == (display.codes < 0).sum()
 
 
-def test_a_sample_is_drawn_of_many_rows_and_the_picture_says_so(rng):
+def test_a_noted_sample_of_many_rows_is_drawn(rng):
     rows = rng.standard_normal((20_000, 3))
     display = HyperplaneDisplay.from_direction(rows, [1.0, 1.0, 0.0], max_rows=700)
     assert len(display.rows) == len(np.unique(display.rows)) == 700
@@ -317,14 +309,14 @@ def test_no_text_overflows_at_any_size(mdh, inches):
         assert box.x0 >= -1
         assert box.x1 <= figure.bbox.x1 + 1
         assert box.y0 >= -1
-    for legend in [a for a in display.ax_points_.artists if isinstance(a, matplotlib.legend.Legend)]:
+    for legend in [a for a in display.ax_points_.artists if isinstance(a, Legend)]:
         assert legend.get_window_extent().y0 >= -1
 
 
 # ------------------------------------------------------------------------------------------------- bad input
 
 
-def test_bad_input_is_refused_by_name(mdh):
+def test_errors_name_the_bad_argument(mdh):
     make = HyperplaneDisplay.from_estimator
     with pytest.raises(TypeError, match=r"X is needed.*does not keep the rows"):
         make(mdh, None)
@@ -365,7 +357,7 @@ def test_bad_input_is_refused_by_name(mdh):
         HyperplaneDisplay.from_hyperplane(X, Hyperplane(np.array([1.0, 0.0]), 0.0))
 
 
-def test_without_matplotlib_one_line_says_what_to_install(mdh, monkeypatch):
+def test_missing_matplotlib_is_named_with_its_installation(mdh, monkeypatch):
     for name in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -384,7 +376,7 @@ def test_plotting_can_be_imported_without_matplotlib():
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e120])
-def test_the_unit_of_the_data_does_not_change_the_picture(rng, scale):
+def test_picture_does_not_depend_on_the_unit_of_the_data(rng, scale):
     v = rng.standard_normal(4)
     plain, scaled = (HyperplaneDisplay.from_direction(rows, v, alpha=0.5) for rows in (X, X * scale))
     scaled.figure_.canvas.draw()
@@ -411,7 +403,7 @@ def test_rows_of_any_type_are_drawn(kind):
     np.testing.assert_allclose(display.along, np.asarray(rows, dtype=float) @ display.normal, atol=1e-9)
 
 
-def test_a_direction_along_which_nothing_varies_is_drawn():
+def test_a_direction_without_variance_is_drawn():
     flat = np.column_stack([X[:, :2], np.full(len(X), 3.0)])
     display = HyperplaneDisplay.from_direction(flat, [0.0, 0.0, 1.0])
     display.figure_.canvas.draw()
@@ -420,7 +412,7 @@ def test_a_direction_along_which_nothing_varies_is_drawn():
     np.testing.assert_allclose(display.along, 3.0)
 
 
-def test_rows_on_a_line_have_nothing_across():
+def test_rows_on_a_line_have_no_direction_across():
     line = np.outer(np.linspace(-1.0, 2.0, 40) ** 3, [0.6, 0.8]) + 5.0
     assert HyperplaneDisplay.from_direction(line, [0.6, 0.8]).across_direction is None
     assert HyperplaneDisplay.from_direction(line, [1.0, 0.0]).across_direction is not None
@@ -435,7 +427,7 @@ def test_two_rows_and_duplicates_are_drawn():
     np.testing.assert_allclose(doubled.density, once.density, rtol=1e-9)
 
 
-def test_a_tiny_bandwidth_does_not_make_a_huge_curve():
+def test_curves_of_tiny_bandwidths_stay_small():
     display = HyperplaneDisplay.from_direction(X, np.ones(4), bandwidth=1e-6)
     assert len(display.points) < 5000
     assert np.isfinite(display.density).all()

@@ -1,9 +1,5 @@
-"""Displays of rows in every form that a fit takes show what they show of the array."""
+"""Displays are the same for every form of rows that a fit accepts."""
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,12 +19,6 @@ FORMS = {
     "csr array": lambda rows, _: sp.csr_array(rows),
     "csc matrix": lambda rows, _: sp.csc_matrix(rows),
 }
-
-
-@pytest.fixture(autouse=True)
-def _close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(params=FORMS)
@@ -71,26 +61,26 @@ SEEN += ["offset", "interval", "relative_depth", "bandwidth", "n_rows"]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_hyperplane(form, weighted, mdh):
+def test_hyperplane_display_is_that_of_the_array(form, weighted, mdh):
     w = (np.arange(len(X)) % 3).astype(float) if weighted else None
     options = {"sample_weight": w, "max_rows": 200}
     assert_same(mdh.plot(form(X), **options), mdh.plot(X, **options), SEEN)
     assert_same(mdh.plot(form(X), TRUTH), mdh.plot(X, TRUTH), SEEN)
 
 
-def test_hyperplane_of_fewer_rows_than_columns(form, rng):
+def test_display_of_few_rows_is_that_of_the_array(form, rng):
     wide = rng.standard_normal((20, 30))
     v = np.linalg.qr(rng.standard_normal((30, 1)))[0][:, 0]
     found, expected = (HyperplaneDisplay.from_direction(rows, v) for rows in (form(wide), wide))
     assert_same(found, expected, SEEN)
 
 
-def test_direction_without_an_estimator(form):
+def test_display_of_a_direction_is_that_of_the_array(form):
     found, expected = (HyperplaneDisplay.from_direction(rows, [1, 2, 0, 0, 1], y=TRUTH) for rows in (form(X), X))
     assert_same(found, expected, SEEN)
 
 
-def test_tree_and_its_nodes(form, tree):
+def test_tree_display_is_that_of_the_array(form, tree):
     assert_same(tree.plot(form(X)), tree.plot(X), ["points", "densities", "sizes", "place"])
     assert_same(tree.tree_.plot(form(X)), tree.tree_.plot(X), ["points", "densities", "sizes"])
     inner = np.flatnonzero(tree.tree_.left >= 0)
@@ -98,20 +88,20 @@ def test_tree_and_its_nodes(form, tree):
         assert_same(tree.plot(form(X), node=node), tree.plot(X, node=node), SEEN)
 
 
-def test_classifier_and_its_pairs(form, classifier):
+def test_display_of_a_pair_is_that_of_the_array(form, classifier):
     pair = list(classifier.hyperplanes_)[-1]
     assert len(classifier.classes_) > 2
     assert_same(classifier.plot(form(X), pair=pair), classifier.plot(X, pair=pair), SEEN)
 
 
-def test_path_and_direction(form, mdh):
+def test_path_and_direction_displays_are_those_of_the_array(form, mdh):
     found, expected = (PathDisplay.from_estimator(mdh, rows) for rows in (form(X), X))
     assert_same(found, expected, ["points", "densities", "offsets", "half_widths"])
     found, expected = (DirectionDisplay.from_estimator(mdh, rows, kind="spread") for rows in (form(X), X))
     assert_same(found, expected, ["contributions", "names", "other"])
 
 
-def test_spread_of_fewer_rows_than_columns(form, rng, mdh):
+def test_spread_of_few_rows_is_that_of_the_array(form, rng, mdh):
     few = rng.standard_normal((4, 5)) + 1e6
     found, expected = (
         DirectionDisplay.from_hyperplane(mdh.hyperplane_, rows, kind="spread") for rows in (form(few), few)
@@ -119,13 +109,13 @@ def test_spread_of_fewer_rows_than_columns(form, rng, mdh):
     assert_same(found, expected, ["contributions", "names"])
 
 
-def test_covariance_that_is_not_stored(mdh, monkeypatch):
+def test_display_does_not_depend_on_a_stored_covariance(mdh, monkeypatch):
     expected = mdh.plot(X)
     monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
     assert_same(mdh.plot(sp.csr_array(X)), expected, SEEN)
 
 
-def test_very_many_columns_are_drawn():
+def test_twenty_thousand_sparse_features_are_drawn():
     rng = np.random.default_rng(0)
     words = rng.integers(0, 20_000, (2000, 40))
     topic = rng.integers(0, 2, 2000)
@@ -138,7 +128,7 @@ def test_very_many_columns_are_drawn():
     assert display.sizes[:2].min() > 800
 
 
-def test_bad_rows_are_named(form, mdh, tree):
+def test_errors_name_the_bad_row(form, mdh, tree):
     bad = X.copy()
     bad[3, 2] = np.nan
     for draw in (mdh.plot, tree.plot):
@@ -167,7 +157,7 @@ def dask_forms():
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("kind", ["array", "frame"])
 @pytest.mark.parametrize("fetched", [True, False])
-def test_dask(kind, fetched, client, mdh, tree, classifier, monkeypatch):
+def test_displays_of_dask_rows_are_those_of_the_array(kind, fetched, client, mdh, tree, classifier, monkeypatch):
     from ravine.rows import cluster
 
     monkeypatch.setattr(cluster, "TAKE_BYTES", 1 << 23 if fetched else 0)
@@ -184,6 +174,5 @@ def test_dask(kind, fetched, client, mdh, tree, classifier, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
 @pytest.mark.parametrize("kind", ["array", "frame"])
-def test_dask_without_a_client(kind, mdh):
-    """Such rows are at hand: there is no need of a cluster to look at them."""
+def test_dask_rows_are_drawn_without_a_client(kind, mdh):
     assert_same(mdh.plot(dask_forms()[kind]), mdh.plot(X), SEEN)

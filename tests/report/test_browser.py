@@ -21,7 +21,7 @@ DRIVER = Path(__file__).parents[1] / "support" / "browse_report.py"
 
 @pytest.fixture(scope="module")
 def browse(tmp_path_factory):
-    """A function that runs a story (see browse_report.py) on a page, or a skip that says what is missing."""
+    """Return a function that runs a scenario of browse_report.py on a page; skip if the browser is missing."""
     names = ("chromium", "chromium-browser", "google-chrome")
     chromium = next((path for path in map(shutil.which, names) if path), None)
     if chromium is None:
@@ -34,8 +34,8 @@ def browse(tmp_path_factory):
     if done.returncode:
         pytest.skip(f"playwright cannot be installed from the package index: {done.stderr.strip()[-300:]}")
 
-    def run(story, page, **options):
-        job = json.dumps({"story": story, "page": page.as_uri(), "chromium": chromium, **options})
+    def run(scenario, page, **options):
+        job = json.dumps({"scenario": scenario, "page": page.as_uri(), "chromium": chromium, **options})
         result = subprocess.run([python, DRIVER, job], capture_output=True, text=True, timeout=180)
         assert result.returncode == 0, result.stderr
         return json.loads(result.stdout)
@@ -98,7 +98,7 @@ def test_moving_the_slider_shows_every_cut(browse, page, mdt):
     assert seen["items"] == {"1": 1, "2": 3, "3": 5, "4": 7}
 
 
-def test_arrow_keys_go_through_the_tree_the_slider_and_the_picture(browse, page, mdt):
+def test_arrow_keys_move_through_tree_slider_and_picture(browse, page, mdt):
     seen = browse("keys", page)
     check_quiet(seen)
     tree = mdt.tree_
@@ -110,7 +110,7 @@ def test_arrow_keys_go_through_the_tree_the_slider_and_the_picture(browse, page,
     assert seen["picture"] == "Rows at the pointer"
 
 
-def test_text_of_the_user_is_text(browse, page):
+def test_text_of_the_user_stays_text(browse, page):
     seen = browse("text", page)
     check_quiet(seen)
     assert seen["images"] == 0
@@ -122,7 +122,7 @@ def test_text_of_the_user_is_text(browse, page):
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_is_wider_than_the_screen_and_themes_differ(browse, page, width, scheme):
+def test_page_fits_the_screen_in_both_themes(browse, page, width, scheme):
     seen = browse("look", page, width=width, scheme=scheme)
     check_quiet(seen)
     assert seen["scroll"] <= width

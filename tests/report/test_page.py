@@ -77,7 +77,7 @@ def test_text_of_the_user_adds_no_element(nasty, blobs, mdt, tmp_path):
     assert "\x00" not in text
 
 
-def test_text_of_the_user_is_shown_as_it_is(nasty):
+def test_text_of_the_user_is_shown_unchanged(nasty):
     _, page = nasty
     assert NASTY[0] in page.text
     assert page.data["features"][0] in NASTY
@@ -88,7 +88,7 @@ def test_text_of_the_user_is_shown_as_it_is(nasty):
     assert "@@DATA@@" in page.text
 
 
-def test_nothing_but_the_pages_own_script_and_style_may_run(nasty):
+def test_policy_allows_only_the_script_and_style_of_the_page(nasty):
     text, page = nasty
     (policy,) = (a["content"] for tag, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
@@ -151,7 +151,7 @@ def test_page_has_landmarks_a_language_and_a_title(nasty):
     assert "viewport" in [attributes.get("name") for tag, attributes in page.elements if tag == "meta"]
 
 
-def test_every_element_that_the_script_asks_for_is_there(nasty):
+def test_elements_that_the_script_looks_up_exist(nasty):
     text, page = nasty
     asked = set(re.findall(r'byId\("([\w-]+)"\)', text))
     assert len(asked) > 15
@@ -192,7 +192,7 @@ def test_text_and_colours_have_enough_contrast():
             assert contrast_ratio(theme[f"--c{k}"], theme["--panel"]) >= 3.0, k
 
 
-def test_how_to_cite_agrees_with_the_citation_file(nasty):
+def test_citation_is_that_of_the_citation_file(nasty):
     _, page = nasty
     path = Path(__file__).parents[2] / "CITATION.cff"
     cff = path.read_text(encoding="utf-8")
@@ -239,7 +239,7 @@ def test_equal_rows_of_a_classifier_have_no_curve(tmp_path):
 
 @pytest.mark.parametrize("n_features", [1, 200])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_one_feature_and_many(tmp_path, n_features, dtype):
+def test_one_and_many_features_are_shown(tmp_path, n_features, dtype):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((80, n_features))
     X[:40, 0] += 12.0
@@ -251,7 +251,7 @@ def test_one_feature_and_many(tmp_path, n_features, dtype):
     assert len(root["weights"]) + root["others"][0] == n_features
 
 
-def test_two_rows(tmp_path):
+def test_two_rows_have_a_report(tmp_path):
     X = np.array([[0.0, 1.0], [5.0, 1.0]])
     mdt = MinimumDensityTree(2, min_cluster_size=1, **QUICK)
     with warnings.catch_warnings():
@@ -273,7 +273,7 @@ def test_huge_offsets_and_scales_leave_no_nan(tmp_path, rng):
     assert page.data["n"] == 80
 
 
-def test_a_tree_of_another_splitter_has_a_curve_with_a_bandwidth_of_its_own(tmp_path, blobs):
+def test_trees_of_other_splitters_get_a_bandwidth_for_the_curve(tmp_path, blobs):
     class Median:
         def split(self, X, rows, rng):
             return Split(Hyperplane(np.eye(X.shape[1])[0], float(np.median(X[rows, 0]))))
@@ -285,7 +285,7 @@ def test_a_tree_of_another_splitter_has_a_curve_with_a_bandwidth_of_its_own(tmp_
     assert not root["curve"]["own"]
 
 
-def test_other_rows_than_those_of_the_fit_are_possible_and_said(tmp_path, mdt, blobs):
+def test_other_rows_than_those_of_the_fit_are_noted(tmp_path, mdt, blobs):
     _, page = report(tmp_path, mdt, blobs[::2])
     assert "not the rows that the model was fitted to" in page.text
     assert page.data["splits"][0]["size"] == 60
@@ -305,7 +305,7 @@ def test_names_come_from_a_data_frame(tmp_path, blobs):
 
 
 def stacked_tree(n_leaves, n_features, rows_per_leaf=4):
-    """A chain of splits along features, made by a splitter that is told where to cut."""
+    """Return a chain of splits along the first feature, made by a splitter with fixed positions."""
 
     class Last:
         def split(self, X, rows, rng):
@@ -321,7 +321,7 @@ def stacked_tree(n_leaves, n_features, rows_per_leaf=4):
     return mdt.fit(X), X
 
 
-def test_many_clusters_long_names_and_many_columns_stay_below_three_megabytes(tmp_path):
+def test_large_reports_stay_below_three_megabytes(tmp_path):
     mdt, X = stacked_tree(150, 400)
     names = [f"{j} " + "\U0001f3d4<" * 500 for j in range(400)]
     keys, labels = [f"{i}" + "é&" * 500 for i in range(600)], [f"{i % 7}" + "é" * 500 for i in range(600)]
@@ -334,7 +334,7 @@ def test_many_clusters_long_names_and_many_columns_stay_below_three_megabytes(tm
     assert len(page.data["sample"]["keys"]) > 100
 
 
-def test_the_number_of_rows_does_not_matter(tmp_path):
+def test_size_does_not_depend_on_the_number_of_rows(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30_000, 30))
     X[:10_000, 0] += 9.0
@@ -348,7 +348,7 @@ def test_the_number_of_rows_does_not_matter(tmp_path):
     assert "a sample of 2\u202f000" in page.text
 
 
-def test_too_many_labels_are_not_compared_and_said(tmp_path, mdt, blobs, monkeypatch):
+def test_too_many_labels_are_noted_and_not_compared(tmp_path, mdt, blobs, monkeypatch):
     monkeypatch.setattr("ravine.report.findings.MAX_LABELS", 10)
     _, page = report(tmp_path, mdt, blobs, labels_true=np.arange(120))
     assert "120 different values: too many to compare" in page.text
@@ -368,7 +368,7 @@ def test_writing_is_all_or_nothing(tmp_path, mdt, blobs, monkeypatch):
     assert path.read_text() == "before"
 
 
-def test_the_same_report_twice_is_the_same_file(tmp_path, mdt, blobs):
+def test_reports_are_deterministic(tmp_path, mdt, blobs):
     assert report(tmp_path, mdt, blobs)[0] == report(tmp_path, mdt, blobs)[0]
 
 
@@ -384,13 +384,13 @@ def test_the_same_report_twice_is_the_same_file(tmp_path, mdt, blobs):
         ({"notes": "one text"}, TypeError, "notes must be a sequence of texts"),
     ],
 )
-def test_wrong_arguments_are_named_and_nothing_is_written(tmp_path, mdt, blobs, options, error, words):
+def test_errors_name_the_argument_and_leave_no_file(tmp_path, mdt, blobs, options, error, words):
     with pytest.raises(error, match=re.escape(words)):
         write_report(tmp_path / "report.html", mdt, blobs, **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_only_fitted_estimators_of_this_library_have_a_report(tmp_path, blobs, mdt):
+def test_only_fitted_estimators_of_ravine_have_a_report(tmp_path, blobs, mdt):
     with pytest.raises(NotFittedError):
         write_report(tmp_path / "report.html", MinimumDensityTree(), blobs)
     with pytest.raises(TypeError, match="For a pipeline, pass its last step"):

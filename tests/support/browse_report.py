@@ -1,4 +1,4 @@
-"""Run by test_report_browser.py with the Python that has Playwright: one story on one page, told as JSON."""
+"""Scenarios in a browser, run by tests/report/test_browser.py with a Python that has Playwright; results are JSON."""
 
 import json
 import sys
@@ -61,7 +61,7 @@ def keys(page, _):
 
 
 def text(page, _):
-    """Look for what the user's text might have become."""
+    """Count elements that the text of the user could have created."""
     return {
         "images": page.locator("img").count(),
         "bold": page.locator("main b").count(),
@@ -95,15 +95,15 @@ def pairs(page, _):
 
 
 def single(page, _):
-    """What there is if nothing was split."""
+    """Look at a page without a split."""
     return {"heading": page.locator("#detail h3").inner_text(), "cut": page.locator("#cut").is_visible()}
 
 
-STORIES = {"click": click, "slide": slide, "keys": keys, "text": text, "look": look, "pairs": pairs, "single": single}
+SCENARIOS = {"click": click, "slide": slide, "keys": keys, "text": text, "look": look, "pairs": pairs, "single": single}
 
 
 def main():
-    """Open the page, tell the story and what the browser had to say."""
+    """Open the page, run the scenario and print its results with the messages of the browser."""
     job = json.loads(sys.argv[1])
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=job["chromium"], args=["--no-sandbox"])
@@ -118,7 +118,7 @@ def main():
         page.goto(job["page"])
         page.wait_for_selector("#detail h3")
         page.wait_for_timeout(100)
-        seen |= STORIES[job["story"]](page, job)
+        seen |= SCENARIOS[job["scenario"]](page, job)
         browser.close()
     print(json.dumps(seen))
 

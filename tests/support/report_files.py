@@ -1,4 +1,4 @@
-"""What a report holds, read back from its HTML."""
+"""Contents of a report, parsed from its HTML."""
 
 import json
 import re
@@ -10,7 +10,7 @@ VOID = {"meta", "input", "br", "link", "img", "hr"}
 
 
 class Page(HTMLParser):
-    """A page taken apart: it must be well formed, and what could load or run something is listed."""
+    """Parser of a page that must be well formed; it lists elements, scripts and text."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
@@ -55,11 +55,11 @@ class Page(HTMLParser):
 
 
 def refuse(constant):
-    raise AssertionError(f"{constant} is no JSON")
+    raise AssertionError(f"{constant} is not JSON")
 
 
 def report(folder, estimator, X, **options):
-    """Write a report and read it back: its text and the page taken apart."""
+    """Write a report; return its text and the parsed page."""
     path = folder / "report.html"
     write_report(path, estimator, X, **options)
     text = path.read_text(encoding="utf-8")

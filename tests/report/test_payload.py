@@ -8,6 +8,7 @@ from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDe
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import write_story
 from ravine.report.payload import sample_rows
+from support.effects import compute_effects
 from support.report_files import report
 
 QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
@@ -40,20 +41,10 @@ def test_story_counts_clusters_and_splits(blobs, mdt):
     assert write_story(collect_findings(two, X, None), "x")[0].endswith("were divided into 2 clusters by 1 split.")
 
 
-def slow_effect(X, inside):
-    """Difference of means in pooled standard deviations, feature by feature."""
-    out = []
-    for x in X.astype(np.longdouble).T:
-        a, b = x[inside], x[~inside]
-        pooled = np.sqrt((((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()) / (len(x) - 2))
-        out.append(float((a.mean() - b.mean()) / pooled))
-    return np.array(out)
-
-
 # ------------------------------------------------------------------------------------------------- clusters
 
 
-def test_every_cut_has_the_labels_of_the_estimators_cut(page, mdt, blobs):
+def test_cuts_have_the_labels_of_the_estimator(page, mdt, blobs):
     X, _ = blobs
     leaf = mdt.tree_.apply(X)
     assert [len(cut["groups"]) for cut in page["cuts"]] == [1, 2, 3, 4, 5]
@@ -66,13 +57,13 @@ def test_every_cut_has_the_labels_of_the_estimators_cut(page, mdt, blobs):
         assert [page["groups"][g]["size"] for g in cut["groups"]] == np.bincount(wanted).tolist()
 
 
-def test_effect_sizes_of_every_cut_are_those_of_the_definition(page, mdt, blobs):
+def test_effect_sizes_of_all_cuts_are_those_of_the_definition(page, mdt, blobs):
     X, _ = blobs
     for k, cut in enumerate(page["cuts"][1:], start=2):
         labels = mdt.cut(n_clusters=k)
         for cluster, g in enumerate(cut["groups"]):
             inside = labels == cluster
-            effect = slow_effect(X, inside)
+            effect = compute_effects(X, inside)
             apart = page["groups"][g]["apart"]
             order = [page["features"][row[0]] for row in apart]
             assert order == ["abcd"[j] for j in np.argsort(-np.abs(effect), kind="stable")]
@@ -85,11 +76,11 @@ def test_effect_sizes_of_every_cut_are_those_of_the_definition(page, mdt, blobs)
                 assert pooled == pytest.approx((X[inside, j].mean() - X[~inside, j].mean()) / effect[j], rel=6e-3)
 
 
-def test_all_rows_together_have_nothing_to_compare_with(page):
+def test_a_single_cluster_has_no_effect_sizes(page):
     assert page["groups"][page["cuts"][0]["groups"][0]]["apart"] == []
 
 
-def test_agreement_is_the_adjusted_rand_index_and_labels_are_counted(page, mdt, blobs):
+def test_agreement_is_the_adjusted_rand_index(page, mdt, blobs):
     _, y = blobs
     for k, cut in enumerate(page["cuts"], start=1):
         labels = mdt.cut(n_clusters=k)
@@ -116,7 +107,7 @@ def test_merged_leaves_are_one_cluster(mdt, blobs, tmp_path):
 # ------------------------------------------------------------------------------------------------- splits
 
 
-def test_curves_are_the_projected_density_of_the_rows_of_the_node(page, mdt, blobs):
+def test_curves_are_densities_of_the_rows_of_the_node(page, mdt, blobs):
     X, _ = blobs
     leaf = mdt.tree_.apply(X)
     for k, split in enumerate(page["splits"]):
@@ -136,7 +127,7 @@ def test_curves_are_the_projected_density_of_the_rows_of_the_node(page, mdt, blo
         assert split["depth"] == pytest.approx(mdt.tree_.relative_depth[k], rel=1e-3)
 
 
-def test_directions_and_rows_of_the_sample_are_those_of_the_hyperplane(page, mdt, blobs):
+def test_directions_and_distances_are_those_of_the_hyperplane(page, mdt, blobs):
     X, _ = blobs
     sample = page["sample"]
     for k, split in enumerate(page["splits"]):
@@ -164,7 +155,7 @@ def test_values_of_the_sample_have_the_original_units(mdt, blobs, tmp_path):
     inside = labels == 0
     for number, size, mean, *_, sign in page.data["groups"][page.data["cuts"][1]["groups"][0]]["apart"]:
         j = "abcd".index(page.data["features"][number])
-        assert size == pytest.approx(slow_effect(units, inside)[j], rel=6e-3)
+        assert size == pytest.approx(compute_effects(units, inside)[j], rel=6e-3)
         assert sign == np.sign(size)
         assert mean == pytest.approx(units[inside, j].mean(), abs=0.05 * units[:, j].std())
 
@@ -208,7 +199,7 @@ def test_classes_are_those_of_the_classifier(blobs, tmp_path, n_classes):
 # ------------------------------------------------------------------------------------------------- rows and labels
 
 
-def test_the_sample_has_rows_of_every_cluster_and_all_labelled_ones():
+def test_sample_has_rows_of_all_clusters_and_all_labels():
     rng = np.random.default_rng(3)
     X = np.concatenate([rng.standard_normal((4000, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
     mdt = MinimumDensityTree(2, **QUICK).fit(X)
