@@ -13,10 +13,10 @@ def rng():
 @pytest.fixture
 def unstored(monkeypatch):
     """As if there were too many columns to store the covariance."""
-    monkeypatch.setattr("ravine.rows.sparse.STORED_COLUMNS", 0)
+    monkeypatch.setattr("ravine.rows.sparse.STORED_FEATURES", 0)
 
 
 @pytest.fixture
-def small_pieces(monkeypatch):
-    """Files and arrays are read in many small pieces."""
-    monkeypatch.setattr("ravine.rows.reading.chunks.PIECE_BYTES", 1 << 12)
+def small_chunks(monkeypatch):
+    """Files and arrays are read in many small chunks."""
+    monkeypatch.setattr("ravine.rows.reading.chunks.CHUNK_BYTES", 1 << 12)

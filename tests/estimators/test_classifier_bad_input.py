@@ -46,7 +46,7 @@ def fitted():
 
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_cell_that_is_not_finite_is_located(value, word, fitted):
-    message = rf"X contains {word} in column 1 \(row 7\)"
+    message = rf"X contains {word} in feature 1 \(row 7\)"
     with pytest.raises(ValueError, match=message):
         fit(with_cell(value))
     for method in METHODS:

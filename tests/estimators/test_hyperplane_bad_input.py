@@ -46,28 +46,28 @@ def fitted_with_names():
 def test_cell_that_is_not_finite_is_located(value, word, dtype, fitted):
     rows = with_cell(value, dtype=dtype)
     for method in (MinimumDensityHyperplane().fit, fitted.predict, fitted.decision_function, fitted.transform):
-        with pytest.raises(ValueError, match=rf"X contains {word} in column 1 \(row 7\).*[Ii]mpute"):
+        with pytest.raises(ValueError, match=rf"X contains {word} in feature 1 \(row 7\).*[Ii]mpute"):
             method(rows)
 
 
 def test_cell_that_is_not_finite_is_located_among_many_rows():
     rows = np.zeros((150_000, 2))
     rows[140_001, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in column 1 \(row 140001\)"):
+    with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 140001\)"):
         MinimumDensityHyperplane().fit(rows)
 
 
 def test_infinities_that_cancel_are_found():
     rows = with_cell(np.inf)
     rows[8, 1] = -np.inf
-    with pytest.raises(ValueError, match="infinity in column 1"):
+    with pytest.raises(ValueError, match="infinity in feature 1"):
         MinimumDensityHyperplane().fit(rows)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_cell_that_is_not_finite_is_located_by_the_name_of_its_column(frame, fitted_with_names):
     for method in (MinimumDensityHyperplane().fit, fitted_with_names.predict):
-        with pytest.raises(ValueError, match=r"NaN in column 'height' \(row 7\)"):
+        with pytest.raises(ValueError, match=r"NaN in feature 'height' \(row 7\)"):
             method(frame(with_cell(np.nan)))
 
 
@@ -78,8 +78,8 @@ def test_cell_that_is_not_finite_is_located_by_the_name_of_its_column(frame, fit
         (pd.DataFrame(X, columns=NAMES).assign(word=pd.Categorical(["a", "b"] * 50)), "'word'"),
         (pd.DataFrame(X, columns=NAMES).assign(day=pd.date_range("2020", periods=100)), "'day'"),
         (pl.DataFrame(X, schema=NAMES).with_columns(word=pl.lit("red")), "'word'"),
-        (np.hstack([X.astype(object), np.full((100, 1), "red")]), "column 3"),
-        (np.array([["1", "2"], ["3", "red"]]), "column 1"),
+        (np.hstack([X.astype(object), np.full((100, 1), "red")]), "feature 3"),
+        (np.array([["1", "2"], ["3", "red"]]), "feature 1"),
     ],
     ids=["pandas text", "pandas category", "pandas date", "polars text", "objects", "strings"],
 )
@@ -96,7 +96,7 @@ def test_column_that_is_not_numbers_is_named(rows, column):
         (X[:, 0], ValueError, "Expected 2D array.*reshape"),
         (X[None], ValueError, "dim 3.*dim <= 2"),
         (X.astype(complex), ValueError, "Complex data not supported"),
-        (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in column 0 \(row 0\)"),
+        (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in feature 0 \(row 0\)"),
         (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that column"),
         (None, ValueError, "Expected 2D array"),
     ],

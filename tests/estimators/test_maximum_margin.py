@@ -286,7 +286,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(rng):
     before = mmh.margin_
     bad = X.copy()
     bad[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN in column 1"):
+    with pytest.raises(ValueError, match="NaN in feature 1"):
         mmh.fit(bad)
     assert mmh.margin_ == before
     for name, value in {"alpha": -1.0, "n_bandwidths": 1, "n_random": -1, "bandwidth": "wide", "n_init": 0}.items():

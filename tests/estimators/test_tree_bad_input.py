@@ -38,7 +38,7 @@ def test_other_columns_are_refused(fitted):
     for use in (fitted.predict, fitted.decision_path, lambda rows: fitted.split(1, rows)):
         with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
             use(X[:, :2])
-        with pytest.raises(ValueError, match=r"X contains NaN in column 1 \(row 7\)"):
+        with pytest.raises(ValueError, match=r"X contains NaN in feature 1 \(row 7\)"):
             use(np.where((np.arange(100) == 7)[:, None] & (np.arange(3) == 1), np.nan, X))
 
 

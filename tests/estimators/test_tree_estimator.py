@@ -282,9 +282,9 @@ def test_random_state_decides_the_halves_of_the_tests(fitted):
 
 
 def test_rows_gathered_in_blocks_give_the_hyperplane_of_a_copy(monkeypatch):
-    monkeypatch.setattr(array, "MOMENT_BYTES", 8 * 3 * 64)  # blocks of 64 rows
+    monkeypatch.setattr(array, "COPY_BYTES", 8 * 3 * 64)  # blocks of 64 rows
     rows = np.sort(np.random.default_rng(0).choice(len(X), 200, replace=False))
-    gathered, copied = DenseSample(X, rows=rows), DenseSample(X[rows])
+    gathered, copied = DenseSample(X, indices=rows), DenseSample(X[rows])
     assert_allclose(gathered.moments().covariance, copied.moments().covariance, rtol=1e-12)
 
     def grow(share):

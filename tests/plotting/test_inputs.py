@@ -111,7 +111,7 @@ def test_spread_of_few_rows_is_that_of_the_array(form, rng, mdh):
 
 def test_display_does_not_depend_on_a_stored_covariance(mdh, monkeypatch):
     expected = mdh.plot(X)
-    monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
+    monkeypatch.setattr(sparse, "STORED_FEATURES", 0)
     assert_same(mdh.plot(sp.csr_array(X)), expected, SEEN)
 
 

@@ -50,28 +50,28 @@ def test_answers_are_those_of_the_dense_sample(weighted, some, rows, rng):
     w = rng.random(3000) if weighted else None
     chosen = np.sort(rng.choice(3000, 1200, replace=False)) if some else None
     their_w = w if w is None or chosen is None else w[chosen]
-    one = DenseSample(rows, their_w, rows=chosen)
-    other = BlockSample(RowBlocks(cut(rows)), their_w, rows=chosen)
+    one = DenseSample(rows, their_w, indices=chosen)
+    other = BlockSample(RowBlocks(cut(rows)), their_w, indices=chosen)
     np.testing.assert_allclose(other.moments().covariance, one.moments().covariance, atol=1e-13)
     np.testing.assert_allclose(other.origin, one.origin, atol=1e-13)
     other.origin = one.origin
     v, u = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
     results = []
     for sample in (one, other):
-        track, second = sample.track(), sample.track()
+        pq, second = sample.new_projections(), sample.new_projections()
         results.append([
             sample.answer(
-                [[SetDirection(track, v), Histogram(track, 0.0, -3.0, 0.1, 64)], [SetDirection(second, u)]]
+                [[SetDirection(pq, v), Histogram(pq, 0.0, -3.0, 0.1, 64)], [SetDirection(second, u)]]
             )[0][1],
             *sample.answer(
-                [[SetTangent(track, u), LogSum(track, 0.3, 0.4, 0.1), AngleDerivative(track, 0.3, 0.4, 0.1, 2, 2)]]
+                [[SetTangent(pq, u), LogSum(pq, 0.3, 0.4, 0.1), AngleDerivative(pq, 0.3, 0.4, 0.1, 2, 2)]]
             )[0][1:],
             *(a[-1] for a in sample.answer([
-                [Rotate(track, 0.3), Gradient(track, 0.4, 0.1, 2.0, 3.0)],
+                [Rotate(pq, 0.3), Gradient(pq, 0.4, 0.1, 2.0, 3.0)],
                 [Gradient(second, 0.4, 0.0, 2.0, 9.0)],
                 [SetTangent(second, v), Gradient(second, 0.4, 0.0, 2.0, 9.0)],
             ])),
-            *sample.answer([[ValuesIn(track, 0.0, -0.5, 0.5)]])[0][0],
+            *sample.answer([[ValuesIn(pq, 0.0, -0.5, 0.5)]])[0][0],
             sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
         ])  # fmt: skip
     for a, b in zip(*results, strict=True):
@@ -83,7 +83,7 @@ def test_projections_and_sums_of_a_round_share_one_pass(tmp_path, rows):
     np.save(tmp_path / "x.npy", rows)
     source = RowBlocks(tmp_path / "x.npy")
     sample = BlockSample(source)
-    one, other = sample.track(), sample.track()
+    one, other = sample.new_projections(), sample.new_projections()
     v, u = np.eye(5)[:2]
     sample.answer([[SetDirection(one, v)], [SetDirection(other, u)]])
     before = source.passes
@@ -91,7 +91,7 @@ def test_projections_and_sums_of_a_round_share_one_pass(tmp_path, rows):
     assert source.passes - before == pytest.approx(1.0)
 
 
-def test_rows_are_taken_in_any_order(tmp_path, rows, small_pieces, rng):
+def test_rows_are_taken_in_any_order(tmp_path, rows, small_chunks, rng):
     np.save(tmp_path / "x.npy", rows)
     for source in (RowBlocks(tmp_path / "x.npy"), RowBlocks(cut(rows)), RowBlocks(lambda: iter(cut(rows)))):
         for size in (1, 40, 2900):
@@ -105,7 +105,7 @@ def test_rows_are_taken_in_any_order(tmp_path, rows, small_pieces, rng):
 # ------------------------------------------------------------------------------------------------- sources
 
 
-def test_every_source_gives_the_fit_of_the_array(tmp_path, rows, small_pieces):
+def test_every_source_gives_the_fit_of_the_array(tmp_path, rows, small_chunks):
     h5py, zarr, pandas = (
         pytest.importorskip(name) if name == "pandas" else _maybe(name) for name in ("h5py", "zarr", "pandas")
     )
@@ -238,19 +238,19 @@ def test_bad_input_is_named(tmp_path, rows):
     good = cut(rows, range(0, 3001, 150))
     bad = [block.copy() for block in good]
     bad[17][5, 3] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, column 3"):
+    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, feature 3"):
         MinimumDensityHyperplane().fit(bad)
     model = MinimumDensityHyperplane().fit(good)
-    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, column 3"):
+    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, feature 3"):
         model.predict(bad)
-    with pytest.raises(ValueError, match=r"block 2 of X has 4 columns, but block 0 has 5"):
+    with pytest.raises(ValueError, match=r"block 2 of X has 4 features, but block 0 has 5"):
         MinimumDensityHyperplane().fit([good[0], good[1], good[2][:, :4]])
     with pytest.raises(TypeError, match=r"yields its blocks only once"):
         RowBlocks(block for block in good)
     with pytest.raises(ValueError, match="features"):
         model.predict([good[0][:, :4]])
     np.save(tmp_path / "x.npy", bad[17])
-    with pytest.raises(ValueError, match=r"row 5 of x.npy, column 3"):
+    with pytest.raises(ValueError, match=r"row 5 of x.npy, feature 3"):
         MinimumDensityHyperplane().fit(RowBlocks(tmp_path))
     calls = []
 
@@ -267,7 +267,7 @@ def test_bad_input_is_named(tmp_path, rows):
     [
         (lambda folder: RowBlocks([]), ValueError, "no blocks"),
         (lambda folder: RowBlocks([np.empty((0, 3))]), ValueError, "at least one row"),
-        (lambda folder: RowBlocks([np.ones(3)]), ValueError, r"block 0 of X must have rows and columns"),
+        (lambda folder: RowBlocks([np.ones(3)]), ValueError, r"block 0 of X must be two-dimensional"),
         (lambda folder: RowBlocks(5), TypeError, "cannot read blocks"),
         (lambda folder: RowBlocks(folder), FileNotFoundError, "no .npy and no .parquet"),
         (lambda folder: RowBlocks(folder / "x.npy"), FileNotFoundError, "there is no file"),

@@ -58,12 +58,12 @@ ARRAYS = [
     (X.astype("datetime64[s]"), TypeError, "dates or durations"),
     (X.astype("timedelta64[s]"), TypeError, "dates or durations"),
     (np.zeros((3, 2), [("a", float), ("b", int)]), ValueError, "holds records"),
-    (np.ones(3), ValueError, "must have rows and columns"),
-    (np.ones((3, 2, 1)), ValueError, "must have rows and columns"),
+    (np.ones(3), ValueError, "must be two-dimensional"),
+    (np.ones((3, 2, 1)), ValueError, "must be two-dimensional"),
 ]
 BLOCKS = [
     *ARRAYS,
-    (np.ma.masked_less(X, 3.0), ValueError, "masked array with masked cells"),
+    (np.ma.masked_less(X, 3.0), ValueError, "masked array with masked values"),
     (sp.csr_array(X), TypeError, r"is a sparse matrix.*scipy.sparse.vstack"),
     (sp.coo_matrix(X), TypeError, r"is a sparse matrix.*scipy.sparse.vstack"),
 ]
@@ -108,7 +108,7 @@ def test_a_function_must_make_blocks():
     with pytest.raises(TypeError, match="must make an iterator over arrays, got 5"):
         RowBlocks(lambda: 5)
     once = iter([X, X])
-    with pytest.raises(ValueError, match="does not make the same blocks again"):
+    with pytest.raises(ValueError, match="does not make the same blocks when"):
         RowBlocks(lambda: once)
 
 

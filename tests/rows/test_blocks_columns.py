@@ -117,12 +117,12 @@ def test_names_cannot_be_guessed(tmp_path, frame):
         RowBlocks([twice])
     with pytest.raises(ValueError, match=r"block 1 of X has 2 columns named 'a'"):
         RowBlocks([frame[["a", "b"]], twice[["a", "b"]]])
-    with pytest.raises(ValueError, match=r"block 0 of X has names of columns, but block 1 has none"):
+    with pytest.raises(ValueError, match=r"block 0 of X has column names, but block 1 has none"):
         RowBlocks([frame, frame.to_numpy()])
-    with pytest.raises(ValueError, match=r"block 1 of X has names of columns, but block 0 has none"):
+    with pytest.raises(ValueError, match=r"block 1 of X has column names, but block 0 has none"):
         RowBlocks([frame.to_numpy(), frame])
     np.save(tmp_path / "1.npy", frame.to_numpy())
-    with pytest.raises(ValueError, match=r"holds .npy and .parquet files.*names"):
+    with pytest.raises(ValueError, match=r"contains .npy and .parquet files.*names"):
         RowBlocks(write(tmp_path, frame))
 
 
@@ -186,8 +186,8 @@ def test_missing_values_are_named_by_column(missing, tmp_path):
     table = pa.table({"a": [1.0, 2.0, 3.0], "worse": missing})
     pa.parquet.write_table(table, tmp_path / "x.parquet")
     row = 0 if missing[0] is None else 1
-    with pytest.raises(ValueError, match=rf"NaN in row {row} of x.parquet, column 'worse'"):
+    with pytest.raises(ValueError, match=rf"NaN in row {row} of x.parquet, feature 'worse'"):
         MinimumDensityHyperplane().fit(RowBlocks(tmp_path))
     for block in (table, table.to_pandas(), table.to_pandas().convert_dtypes(), pl.from_arrow(table)):
-        with pytest.raises(ValueError, match=rf"NaN in row {row} of block 0, column 'worse'"):
+        with pytest.raises(ValueError, match=rf"NaN in row {row} of block 0, feature 'worse'"):
             MinimumDensityHyperplane().fit([block])

@@ -49,7 +49,7 @@ def test_every_pass_walks_by_itself(rows):
 
     source = RowBlocks(make)
     del calls[:]
-    one, other = (source.each(lambda block, place: (block[0].copy(), place)) for _ in range(2))
+    one, other = (source.map_blocks(lambda block, place: (block[0].copy(), place)) for _ in range(2))
     for (a, i), (b, j) in zip(one, other, strict=True):
         assert i == j
         np.testing.assert_array_equal(a, rows[i])
@@ -124,11 +124,11 @@ def test_a_file_that_changes_in_mid_fit_is_noticed(change, mapped, tmp_path, row
         MinimumDensityHyperplane().fit(RowBlocks(path))
 
 
-def test_a_file_that_changes_in_the_last_pass_is_noticed(tmp_path, rows, small_pieces):
+def test_a_file_that_changes_in_the_last_pass_is_noticed(tmp_path, rows, small_chunks):
     np.save(tmp_path / "x.npy", rows)
     source = RowBlocks(tmp_path)
     with pytest.raises(ValueError, match=r"x.npy has changed"):
-        for _ in source.each(lambda block, _: os.utime(tmp_path / "x.npy", ns=(5, 5))):
+        for _ in source.map_blocks(lambda block, _: os.utime(tmp_path / "x.npy", ns=(5, 5))):
             pass
 
 
@@ -148,7 +148,7 @@ def test_cells_in_memory_are_checked_in_every_fit(rows):
         model = MinimumDensityHyperplane().fit(source)
         cut[1][3, 2] = np.inf
         for method in (model.fit, model.predict):
-            with pytest.raises(ValueError, match=r"infinity in row 3 of block 1, column 2"):
+            with pytest.raises(ValueError, match=r"infinity in row 3 of block 1, feature 2"):
                 method(source)
         cut[1][3, 2] = 0.0
 
@@ -231,7 +231,7 @@ def test_passes_are_counted_in_bytes_of_all_blocks(tmp_path, rows):
     np.save(tmp_path / "0.npy", rows.astype(np.float32))
     np.save(tmp_path / "1.npy", rows)
     source = RowBlocks(tmp_path)
-    list(source.each(lambda block, _: None))
+    list(source.map_blocks(lambda block, _: None))
     assert source.passes == 1.0
 
 
@@ -264,7 +264,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path, rows):
 
     source = RowBlocks([rows], spill=tmp_path)
     monkeypatch.setattr(spill.os, "posix_fallocate", full, raising=False)
-    with pytest.raises(OSError, match=rf"no room for .* MB .* in spill='{tmp_path}'.*another folder") as caught:
+    with pytest.raises(OSError, match=rf"no space for .* MB .* in spill='{tmp_path}'.*another folder") as caught:
         MinimumDensityHyperplane().fit(source)
     assert caught.value.errno == errno.ENOSPC
     assert not list(tmp_path.iterdir())
@@ -274,7 +274,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path, rows):
 def test_room_on_the_disk_is_taken_at_once(monkeypatch, tmp_path):
     taken = []
     monkeypatch.setattr(spill.os, "posix_fallocate", lambda _, start, size: taken.append((start, size)))
-    assert RowBlocks([np.ones((1, 1))], spill=tmp_path, state="float32").new_state(1000).shape == (1000,)
+    assert RowBlocks([np.ones((1, 1))], spill=tmp_path, state="float32").allocate(1000).shape == (1000,)
     assert taken == [(0, 4000)]
 
 
@@ -283,16 +283,16 @@ def test_disks_that_cannot_take_room_are_used_without(monkeypatch, tmp_path):
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
     monkeypatch.setattr(spill.os, "posix_fallocate", unknown, raising=False)
-    state = RowBlocks([np.ones((1, 1))], spill=tmp_path).new_state(1000)
+    state = RowBlocks([np.ones((1, 1))], spill=tmp_path).allocate(1000)
     state[:] = 3.0
     assert state.sum() == 3000.0
 
 
 def test_spill_folders_are_tried_at_once(monkeypatch, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"spill='.*nowhere' is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"spill='.*nowhere' is not a folder"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path / "nowhere")
     (tmp_path / "file").touch()
-    with pytest.raises(FileNotFoundError, match=r"spill='.*file' is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"spill='.*file' is not a folder"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path / "file")
     with pytest.raises(TypeError, match="spill must be the path of a folder, got True"):
         RowBlocks([np.ones((3, 2))], spill=True)

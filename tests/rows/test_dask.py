@@ -13,7 +13,7 @@ from ravine.rows import cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
 from ravine.rows.workers.rounds import ClusterError
-from ravine.rows.workers.worker import Part, Stale, open_part, run_part
+from ravine.rows.workers.worker import StaleState, WorkerRows, open_worker, run_commands
 from support.simulate import mixture, two_clusters
 
 dask = pytest.importorskip("dask")
@@ -120,7 +120,7 @@ def test_methods_are_lazy(client, rows):
     bad = rows.copy()
     bad[2000, 1] = np.nan
     assert "ravine" in lazy.name
-    with pytest.raises(ValueError, match=r"row 497 of block 4, column 1"):
+    with pytest.raises(ValueError, match=r"row 497 of block 4, feature 1"):
         model.predict(da.from_array(bad, chunks=CHUNKS)).compute()
 
 
@@ -159,7 +159,7 @@ def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
     for parts in ([one], [other], [one, other]):
         source = ClusterRows(X, client)
         threads = [_Fit(source, part, options) for part in parts]
-        source.rounds.joined(len(threads))
+        source.rounds.add_members(len(threads))
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -186,7 +186,7 @@ class _Fit:
 
         rng = np.random.default_rng(0)
         self.plane = find_hyperplane(self.source.subset(self.part), **{**self.options, "rng": rng}).hyperplane
-        self.source.rounds.joined(-1)
+        self.source.rounds.add_members(-1)
 
 
 def test_classifier(client, closed):
@@ -214,22 +214,22 @@ def test_classifier_whose_rows_stay_on_the_cluster(client, remote, closed):
 def test_state_that_travels_knows_that_it_is_nothing(rows):
     import pickle
 
-    part = Part("now", [rows], ["block 0"])
+    part = WorkerRows("now", [rows], ["block 0"])
     nothing = pickle.dumps([])
-    assert isinstance(pickle.loads(run_part(pickle.loads(pickle.dumps(part)), ("now", 0), nothing)), Stale)
-    assert isinstance(pickle.loads(run_part(part, ("later", 0), nothing)), Stale)
-    assert pickle.loads(run_part(part, ("now", 0), nothing)) == []
+    assert isinstance(pickle.loads(run_commands(pickle.loads(pickle.dumps(part)), ("now", 0), nothing)), StaleState)
+    assert isinstance(pickle.loads(run_commands(part, ("later", 0), nothing)), StaleState)
+    assert pickle.loads(run_commands(part, ("now", 0), nothing)) == []
 
 
 def test_a_part_made_anew_at_the_same_address_knows_that_it_has_missed_rounds(rows):
     import pickle
 
     nothing, described = pickle.dumps([]), [("block 0", rows.shape)]
-    part = open_part("now", described, rows)
+    part = open_worker("now", described, rows)
     for k in range(2):
-        assert pickle.loads(run_part(part, ("now", k), nothing)) == []
-    again = open_part("now", described, rows)  # Dask runs the task again, with the same token
-    assert isinstance(pickle.loads(run_part(again, ("now", 2), nothing)), Stale)
+        assert pickle.loads(run_commands(part, ("now", k), nothing)) == []
+    again = open_worker("now", described, rows)  # Dask runs the task again, with the same token
+    assert isinstance(pickle.loads(run_commands(again, ("now", 2), nothing)), StaleState)
 
 
 def test_an_interrupted_fit_leaves_nothing_behind(client, rows, remote):
@@ -345,7 +345,7 @@ def test_bad_input_is_named(client, rows):
         quick().fit(X[X[:, 0] > 0])
     bad = rows.copy()
     bad[1600, 2] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 97 of block 4, column 2"):
+    with pytest.raises(ValueError, match=r"NaN in row 97 of block 4, feature 2"):
         quick().fit(da.from_array(bad, chunks=CHUNKS))
     with pytest.raises(ValueError, match="shape"):
         quick().fit(da.from_array(rows[:0], chunks=(1, 4)))
@@ -386,13 +386,13 @@ def test_a_column_of_a_frame_that_is_no_number_is_named(client, dtype):
     frame = pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Series([1, 2, 3]).astype(dtype)})
-    with pytest.raises(ValueError, match=r"column 'b' of the Dask data frame X is of the type"):
+    with pytest.raises(ValueError, match=r"column 'b' of the Dask data frame X has the type"):
         quick().fit(frame.from_pandas(X, npartitions=2))
 
 
 @pytest.mark.parametrize("X", [np.zeros((3, 2)), da.zeros(3)], ids=["array", "one dimension"])
 def test_rows_that_are_no_dask_array_are_refused(X):
-    with pytest.raises(TypeError, match="ClusterRows needs a Dask array of rows and columns"):
+    with pytest.raises(TypeError, match="ClusterRows needs a two-dimensional Dask array"):
         ClusterRows(X)
 
 
@@ -455,7 +455,7 @@ def test_workers_without_ravine_are_named(client, monkeypatch):
     with pytest.raises(ClusterError, match=r"not installed on the worker tcp://10.0.0.7:4000"):
         rounds.check_client(Without())
     monkeypatch.setattr(Without, "found", "0.0.1")
-    with pytest.raises(ClusterError, match=r"worker tcp://10.0.0.7:4000 has ravine 0.0.1, but here"):
+    with pytest.raises(ClusterError, match=r"worker tcp://10.0.0.7:4000 has ravine 0.0.1, but this process"):
         rounds.check_client(Without())
 
 

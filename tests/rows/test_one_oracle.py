@@ -66,7 +66,7 @@ def test_sparse(form, rows, oracle):
 def test_sparse_with_principal_directions_by_lanczos(rows, monkeypatch):
     """Without the subsample, whose variances are its own where the covariance is not stored."""
     expected = model(init="pca", subsample=None).fit(rows)
-    monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
+    monkeypatch.setattr(sparse, "STORED_FEATURES", 0)
     assert_answer(model(init="pca", subsample=None).fit(sp.csr_array(rows)), expected)
 
 

@@ -1,4 +1,4 @@
-"""Pieces that are read while others are computed with: order, buffers, errors, threads."""
+"""Chunks that are read while others are computed with: order, buffers, errors, threads."""
 
 import io
 import threading
@@ -7,16 +7,16 @@ import time
 import numpy as np
 import pytest
 
-from ravine.rows.reading.chunks import Piece
-from ravine.rows.reading.reader import Job, PieceReader
+from ravine.rows.reading.chunks import Chunk
+from ravine.rows.reading.reader import ChunkReader, ReadTask
 
 
 def reading_threads():
     return [t for t in threading.enumerate() if t.name.startswith("ravine-reader")]
 
 
-def pieces(n=23, rows=5, in_turn=False, seen=None):
-    """Pieces that read into the buffer they are given, each after a while of its own."""
+def chunks(n=23, rows=5, in_turn=False, seen=None):
+    """Chunks that read into the buffer they are given, each after a while of its own."""
     waits = np.random.default_rng(0).uniform(0.0, 0.004, n)
 
     def read(buffer, k):
@@ -28,7 +28,7 @@ def pieces(n=23, rows=5, in_turn=False, seen=None):
         return block
 
     return [
-        Piece(
+        Chunk(
             rows,
             lambda buffer, k=k: read(buffer, k),
             f"block {k}",
@@ -36,14 +36,14 @@ def pieces(n=23, rows=5, in_turn=False, seen=None):
             2,
             np.dtype(float),
             buffered=not in_turn,
-            new_walk=io.BytesIO if in_turn else None,  # anything that can be closed
+            new_iterator=io.BytesIO if in_turn else None,  # anything that can be closed
         )
         for k in range(n)
     ]
 
 
-def jobs(given):
-    return [Job(piece, None, 5 * k) for k, piece in enumerate(given)]
+def tasks(given):
+    return [ReadTask(chunk, None, 5 * k) for k, chunk in enumerate(given)]
 
 
 @pytest.mark.parametrize("in_turn", [False, True])
@@ -54,19 +54,19 @@ def test_results_are_in_order_and_blocks_are_their_own(in_turn):
         assert (block == first).all()  # nobody reads into it meanwhile
         return first, place
 
-    found = list(PieceReader().each(said, jobs(pieces(in_turn=in_turn))))
+    found = list(ChunkReader().map(said, tasks(chunks(in_turn=in_turn))))
     assert found == [(k, 5 * k) for k in range(23)]
     assert not reading_threads()
 
 
-def test_pieces_that_must_be_read_in_turn_are():
+def test_chunks_that_must_be_read_in_turn_are():
     seen = []
-    list(PieceReader().each(lambda block, _: None, jobs(pieces(in_turn=True, seen=seen))))
+    list(ChunkReader().map(lambda block, _: None, tasks(chunks(in_turn=True, seen=seen))))
     assert seen == sorted(seen)
 
 
 def test_two_threads_compute():
-    names = set(PieceReader().each(lambda *_: threading.get_ident(), jobs(pieces())))
+    names = set(ChunkReader().map(lambda *_: threading.get_ident(), tasks(chunks())))
     assert len(names) == 2
     assert threading.get_ident() not in names
 
@@ -77,7 +77,7 @@ def test_an_error_of_the_function_comes_through_and_ends_the_threads():
             raise KeyError("what the function says")
         return place
 
-    found = PieceReader().each(fail, jobs(pieces()))
+    found = ChunkReader().map(fail, tasks(chunks()))
     with pytest.raises(KeyError, match="what the function says"):
         list(found)
     assert not reading_threads()
@@ -85,7 +85,7 @@ def test_an_error_of_the_function_comes_through_and_ends_the_threads():
 
 def test_a_caller_that_stops_early_leaves_no_threads_and_no_work():
     seen = []
-    found = PieceReader().each(lambda block, place: place, jobs(pieces(n=200, seen=seen)))
+    found = ChunkReader().map(lambda block, place: place, tasks(chunks(n=200, seen=seen)))
     assert next(found) == 0
     found.close()
     assert not reading_threads()
@@ -93,6 +93,6 @@ def test_a_caller_that_stops_early_leaves_no_threads_and_no_work():
 
 
 def test_bytes_are_counted_by_all_threads():
-    reader = PieceReader()
-    list(reader.each(lambda *_: None, jobs(pieces())))
+    reader = ChunkReader()
+    list(reader.map(lambda *_: None, tasks(chunks())))
     assert reader.bytes_read == 23 * 5 * 2 * 8

@@ -150,26 +150,34 @@ def test_rows_with_gaps_both_ways_are_copied_once(rng):
 # ------------------------------------------------------------------------------------------------- answers
 
 
-def questions(sample, rng, track):
+def questions(sample, rng, pq):
     """One of each request, as an optimisation would ask them."""
     d = sample.n_features
     v = ref.unit(rng.standard_normal(d))
     u, h = ref.tangent(rng, v), 0.3
     return [
-        [SetDirection(track, v), Histogram(track, 0.0, -4.0, h / 4, 128)],
-        [SetTangent(track, u), Histogram(track, 0.4, -4.0, h / 4, 128), LogSum(track, 0.4, h, 0.1)],
-        [ValuesIn(track, 0.4, -0.2, 0.3), ValuesIn(track, 0.0, -math.inf, math.inf), LogSum(track, 0.0, h, 50.0)],
-        [AngleDerivative(track, 0.4, h, 0.1, 3.0, 2.0), Rotate(track, 0.4), Gradient(track, h, 0.1, 3.0, 2.0)],
+        [SetDirection(pq, v), Histogram(pq, 0.0, -4.0, h / 4, 128)],
+        [SetTangent(pq, u), Histogram(pq, 0.4, -4.0, h / 4, 128), LogSum(pq, 0.4, h, 0.1)],
+        [
+            ValuesIn(pq, 0.4, -0.2, 0.3),
+            ValuesIn(pq, 0.0, -math.inf, math.inf),
+            LogSum(pq, 0.0, h, 50.0),
+        ],
+        [
+            AngleDerivative(pq, 0.4, h, 0.1, 3.0, 2.0),
+            Rotate(pq, 0.4),
+            Gradient(pq, h, 0.1, 3.0, 2.0),
+        ],
     ], (v, u)
 
 
 def answers(sample, rng):
-    """All answers, flattened into one list of arrays, with the track at the end."""
-    track = sample.track()
-    asked, _ = questions(sample, rng, track)
+    """All answers, flattened into one list of arrays, with the projections at the end."""
+    pq = sample.new_projections()
+    asked, _ = questions(sample, rng, pq)
     replies = [reply for question in asked for reply in sample.answer([question])[0]]
     flat = [part for reply in replies for part in (reply if isinstance(reply, tuple) else (reply,))]
-    return [np.asarray(part) for part in flat if part is not None] + [track.p, track.q]
+    return [np.asarray(part) for part in flat if part is not None] + [pq.p, pq.q]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -178,8 +186,8 @@ def test_answers_are_what_the_protocol_says(weighted, rng):
     w = rng.integers(0, 3, 500).astype(float) if weighted else None
     sample = DenseSample(X, w)
     Z, weight = (X - sample.origin) / sample.unit, ref.weights_of(X, w)
-    track = sample.track()
-    asked, (v, u) = questions(sample, rng, track)
+    pq = sample.new_projections()
+    asked, (v, u) = questions(sample, rng, pq)
     x, dx = Z @ ref.circle(v, u, 0.4), Z @ ref.circle(u, -v, 0.4)
     aimed, turned, gathered, moved = [sample.answer([question])[0] for question in asked]
     inside = (Z @ v >= -4.0) & (Z @ v < -4.0 + 128 * 0.3 / 4)
@@ -194,7 +202,7 @@ def test_answers_are_what_the_protocol_says(weighted, rng):
     share = weight * np.exp(-0.5 * ((x - 0.1) / 0.3) ** 2 - 3.0) * (0.1 - x) / 0.3**2 * (np.abs(x - 0.1) <= 2.0)
     assert moved[0] == pytest.approx(share @ dx, rel=1e-11)
     np.testing.assert_allclose(moved[2], share @ Z, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(track.p, x, atol=1e-13)
+    np.testing.assert_allclose(pq.p, x, atol=1e-13)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -219,14 +227,14 @@ def test_many_questions_in_one_round_have_the_same_answers(rng, monkeypatch):
     X = rows(rng, ROWS_WORTH_A_THREAD + 1234)
     with ThreadPoolExecutor(2) as pool:
         sample = DenseSample(X, pool=pool)
-        tracks, expected = [sample.track() for _ in range(3)], []
-        rounds = zip(*(questions(sample, np.random.default_rng(k), t)[0] for k, t in enumerate(tracks)), strict=True)
+        several, expected = [sample.new_projections() for _ in range(3)], []
+        rounds = zip(*(questions(sample, np.random.default_rng(k), t)[0] for k, t in enumerate(several)), strict=True)
         got = [sample.answer(asked) for asked in rounds]
         for k in range(3):
-            track = sample.track()
-            asked, _ = questions(sample, np.random.default_rng(k), track)
+            pq = sample.new_projections()
+            asked, _ = questions(sample, np.random.default_rng(k), pq)
             expected.append([sample.answer([question])[0] for question in asked])
-            np.testing.assert_array_equal(track.p, tracks[k].p)
+            np.testing.assert_array_equal(pq.p, several[k].p)
         for k, per_start in enumerate(expected):
             np.testing.assert_array_equal(got[0][k][1], per_start[0][1])
             np.testing.assert_array_equal(got[1][k][1], per_start[1][1])
@@ -255,7 +263,7 @@ def test_taken_rows_keep_the_working_units(weighted, rng):
     assert taken.total == pytest.approx(200 if w is None else w[chosen].sum())
     _, covariance = ref.moments(X[chosen], None if w is None else w[chosen])
     np.testing.assert_allclose(taken.moments().covariance * taken.unit**2, covariance.astype(float), rtol=1e-9)
-    few, all_of = taken.track(), sample.track()
+    few, all_of = taken.new_projections(), sample.new_projections()
     v = ref.unit(rng.standard_normal(4))
     taken.answer([[SetDirection(few, v)]])
     sample.answer([[SetDirection(all_of, v)]])
@@ -308,9 +316,9 @@ def test_normals_of_the_row_space_give_the_same_projections(rng):
     X, w = rng.standard_normal((20, 80)), rng.random(20)
     space = RowSpace(X, w)
     normal = ref.unit(rng.standard_normal(space.basis.shape[1]))
-    track = space.sample.track()
-    space.sample.answer([[SetDirection(track, normal)]])
-    np.testing.assert_allclose(track.p * space.unit, (X - space.origin) @ (space.basis @ normal), atol=1e-12)
+    pq = space.sample.new_projections()
+    space.sample.answer([[SetDirection(pq, normal)]])
+    np.testing.assert_allclose(pq.p * space.unit, (X - space.origin) @ (space.basis @ normal), atol=1e-12)
     np.testing.assert_array_equal(space.sample.weights, w)
     np.testing.assert_allclose(space.origin, w @ X / w.sum(), atol=1e-13)
 

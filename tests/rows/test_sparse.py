@@ -21,7 +21,7 @@ FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_arra
 def unstored_or_not(request, monkeypatch):
     """With the covariance, and as if there were too many columns to store it."""
     if request.param == "unstored":
-        monkeypatch.setattr(sparse, "STORED_COLUMNS", 0)
+        monkeypatch.setattr(sparse, "STORED_FEATURES", 0)
 
 
 def assert_same_fit(one, other, normal=1e-6):
@@ -173,7 +173,7 @@ def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, offset, un
 def test_a_bad_cell_is_named(estimator, value):
     X = sp.lil_array(two_clusters(50, 3)[0])
     X[17, 2] = value
-    with pytest.raises(ValueError, match=r"column 2 \(row 17\)"):
+    with pytest.raises(ValueError, match=r"feature 2 \(row 17\)"):
         estimator.fit(sp.csr_array(X))
 
 

@@ -81,8 +81,8 @@ def test_noise_of_the_gradient_is_its_sum(weighted, rng):
     sample = SparseSample(sp.csr_array(X), w)
     v = np.linalg.qr(rng.standard_normal((7, 1)))[0][:, 0]
     h, b, log_sum, reach = 0.3, 0.1, 2.0, 1.0
-    track = sample.track()
-    ((_, found),) = sample.answer([[SetDirection(track, v), GradientNoise(track, h, b, log_sum, reach)]])
+    projections = sample.new_projections()
+    ((_, found),) = sample.answer([[SetDirection(projections, v), GradientNoise(projections, h, b, log_sum, reach)]])
     expected = 0.0
     for i, z in enumerate((X - sample.origin) / sample.unit):
         u = (z @ v - b) / h

@@ -56,7 +56,7 @@ def far_from_zero(rng, offset, gaps):
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("offset", [1e4, 1e8, 1e12])
 def test_far_columns_cost_no_digits(offset, gaps, weighted, stored, rng, monkeypatch):
-    monkeypatch.setattr(sparse, "STORED_COLUMNS", 1000 if stored else 0)
+    monkeypatch.setattr(sparse, "STORED_FEATURES", 1000 if stored else 0)
     X = far_from_zero(rng, offset, gaps)
     w = rng.random(len(X)) + 0.5 if weighted else None
     sample = SparseSample(sp.csr_array(X), w)
@@ -66,10 +66,10 @@ def test_far_columns_cost_no_digits(offset, gaps, weighted, stored, rng, monkeyp
     z = (exact - np.longdouble(sample.origin)) / sample.unit
     v = np.linalg.qr(rng.standard_normal((5, 1)))[0][:, 0]
     rounding = 8e-16 * (np.abs(z) @ np.abs(v))
-    assert (np.abs(sample.on(v[None])[:, 0] - z @ v) <= rounding).all()
+    assert (np.abs(sample._project(v[None])[:, 0] - z @ v) <= rounding).all()
     some = rng.permutation(len(X))[:200]
     some[:2] = 17, 29_999
-    assert (np.abs(sample.take(some).on(v[None])[:, 0] - (z @ v)[some]) <= rounding[some]).all()
+    assert (np.abs(sample.take(some)._project(v[None])[:, 0] - (z @ v)[some]) <= rounding[some]).all()
     np.testing.assert_allclose(sample.fetch(some), z[some].astype(float), rtol=1e-15)
     expected = covariance @ v / np.longdouble(sample.unit) ** 2
     # The origin is a number in double precision: what is about the mean can only be as near as the mean to it.
@@ -77,9 +77,11 @@ def test_far_columns_cost_no_digits(offset, gaps, weighted, stored, rng, monkeyp
     np.testing.assert_allclose(sample.moments().times(v), expected.astype(float), atol=10.0 * slack)
     assert sample.moments().trace == pytest.approx(float(np.trace(covariance)) / sample.unit**2, abs=10.0 * slack)
     c = rng.standard_normal(len(X))
-    np.testing.assert_allclose(sample._back(c), (c @ z).astype(float), atol=1e-12 * float(np.abs(c) @ np.abs(z).max(1)))
+    np.testing.assert_allclose(
+        sample._sum_rows(c), (c @ z).astype(float), atol=1e-12 * float(np.abs(c) @ np.abs(z).max(1))
+    )
     lengths = (z**2).sum(axis=1).astype(float)
-    np.testing.assert_allclose(sample._cells.squared_lengths(sample.unit), lengths, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(sample._matrix.squared_lengths(sample.unit), lengths, rtol=1e-11, atol=1e-12)
 
 
 def test_zeros_in_one_of_a_thousand_rows_cost_the_others_no_digits(rng):
@@ -88,15 +90,15 @@ def test_zeros_in_one_of_a_thousand_rows_cost_the_others_no_digits(rng):
     sample = SparseSample(sp.csr_array(X))
     z = (np.longdouble(X) - np.longdouble(sample.origin)) / sample.unit
     v = np.linalg.qr(rng.standard_normal((4, 1)))[0][:, 0]
-    assert (np.abs(sample.on(v[None])[:, 0] - z @ v) <= 8e-16 * (np.abs(z) @ np.abs(v))).all()
+    assert (np.abs(sample._project(v[None])[:, 0] - z @ v) <= 8e-16 * (np.abs(z) @ np.abs(v))).all()
 
 
 def test_columns_about_zero_are_not_copied(rng):
     X = sp.csr_array(with_zeros(rng.standard_normal((300, 5)), 1.0))
-    assert SparseSample(X)._cells.shifted is X
+    assert SparseSample(X)._matrix.shifted is X
     far = X.copy()
     far.data += 1e6  # the zeros stay: no column has few of them
-    assert SparseSample(far)._cells.shifted is far
+    assert SparseSample(far)._matrix.shifted is far
 
 
 def test_zeros_of_hardly_any_weight_are_not_listed(rng):
@@ -107,7 +109,7 @@ def test_zeros_of_hardly_any_weight_are_not_listed(rng):
     w = np.full(500, 1e-12)
     w[0] = 1.0
     sample = SparseSample(sp.csr_array(X), w)
-    assert sample._cells.missing is None
+    assert sample._matrix.missing is None
     np.testing.assert_allclose(sample.fetch(np.arange(500)) * sample.unit, X - sample.origin, atol=1e-12)
 
 
@@ -139,12 +141,10 @@ def test_products_of_the_covariance_are_those_of_the_stored_one(weighted, rng, u
     v = rng.standard_normal(7)
     np.testing.assert_allclose(moments.times(v), stored @ v, atol=1e-12)
     assert moments.trace == pytest.approx(np.trace(stored), rel=1e-12)
-    track = sample.track()
+    pq = sample.new_projections()
     u = rng.standard_normal(7)
-    ((_, on_v, (vv, _, _)),) = sample.answer(
-        [[SetDirection(track, v), CovarianceProduct(track), Variances(track, False)]]
-    )
-    ((_, spread),) = sample.answer([[SetTangent(track, u), Variances(track, True)]])
+    ((_, on_v, (vv, _, _)),) = sample.answer([[SetDirection(pq, v), CovarianceProduct(pq), Variances(pq, False)]])
+    ((_, spread),) = sample.answer([[SetTangent(pq, u), Variances(pq, True)]])
     np.testing.assert_allclose(on_v, stored @ v, atol=1e-12)
     assert vv == pytest.approx(v @ stored @ v)
     np.testing.assert_allclose(spread, [v @ stored @ v, v @ stored @ u, u @ stored @ u], atol=1e-12)
@@ -160,14 +160,14 @@ def test_answers_are_those_of_the_dense_sample(weighted, reach, rng):
     v, u = np.linalg.qr(rng.standard_normal((5, 2)))[0].T
     results = []
     for sample in (few, full):
-        track, other = sample.track(), sample.track()
+        pq, other = sample.new_projections(), sample.new_projections()
         results.append([
-            sample.answer([[SetDirection(track, v), Histogram(track, 0.0, -3.0, 0.1, 64)], [SetDirection(other, u)]]),
+            sample.answer([[SetDirection(pq, v), Histogram(pq, 0.0, -3.0, 0.1, 64)], [SetDirection(other, u)]]),
             sample.answer(
-                [[SetTangent(track, u), LogSum(track, 0.3, 0.4, 0.1), AngleDerivative(track, 0.3, 0.4, 0.1, 2.0, 2.0)]]
+                [[SetTangent(pq, u), LogSum(pq, 0.3, 0.4, 0.1), AngleDerivative(pq, 0.3, 0.4, 0.1, 2.0, 2.0)]]
             ),
-            sample.answer([[Rotate(track, 0.3), Gradient(track, 0.4, 0.1, 2, reach)], [Gradient(other, 0.4, 0, 2, 9)]]),
-            sample.answer([[ValuesIn(track, 0.0, -0.5, 0.5)]])[0][0],
+            sample.answer([[Rotate(pq, 0.3), Gradient(pq, 0.4, 0.1, 2, reach)], [Gradient(other, 0.4, 0, 2, 9)]]),
+            sample.answer([[ValuesIn(pq, 0.0, -0.5, 0.5)]])[0][0],
             sample.fourth_moments(np.eye(5)), sample.skewness_signs(np.eye(5)), sample.fetch(np.array([3, 5])),
         ])  # fmt: skip
     flat = [list(_flat(result)) for result in results]

@@ -90,7 +90,7 @@ class ClusteringIndex:
         self.bandwidth = bandwidth
         self.penalty = penalty
         self.alpha = alpha
-        self._projections = sample.track()
+        self._projections = sample.new_projections()
         self._v: Array | None = None
         self._cov_v: Array  # product of the covariance with the normal v
         self._cov_u: Array  # and with the tangent u

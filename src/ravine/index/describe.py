@@ -52,7 +52,7 @@ def describe_hyperplane(
     ----------
     sample : Sample
     projections : object
-        Projections of the sample on the normal (`Sample.track`).
+        Projections of the sample on the normal (`Sample.new_projections`).
     bandwidth, b, sigma : float
         Bandwidth, offset, and standard deviation of the projections, in working units.
     depth : bool, default=True

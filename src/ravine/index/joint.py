@@ -46,7 +46,7 @@ class JointDensity:
         self.alpha = alpha
         self.labelled = labelled
         self.n_evaluations = 0
-        self._projections = sample.track()
+        self._projections = sample.new_projections()
         self._v: Array | None = None
 
     def evaluate(self, v: Array, b: float) -> Questions[tuple[float, Array, float]]:

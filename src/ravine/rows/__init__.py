@@ -1,4 +1,4 @@
-"""The data, however it is stored: the only layer that touches X."""
+"""The data, wherever it is stored: the only layer that touches X."""
 
 from ravine.rows.array import ArrayRows, DenseSample
 from ravine.rows.base import Indices, Rows

@@ -1,4 +1,4 @@
-"""Rows of an array in memory."""
+"""Rows of an array in memory, and their sample."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
-from ravine.rows.projections import BLOCK_ROWS, TrackedSample
+from ravine.rows.projections import BLOCK_ROWS, LocalSample
 from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
 from ravine.rows.units import guess_units
 
 __all__ = ["ArrayRows", "DenseSample", "project_array"]
 
-# Rows centred and converted at a time for the covariance: a copy of this size, not of X.
-MOMENT_BYTES = 1 << 22
+# Rows that are copied at a time, to be centred or gathered.
+COPY_BYTES = 1 << 22
 
 T = TypeVar("T")
 
@@ -72,24 +72,24 @@ class ArrayRows(Rows):
         self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
     ) -> DenseSample:
         """Return the sample that answers the questions of a fit."""
-        return DenseSample(self.array, weights, pool=pool, rows=indices)
+        return DenseSample(self.array, weights, pool=pool, indices=indices)
 
 
-class DenseSample(TrackedSample):
-    """A two-dimensional float array and optional weights; X is neither copied nor changed.
+class DenseSample(LocalSample):
+    """Sample of a two-dimensional float array with optional weights; the array is neither copied nor changed.
 
     Parameters
     ----------
     X : ndarray of shape (n, d), float32 or float64
-        Rows or columns contiguous in memory.
+        Rows or columns contiguous in memory; other arrays are copied.
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
-        Threads that answer a round of questions; the answers do not depend on it.
-    rows : ndarray of shape (m,), int, optional
-        The sample is these rows of X; they are gathered in small blocks when they are needed, never all at once.
+        Threads that answer a round of questions; the answers do not depend on them.
+    indices : ndarray of shape (m,), int, optional
+        Rows of X that make up the sample. They are gathered in small blocks when needed, never all at once.
     origin, unit : optional
-        Working units to use instead of the sample's own.
+        Working units to use instead of those of the sample.
     """
 
     def __init__(
@@ -98,99 +98,104 @@ class DenseSample(TrackedSample):
         weights: Array | None = None,
         *,
         pool: ThreadPoolExecutor | None = None,
-        rows: NDArray[np.intp] | None = None,
+        indices: Indices | None = None,
         origin: Array | None = None,
         unit: float | None = None,
     ) -> None:
         self.X = X if X.itemsize in X.strides else np.ascontiguousarray(X)
-        self.rows = rows
-        self._set_up((len(X) if rows is None else len(rows), X.shape[1]), weights, pool, BLOCK_ROWS)
+        self.indices = indices
+        self._set_size((len(X) if indices is None else len(indices), X.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            few = self._at(slice(None, None, max(1, self.n_rows // 1024)))
-            self._measure(*guess_units(few.astype(np.float64)))
+            few = self._rows_at(slice(None, None, max(1, self.n_rows // 1024)))
+            self._set_units(*guess_units(few.astype(np.float64)))
         else:
             self.origin, self.unit = origin, unit
 
-    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
-        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+    def _map_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
+        step = _count_rows(self.n_features)
         buffer = np.empty((min(step, self.n_rows), self.n_features))
         for start in range(0, self.n_rows, step):
-            rows = self._at(slice(start, start + step))
+            rows = self._rows_at(slice(start, start + step))
             z = buffer[: len(rows)]
             np.subtract(rows, center, out=z)
             z *= 1.0 / unit
-            yield function(z, self._weights_of(slice(start, start + step)))
+            yield function(z, self._weights_in(slice(start, start + step)))
 
-    def _at(self, which: slice | NDArray[np.intp]) -> NDArray[np.floating[Any]]:
-        """Rows of the sample by their places in it."""
-        return self.X[which] if self.rows is None else np.ascontiguousarray(self.X[self.rows[which]])
+    def _rows_at(self, places: slice | Indices) -> NDArray[np.floating[Any]]:
+        """Return rows by their places in the sample."""
+        return self.X[places] if self.indices is None else np.ascontiguousarray(self.X[self.indices[places]])
 
-    def _pieces(self, block: slice) -> Iterator[slice]:
-        """A block in pieces small enough to be gathered; all of it where nothing has to be."""
-        if self.rows is None:
+    def _split_block(self, block: slice) -> Iterator[slice]:
+        """Split a block of rows into blocks that are small enough to gather, if they have to be gathered."""
+        if self.indices is None:
             yield block
             return
-        step = max(64, MOMENT_BYTES // (8 * self.n_features))
+        step = _count_rows(self.n_features)
         for start in range(block.start, block.stop, step):
             yield slice(start, min(start + step, block.stop))
 
-    def take(self, rows: NDArray[np.intp]) -> DenseSample:
-        """The sample of some rows, in the same working units."""
-        weights = None if self.weights is None else self.weights[rows]
-        few = np.ascontiguousarray(self._at(rows))
+    def take(self, indices: Indices) -> DenseSample:
+        """Return the sample of some rows, in the same working units."""
+        weights = None if self.weights is None else self.weights[indices]
+        few = np.ascontiguousarray(self._rows_at(indices))
         return DenseSample(few, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
 
-    def fetch(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in working units."""
-        return np.asarray((self._at(rows) - self.origin) / self.unit)
+    def fetch(self, indices: Indices) -> Array:
+        """Return some rows in working units."""
+        return np.asarray((self._rows_at(indices) - self.origin) / self.unit)
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
-        """Answer the questions of one round; projections of all questions share one pass over X."""
+        """Answer the questions of one round; the projections of all questions share one pass over X."""
         self._project([r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)])
         if len(questions) > 1:
             return self._map(lambda question: [self._reply(r, map) for r in question], questions)
         return [[self._reply(r, self._map) for r in question] for question in questions]
 
     def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
-        return self._pull_back(r, mapper) if isinstance(r, Gradient) else super()._reply(r, mapper)
+        return self._compute_gradient(r, mapper) if isinstance(r, Gradient) else super()._reply(r, mapper)
 
     def _project(self, requests: Sequence[SetDirection | SetTangent]) -> None:
         if not requests:
             return
         directions = np.stack([r.direction for r in requests]) / self.unit
-        targets = [r.track.p if isinstance(r, SetDirection) else r.track.q for r in requests]
+        targets = [r.projections.p if isinstance(r, SetDirection) else r.projections.q for r in requests]
 
-        def block(rows: slice) -> None:
-            for piece in self._pieces(rows):
-                _kernels.project(self._at(piece), self.origin, directions, [t[piece] for t in targets])
+        def project(block: slice) -> None:
+            for few in self._split_block(block):
+                _kernels.project(self._rows_at(few), self.origin, directions, [t[few] for t in targets])
 
-        self._map(block, self._blocks)
+        self._map(project, self._blocks)
 
-    def _pull_back(self, r: Gradient, mapper: Callable[..., Iterable[Array]]) -> Array:
-        def block(rows: slice) -> Array:
+    def _compute_gradient(self, r: Gradient, mapper: Callable[..., Iterable[Array]]) -> Array:
+        def compute(block: slice) -> Array:
             out = np.zeros(self.n_features)
-            for piece in self._pieces(rows):
+            for few in self._split_block(block):
                 _kernels.pull_back(
-                    self._at(piece), self.origin, r.track.p[piece], self._weights_of(piece),
+                    self._rows_at(few), self.origin, r.projections.p[few], self._weights_in(few),
                     r.bandwidth, r.b, r.log_sum, r.reach, out,
                 )  # fmt: skip
             return out
 
-        return sum_arrays(mapper(block, self._blocks)) / self.unit
+        return sum_arrays(mapper(compute, self._blocks)) / self.unit
 
 
 def project_array(
-    X: NDArray[np.floating[Any]], center: Array, direction: Array, rows: NDArray[np.intp] | None = None
+    X: NDArray[np.floating[Any]], center: Array, direction: Array, indices: Indices | None = None
 ) -> Array:
-    """``(X - center) @ direction`` in double precision, of all or some rows, without a copy of X."""
+    """Compute ``(X - center) @ direction`` in double precision for all or some rows, without a copy of X."""
     directions = np.ascontiguousarray(direction)[None]
-    if rows is None:
+    if indices is None:
         out = np.empty(len(X))
         _kernels.project(X if X.itemsize in X.strides else np.ascontiguousarray(X), center, directions, [out])
         return out
-    out = np.empty(len(rows))
-    step = max(64, MOMENT_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(rows), step):
-        piece = slice(start, start + step)
-        _kernels.project(np.ascontiguousarray(X[rows[piece]]), center, directions, [out[piece]])
+    out = np.empty(len(indices))
+    step = _count_rows(X.shape[1])
+    for start in range(0, len(indices), step):
+        few = slice(start, start + step)
+        _kernels.project(np.ascontiguousarray(X[indices[few]]), center, directions, [out[few]])
     return out
+
+
+def _count_rows(n_features: int) -> int:
+    """Return the number of rows to copy at a time."""
+    return max(64, COPY_BYTES // (8 * n_features))

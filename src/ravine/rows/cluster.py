@@ -1,4 +1,4 @@
-"""A Dask array as a source of rows, and samples of it."""
+"""Rows of a Dask array, which stay on the workers of its cluster, and their sample."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ from ravine.rows.questions import (
     SetTangent,
     ValuesIn,
 )
-from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sample import Sample, sum_arrays
 from ravine.rows.units import guess_units
-from ravine.rows.workers.rounds import Command, Rounds, current_client
+from ravine.rows.workers.rounds import Command, Rounds, get_current_client
+from ravine.rows.workers.worker import CheckedFunction
 
 __all__ = ["ClusterRows", "ClusterSample"]
 
-# Up to this much is fetched from the workers for a subsample; more of it stays there.
+# A subsample of at most this size is fetched from the workers; a larger one stays there.
 TAKE_BYTES = 1 << 23
 # Nodes of a tree that are fitted at the same time, so that they share rounds: threads only wait for the workers.
 NODE_THREADS = 16
 
+MakeArguments = Callable[[], Sequence[tuple[Any, ...]]]  # made again if a worker is lost
+
 
 class ClusterRows(Rows):
-    """The rows of a Dask array; they stay on the workers.
+    """Rows of a Dask array; they stay on the workers.
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class ClusterRows(Rows):
     ----------
     shape : tuple of int
     n_rounds, bytes_sent, bytes_received : int
-        What the fit has cost so far.
+        Communication of finished fits.
 
     Examples
     --------
@@ -73,7 +75,7 @@ class ClusterRows(Rows):
         if not hasattr(X, "numblocks") or len(X.shape) != 2:
             what = f"an array of {len(X.shape)} dimensions" if hasattr(X, "numblocks") else type(X).__name__
             raise TypeError(
-                f"ClusterRows needs a Dask array of rows and columns, got {what} (of a Dask data frame, "
+                f"ClusterRows needs a two-dimensional Dask array, got {what} (convert a Dask data frame with "
                 "X.to_dask_array(lengths=True))."
             )
         self.X = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -82,26 +84,28 @@ class ClusterRows(Rows):
         self._rounds: Rounds | None = None
         self._samples: weakref.WeakValueDictionary[int, ClusterSample] = weakref.WeakValueDictionary()
         self._numbers = count()
-        self._gone_tracks: list[int] = []
-        self._gone_samples: list[int] = []
+        self._dropped_projections: list[int] = []
+        self._dropped_samples: list[int] = []
         self.n_rounds = self.bytes_sent = self.bytes_received = 0
 
-    @property
-    def rounds(self) -> Rounds:
-        """The way to the workers, opened when it is first needed."""
-        if self._rounds is None:
-            self._rounds = Rounds(self.client or current_client(), self.X, self._restore)
-        return self._rounds
-
     def check(self) -> None:
-        """Refuse what cannot be fitted, before anything is computed."""
+        """Raise an error if the array cannot be fitted, before anything is computed."""
         if any(math.isnan(size) for size in self.X.chunks[0]):
             raise ValueError(
-                "X is a Dask array whose blocks have unknown lengths: call X.compute_chunk_sizes() first (of a data "
+                "X is a Dask array whose blocks have unknown lengths: call X.compute_chunk_sizes() first (for a data "
                 "frame, use to_dask_array(lengths=True))."
             )
         if 0 in self.shape:
-            raise ValueError(f"X has shape {self.shape}: there must be at least one row and one column.")
+            raise ValueError(f"X has shape {self.shape}: it must have at least one row and one feature.")
+
+    # ------------------------------------------------------------------------------------------- rounds
+
+    @property
+    def rounds(self) -> Rounds:
+        """Connection to the workers, opened when it is first needed."""
+        if self._rounds is None:
+            self._rounds = Rounds(self.client or get_current_client(), self.X, self._list_restoring_commands)
+        return self._rounds
 
     def close(self) -> None:
         """Drop everything that the fit put on the cluster."""
@@ -120,41 +124,44 @@ class ClusterRows(Rows):
         finally:
             self.close()
 
+    @contextmanager
+    def share_rounds(self) -> Iterator[None]:
+        """Let rounds of this thread wait for those of the other threads that share them."""
+        rounds = self.rounds
+        rounds.add_members(1)
+        try:
+            yield
+        finally:
+            rounds.add_members(-1)
+
     def node_threads(self, n_threads: int) -> int:
         """Return the number of nodes of a tree to fit at the same time."""
         return max(n_threads, NODE_THREADS)
 
-    @contextmanager
-    def share_rounds(self) -> Iterator[None]:
-        """Let rounds of this thread wait for those of the other threads that take part."""
-        rounds = self.rounds
-        rounds.joined(1)
-        try:
-            yield
-        finally:
-            rounds.joined(-1)
-
-    def _restore(self) -> list[list[Command]]:
-        """What new parts must be told: samples and where their tracks are."""
+    def _list_restoring_commands(self) -> list[list[Command]]:
+        """Return the commands that rebuild samples and projections on new workers."""
         assert self._rounds is not None
-        commands: list[list[Command]] = [[] for _ in self._rounds.parts]
+        commands: list[list[Command]] = [[] for _ in self._rounds.workers]
         for sample in list(self._samples.values()):
-            for part, more in zip(commands, sample.restored(), strict=True):
-                part += more
+            for of_worker, more in zip(commands, sample.list_restoring_commands(), strict=True):
+                of_worker += more
         return commands
 
-    def ask(self, name: str, make: Callable[[], Sequence[tuple[Any, ...]]]) -> list[Any]:
-        """One command for every part, with the arguments for each."""
-        gone = _emptied(self._gone_tracks), _emptied(self._gone_samples)
+    def ask(self, name: str, make: MakeArguments) -> list[Any]:
+        """Send one command to every worker, each with its own arguments."""
+        dropped = _pop_all(self._dropped_projections), _pop_all(self._dropped_samples)
 
         def commands() -> list[list[Command]]:
-            return [[("forget", gone), (name, arguments)] for arguments in make()]
+            return [[("forget", dropped), (name, arguments)] for arguments in make()]
 
         return [answers[-1] for answers in self.rounds.ask(commands)]
 
-    def same(self, *arguments: Any) -> Callable[[], list[tuple[Any, ...]]]:
-        """The same arguments for every part."""
-        return lambda: [arguments] * len(self.rounds.parts)
+    def ask_all(self, name: str, *arguments: Any) -> list[Any]:
+        """Send one command to every worker, with the same arguments."""
+        return self.ask(name, lambda: [arguments] * len(self.rounds.workers))
+
+    def _ask_for_rows(self, name: str, arguments: tuple[Any, ...], indices: Indices | None) -> list[Any]:
+        return self.ask(name, lambda: [(*arguments, local) for local in self.rounds.split_indices(indices)])
 
     # ------------------------------------------------------------------------------------------- rows
 
@@ -165,9 +172,6 @@ class ClusterRows(Rows):
             return DenseSample(self.take(np.arange(n) if indices is None else indices), weights, pool=pool)
         return ClusterSample(self, weights, indices)
 
-    def _gathered(self, name: str, arguments: tuple[Any, ...], indices: Indices | None) -> list[Any]:
-        return self.ask(name, lambda: [(*arguments, local) for local in self.rounds.local(indices)])
-
     def _copy(self, indices: Indices) -> ArrayRows:
         return ArrayRows(self.take(indices))
 
@@ -175,9 +179,9 @@ class ClusterRows(Rows):
         """Copy some rows, in the order of the indices, into an array in this process."""
         order = np.argsort(indices, kind="stable")
         chosen = np.asarray(indices)[order]
-        parts = self._gathered("take", (), chosen)
+        parts = self._ask_for_rows("take", (), chosen)
         out = np.empty((len(indices), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)]))
-        for part, places in zip(parts, self.rounds.places(chosen), strict=True):
+        for part, places in zip(parts, self.rounds.find_places(chosen), strict=True):
             out[order[places]] = part
         return out
 
@@ -187,18 +191,19 @@ class ClusterRows(Rows):
 
     def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
         """Compute ``(x - center) @ direction`` of all or some (sorted) rows, as an array in this process."""
-        parts = self._gathered("project", (center, direction), indices)
-        return self._in_order(parts, indices, np.empty(self.shape[0] if indices is None else len(indices)))
+        return self._join(self._ask_for_rows("project", (center, direction), indices), indices, np.float64)
 
     def sides(self, center: Array, direction: Array, indices: Indices | None = None) -> NDArray[np.bool_]:
-        """Return whether ``(x - center) @ direction`` is positive; one bit for each row travels."""
-        parts = self._gathered("sides", (center, direction), indices)
-        places = self.rounds.places(indices)
-        bits = [np.unpackbits(part, count=len(at)) for part, at in zip(parts, places, strict=True)]
-        return self._in_order(bits, indices, np.empty(self.shape[0] if indices is None else len(indices), dtype=bool))
+        """Return whether ``(x - center) @ direction`` is positive; one bit for each row is sent."""
+        packed = self._ask_for_rows("sides", (center, direction), indices)
+        places = self.rounds.find_places(indices)
+        bits = [np.unpackbits(part, count=len(at)) for part, at in zip(packed, places, strict=True)]
+        return self._join(bits, indices, np.bool_)
 
-    def _in_order(self, parts: list[Any], indices: Indices | None, out: NDArray[Any]) -> NDArray[Any]:
-        for part, places in zip(parts, self.rounds.places(indices), strict=True):
+    def _join(self, parts: list[Any], indices: Indices | None, dtype: Any) -> NDArray[Any]:
+        """Join the results of all workers in the order of the rows."""
+        out = np.empty(self.shape[0] if indices is None else len(indices), dtype)
+        for part, places in zip(parts, self.rounds.find_places(indices), strict=True):
             out[places] = part
         return out
 
@@ -207,181 +212,170 @@ class ClusterRows(Rows):
         X = self.X if indices is None else self.X[indices]
         like = function(np.zeros((1, int(self.shape[1]))))
         if like.ndim == 1:
-            return X.map_blocks(_Checked(function), dtype=like.dtype, drop_axis=1, meta=like[:0])
+            return X.map_blocks(CheckedFunction(function), dtype=like.dtype, drop_axis=1, meta=like[:0])
         chunks = (X.chunks[0], (like.shape[1],))
-        return X.map_blocks(_Checked(function), dtype=like.dtype, chunks=chunks, meta=like[:0])
+        return X.map_blocks(CheckedFunction(function), dtype=like.dtype, chunks=chunks, meta=like[:0])
 
 
-def _emptied(numbers: list[int]) -> list[int]:
-    """Take all numbers out of a list that other threads fill and empty."""
-    taken = []
+def _pop_all(numbers: list[int]) -> list[int]:
+    """Remove and return all numbers of a list that other threads fill and empty."""
+    popped = []
     while True:
         try:
-            taken.append(numbers.pop())
+            popped.append(numbers.pop())
         except IndexError:
-            return taken
+            return popped
 
 
-class _Checked:
-    """A function of rows that refuses what is not finite."""
+class ClusterProjections:
+    """Projections of one start that are kept on the workers.
 
-    __name__ = "ravine"  # how Dask calls its tasks
-
-    def __init__(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
-        self.function = function
-
-    def __call__(self, block: Any, block_info: Any = None) -> NDArray[Any]:
-        rows = np.asarray(block)
-        (start, stop), *_ = block_info[0]["array-location"]
-        if not math.isnan(stop - start) and len(rows) != stop - start:
-            number = block_info[0]["chunk-location"][0]
-            raise ValueError(f"block {number} of X has {len(rows)} rows, but the Dask array says {stop - start}.")
-        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
-        bad = np.argwhere(~(np.abs(rows) < LARGEST))
-        if len(bad):
-            where = f"row {bad[0][0]} of block {block_info[0]['chunk-location'][0]}, column {bad[0][1]}"
-            raise ValueError(f"Input X contains NaN, infinity or a value beyond {LARGEST:g} in {where}.")
-        return self.function(rows)
-
-
-class ClusterTrack:
-    """The number of projections that are kept on the workers, and the directions they are projections on."""
+    Attributes
+    ----------
+    number : int
+        Identifies them on the workers.
+    v, u : ndarray of shape (d,) or None
+        Directions of ``p`` and ``q``, from which they can be computed again.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.v: Array | None = None
         self.u: Array | None = None
 
+    def update(self, r: Request) -> None:
+        """Update the directions after a request."""
+        if isinstance(r, SetDirection):
+            self.v = r.direction
+        elif isinstance(r, SetTangent):
+            self.u = r.direction
+        elif isinstance(r, Rotate):
+            assert self.v is not None
+            assert self.u is not None
+            self.v = math.cos(r.angle) * self.v + math.sin(r.angle) * self.u
+
 
 class ClusterSample(Sample):
-    """All or some rows of a Dask array; one round for each batch of questions.
+    """Sample of all or some rows of a Dask array; each batch of questions takes one round trip.
 
     Parameters
     ----------
     source : ClusterRows
     weights : ndarray of shape (n,), optional
-    rows : ndarray of int, optional
+    indices : ndarray of int, optional
         Sorted.
     units : tuple of origin and unit, optional
-        Working units to use instead of the sample's own.
+        Working units to use instead of those of the sample.
     """
 
     is_remote = True
 
-    def __init__(
-        self, source: ClusterRows, weights: Array | None, rows: NDArray[np.intp] | None, units: Any = None
-    ) -> None:
-        self.source, self.rows = source, rows
-        n = source.shape[0] if rows is None else len(rows)
-        self._set_up((n, source.shape[1]), weights, None, max(n, 1))
+    def __init__(self, source: ClusterRows, weights: Array | None, indices: Indices | None, units: Any = None) -> None:
+        self.source, self.indices = source, indices
+        n = source.shape[0] if indices is None else len(indices)
+        self._set_size((n, source.shape[1]), weights, None, max(n, 1))
         self.number = next(source._numbers)
-        self._tracks: weakref.WeakValueDictionary[int, ClusterTrack] = weakref.WeakValueDictionary()
+        self._projections: weakref.WeakValueDictionary[int, ClusterProjections] = weakref.WeakValueDictionary()
         self._units = units
         self._taken: tuple[Any, Sample] | None = None
-        weakref.finalize(self, source._gone_samples.append, self.number)
-        source.ask("open", self._opened)
+        weakref.finalize(self, source._dropped_samples.append, self.number)
+        source.ask("open", self._make_arguments)
         source._samples[self.number] = self
         if units is None:
-            few = np.concatenate(source.ask("first_rows", source.same(self.number)))
-            self._measure(*guess_units(few))
+            few = np.concatenate(source.ask_all("read_first", self.number))
+            self._set_units(*guess_units(few))
             self._units = (self.origin, self.unit)
-            source.ask("set_units", source.same(self.number, *self._units))
+            source.ask_all("set_units", self.number, *self._units)
         else:
             self.origin, self.unit = units
 
-    def _opened(self) -> list[tuple[Any, ...]]:
+    def _make_arguments(self) -> list[tuple[Any, ...]]:
+        """Return the arguments that open the sample on each worker."""
         rounds = self.source.rounds
-        places = rounds.places(self.rows)
+        places = rounds.find_places(self.indices)
         weights = [None if self.weights is None else self.weights[at] for at in places]
-        local = rounds.local(self.rows)
-        return [(self.number, some, w, self._units) for some, w in zip(local, weights, strict=True)]
+        local = rounds.split_indices(self.indices)
+        return [(self.number, indices, w, self._units) for indices, w in zip(local, weights, strict=True)]
 
-    def restored(self) -> list[list[Command]]:
-        """The commands that bring new parts to the present state."""
+    def list_restoring_commands(self) -> list[list[Command]]:
+        """Return the commands that rebuild the sample and its projections on new workers."""
         again: list[list[Request]] = []
-        for track in list(self._tracks.values()):
-            if track.v is not None:
-                again.append([SetDirection(track.number, track.v)])
-            if track.u is not None:
-                again.append([SetTangent(track.number, track.u)])
-        commands: list[list[Command]] = [[("open", arguments)] for arguments in self._opened()]
-        return [[*part, ("answer", (self.number, again))] for part in commands] if again else commands
+        for projections in list(self._projections.values()):
+            if projections.v is not None:
+                again.append([SetDirection(projections.number, projections.v)])
+            if projections.u is not None:
+                again.append([SetTangent(projections.number, projections.u)])
+        commands: list[list[Command]] = [[("open", arguments)] for arguments in self._make_arguments()]
+        return [[*first, ("answer", (self.number, again))] for first in commands] if again else commands
 
-    # ------------------------------------------------------------------------------------------- moments
+    # ------------------------------------------------------------------------------------------- sums over rows
 
-    def _sums(self, name: str, *arguments: Any) -> list[Any]:
-        return self.source.ask("sums", self.source.same(self.number, name, arguments))
+    def _sum(self, name: str, *arguments: Any) -> list[Any]:
+        return self.source.ask_all("sum", self.number, name, arguments)
+
+    def _find_largest(self, center: Array) -> float:
+        return float(max(self._sum("_find_largest", center)))
 
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
-        """Weighted sums of z zᵀ and of z."""
-        seconds, firsts = zip(*self._sums("second_sums", center, unit), strict=True)
+        """Return the weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
+        seconds, firsts = zip(*self._sum("second_sums", center, unit), strict=True)
         return sum_arrays(seconds), sum_arrays(firsts)
 
-    def _largest(self, center: Array) -> float:
-        return float(max(self._sums("_largest", center)))
-
-    def fourth_sums(self, whitening: Array) -> Array:
-        """Weighted sum of |y|² y yᵀ."""
-        return sum_arrays(self._sums("fourth_sums", whitening))
+    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
+        """Return the weighted sums of the signs and of the cubes of ``(x - center) @ direction / scale``."""
+        return sum_arrays(self._sum("side_sums", center, direction, scale))
 
     def third_sums(self, directions: Array) -> Array:
-        """Weighted sums of the cubes of the projections."""
-        return sum_arrays(self._sums("third_sums", directions))
+        """Return the weighted sums of the cubes of the projections on the directions."""
+        return sum_arrays(self._sum("third_sums", directions))
 
-    def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
-        """Sum over the rows, by weight, the signs and the cubes of ``(x - center) @ direction / scale``."""
-        return sum_arrays(self._sums("side_sums", center, direction, scale))
+    def fourth_sums(self, whitening: Array) -> Array:
+        """Return the weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
+        return sum_arrays(self._sum("fourth_sums", whitening))
 
-    # ------------------------------------------------------------------------------------------- protocol
+    # ------------------------------------------------------------------------------------------- questions
 
-    def track(self) -> ClusterTrack:
-        """Room for the projections of one start."""
-        track = ClusterTrack(next(self.source._numbers))
-        self._tracks[track.number] = track
-        weakref.finalize(track, self.source._gone_tracks.append, track.number)
-        return track
+    def new_projections(self) -> ClusterProjections:
+        """Allocate the projections of one start, on the workers."""
+        projections = ClusterProjections(next(self.source._numbers))
+        self._projections[projections.number] = projections
+        weakref.finalize(projections, self.source._dropped_projections.append, projections.number)
+        return projections
 
-    def take(self, rows: NDArray[np.intp]) -> Sample:
-        """The sample of some (sorted) rows, in the same working units: here if it is small."""
-        if self._taken is not None and self._taken[0] is rows:
+    def _indices_of(self, indices: Indices) -> Indices:
+        """Return the indices in the source of some rows of the sample."""
+        return indices if self.indices is None else self.indices[indices]
+
+    def take(self, indices: Indices) -> Sample:
+        """Return the sample of some (sorted) rows, in the same working units: in this process if it is small."""
+        if self._taken is not None and self._taken[0] is indices:
             return self._taken[1]
-        weights = None if self.weights is None else self.weights[rows]
-        chosen = rows if self.rows is None else self.rows[rows]
-        if 8 * len(rows) * self.n_features > TAKE_BYTES:
+        weights = None if self.weights is None else self.weights[indices]
+        chosen = self._indices_of(indices)
+        if 8 * len(indices) * self.n_features > TAKE_BYTES:
             return ClusterSample(self.source, weights, chosen, (self.origin, self.unit))
         few = DenseSample(self.source.take(chosen), weights, origin=self.origin, unit=self.unit)
-        self._taken = rows, few
+        self._taken = indices, few
         return few
 
-    def fetch(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in working units, here."""
-        return np.asarray((self.source.take(rows if self.rows is None else self.rows[rows]) - self.origin) / self.unit)
+    def fetch(self, indices: Indices) -> Array:
+        """Return some rows in working units, in this process."""
+        return np.asarray((self.source.take(self._indices_of(indices)) - self.origin) / self.unit)
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round, in one round trip."""
-        numbered = [[r._replace(track=r.track.number) for r in question] for question in questions]
-        parts = self.source.ask("answer", self.source.same(self.number, numbered))
-        for question in questions:
-            for r in question:
-                _follow(r)
+        numbered = [[r._replace(projections=r.projections.number) for r in question] for question in questions]
+        answers = self.source.ask_all("answer", self.number, numbered)
+        for r in (r for question in questions for r in question):
+            r.projections.update(r)
         return [
-            [_merged(r, [part[k][j] for part in parts]) for j, r in enumerate(question)]
+            [_merge(r, [of_worker[k][j] for of_worker in answers]) for j, r in enumerate(question)]
             for k, question in enumerate(questions)
         ]
 
 
-def _follow(r: Request) -> None:
-    """Where a track is after a request, so that it can be found again if a worker is lost."""
-    if isinstance(r, SetDirection):
-        r.track.v = r.direction
-    elif isinstance(r, SetTangent):
-        r.track.u = r.direction
-    elif isinstance(r, Rotate):
-        r.track.v = math.cos(r.angle) * r.track.v + math.sin(r.angle) * r.track.u
-
-
-def _merged(r: Request, answers: list[Any]) -> Any:
-    """The answer of all parts from those of each."""
+def _merge(r: Request, answers: list[Any]) -> Any:
+    """Merge the answers of all workers to a request."""
     if isinstance(r, Histogram | Gradient):
         return sum_arrays(answers)
     if isinstance(r, LogSum):

@@ -1,4 +1,4 @@
-"""X in any of the forms that the estimators take: an array, a sparse matrix, blocks of rows, a Dask collection."""
+"""Validation of X for estimators: arrays, sparse matrices, blocks of rows, Dask collections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ravine.rows.cluster import ClusterRows
 from ravine.rows.reading.frames import is_frame
 from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sparse import SparseRows, is_sparse_matrix
-from ravine.rows.workers.rounds import ClusterError, current_client
+from ravine.rows.workers.rounds import ClusterError, get_current_client
 
 __all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows"]
 
@@ -29,9 +29,10 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     Parameters
     ----------
     estimator : object
-        Its ``n_features_in_`` and ``feature_names_in_`` are set or, unless ``reset``, compared with.
+        X must have its number of features and, if both have any, its feature names.
     X : array-like, sparse matrix, blocks of rows, Dask collection or Rows
     reset : bool
+        Set ``n_features_in_`` and ``feature_names_in_`` of the estimator instead of comparing them.
     """
     if is_sparse_matrix(X):
         return SparseRows(_check_sparse(estimator, X, reset))
@@ -42,14 +43,14 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         return _check_dask(estimator, X, reset)
     if _is_in_blocks(X):
         blocks = X if isinstance(X, RowBlocks) else RowBlocks(X)
-        blocks.forget_checks()
-        _check_feature_names(estimator, blocks.sketch, reset=reset)
+        blocks.forget_validation()
+        _check_feature_names(estimator, blocks.empty_frame, reset=reset)
         _check_n_features(estimator, blocks, reset=reset)
         return blocks
     if isinstance(X, Rows):
         _check_n_features(estimator, X, reset=reset)
         return X
-    _refuse_unwrapped(X)
+    _check_not_source(X)
     return ArrayRows(validate_array(estimator, X, reset=reset))
 
 
@@ -63,7 +64,7 @@ def validate_readable_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         return rows
     if rows.client is None:
         try:
-            current_client()
+            get_current_client()
         except (ClusterError, ImportError):
             return ArrayRows(validate_array(estimator, np.asarray(rows.X), reset=False))
     if np.isnan(rows.shape[0]):
@@ -74,7 +75,7 @@ def validate_readable_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
 
 
 def _is_in_blocks(X: Any) -> bool:
-    """Blocks of rows: told so, a list of two-dimensional arrays or of frames, or an array that h5py or zarr keep."""
+    """Return whether X is `RowBlocks`, a list of two-dimensional arrays or frames, or an array of h5py or zarr."""
     if isinstance(X, RowBlocks):
         return True
     if isinstance(X, list | tuple):
@@ -82,8 +83,8 @@ def _is_in_blocks(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("h5py", "zarr") and hasattr(X, "shape")
 
 
-def _refuse_unwrapped(X: Any) -> None:
-    """What is no array, but could be rows in blocks if it were said to be."""
+def _check_not_source(X: Any) -> None:
+    """Raise an error for sources of blocks that must be wrapped in `RowBlocks`."""
     first = X[0] if isinstance(X, list | tuple) and X else None
     if is_sparse_matrix(first):
         raise TypeError(
@@ -103,13 +104,11 @@ def _refuse_unwrapped(X: Any) -> None:
         what = "a list of paths"
     elif not any(hasattr(X, name) for name in ("__array__", "__array_interface__", "__dataframe__", "__dlpack__")):
         if hasattr(X, "shape") and hasattr(X, "__getitem__"):
-            what = f"a {type(X).__name__}, which NumPy does not know as an array"
+            what = f"a {type(X).__name__}, which NumPy cannot convert to an array"
         elif callable(X):
             what = "a function"
     if what:
-        raise TypeError(
-            f"X is {what}: to read rows from it block by block, wrap it as ravine.rows.RowBlocks(...) and give that."
-        )
+        raise TypeError(f"X is {what}: to read rows from it block by block, wrap it in ravine.rows.RowBlocks(...).")
 
 
 def _is_dask(X: Any) -> bool:
@@ -117,13 +116,13 @@ def _is_dask(X: Any) -> bool:
 
 
 def _check_dask(estimator: Any, X: Any, reset: bool) -> ClusterRows:
-    """Nothing is computed here but the lengths of the parts of a data frame."""
-    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # the names of a data frame are in its sketch
+    """Validate a Dask collection; only the lengths of the blocks of a data frame are computed."""
+    _check_feature_names(estimator, getattr(X, "_meta", X), reset=reset)  # an empty data frame with the same names
     if hasattr(X, "to_dask_array"):
         for name, dtype in X.dtypes.items():
             if not isinstance(dtype, np.dtype) or dtype.kind not in "fiub":
                 raise ValueError(
-                    f"column {name!r} of the Dask data frame X is of the type {dtype}: convert it to numbers (float64) "
+                    f"column {name!r} of the Dask data frame X has the type {dtype}: convert it to numbers (float64) "
                     "or leave it out."
                 )
         X = X.to_dask_array(lengths=True if reset else None)
@@ -149,7 +148,7 @@ def allow_sparse(tags: Any) -> Any:
 
 def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
     if X.format in ("csr", "csc") and not X.has_canonical_format:
-        # A cell in several parts is their sum; the user's matrix stays as it is.
+        # Duplicate entries are summed in a copy, since the matrix belongs to the user.
         X = X.copy()
         X.sum_duplicates()
     rows = validate_data(
@@ -164,22 +163,22 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
 
 
 def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
-    """X as a float32 or float64 array, copied only if it has another type; an error names the column."""
+    """Validate X as a float32 or float64 array, which is copied only if X has another type."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X is a masked array with masked cells: fill or drop them first.")
+        raise ValueError("X is a masked array with masked values: fill or drop them first.")
     try:
         rows: NDArray[np.floating[Any]] = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
     except (ValueError, TypeError) as error:
-        texts = _text_columns(X) if "could not convert" in str(error) or "dtype" in str(error) else []
+        texts = _find_text(X) if "could not convert" in str(error) or "dtype" in str(error) else []
         if not texts:
             raise
         raise type(error)(
-            f"X has columns that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. "
+            f"X has features that are not numbers: {', '.join(texts)}. Drop them or encode them as numbers. "
             f"({str(error).splitlines()[0]})"
         ) from error
     if not rows.dtype.isnative or not rows.flags.aligned:
@@ -188,8 +187,8 @@ def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floatin
     return rows
 
 
-def _text_columns(X: Any) -> list[str]:
-    """Names (or positions) of the columns that cannot be read as numbers, at most five."""
+def _find_text(X: Any) -> list[str]:
+    """Return the names (or numbers) of the features that cannot be converted to numbers, at most five."""
     columns = getattr(X, "columns", None)
     try:
         values = np.asarray(X, dtype=object)
@@ -202,7 +201,7 @@ def _text_columns(X: Any) -> list[str]:
         try:
             values[:, j].astype(np.float64)
         except (ValueError, TypeError):
-            found.append(repr(str(columns[j])) if columns is not None else f"column {j}")
+            found.append(repr(str(columns[j])) if columns is not None else f"feature {j}")
     return found[:5]
 
 
@@ -220,13 +219,12 @@ def _check_finite(estimator: Any, rows: NDArray[np.floating[Any]]) -> None:
                 _refuse_value(estimator, start + bad[0][0], bad[0][1], float(rows[start + bad[0][0], bad[0][1]]))
 
 
-def _refuse_value(estimator: Any, row: int, column: int, value: float, where: str = "") -> None:
-    """Refuse a value that is not finite, or too large; ``where`` says more about the row."""
+def _refuse_value(estimator: Any, row: int, j: int, value: float) -> None:
+    """Raise an error for a value that is not finite, or too large."""
     names = getattr(estimator, "feature_names_in_", None)
-    place = f"row {row}{where}"
-    where = f"column {column} ({place})" if names is None else f"column {str(names[column])!r} ({place})"
+    where = f"feature {j if names is None else repr(str(names[j]))} (row {row})"
     if math.isfinite(value):
-        raise ValueError(f"Input X has the value {value:g} in {where}: rescale that column.")
+        raise ValueError(f"Input X has the value {value:g} in {where}: rescale that feature.")
     raise ValueError(
         f"Input X contains {'NaN' if math.isnan(value) else 'infinity'} in {where}. "
         "Drop or impute such values first, for example with sklearn.impute.SimpleImputer."

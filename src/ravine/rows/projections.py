@@ -1,4 +1,4 @@
-"""Samples whose projections are at hand: sums block by block, and answers that need only the projections."""
+"""Samples whose projections this process holds: sums over blocks of rows, and answers that need only projections."""
 
 from __future__ import annotations
 
@@ -28,212 +28,215 @@ from ravine.rows.questions import (
 )
 from ravine.rows.sample import Sample, sum_arrays
 
-__all__ = ["BLOCK_ROWS", "PassSample", "Track", "TrackedSample"]
+__all__ = ["BLOCK_ROWS", "LocalSample", "Projections", "SharedPassSample"]
 
 # Sums run over blocks of rows whose size does not depend on the number of threads, so neither does their result.
 BLOCK_ROWS = 1 << 17
 
 T = TypeVar("T")
 U = TypeVar("U")
+Map = Callable[..., Iterable[Any]]  # the builtin map, or that of a pool of threads
 
 
-class Track:
-    """Projections of one start: ``p`` on the normal, ``q`` on the direction of the great circle.
+class Projections:
+    """Projections of one start: ``p`` on the normal, ``q`` on the tangent of the great circle.
 
     Parameters
     ----------
     n_rows : int
-    new : callable, optional
-        Makes the room for one vector; memory in double precision by default.
+    allocate : callable, optional
+        Allocates one vector; by default in memory and in double precision.
     """
 
-    def __init__(self, n_rows: int, new: Callable[[int], Any] = np.empty) -> None:
-        self.p: Array = new(n_rows)
-        self.q: Array = new(n_rows)
+    def __init__(self, n_rows: int, allocate: Callable[[int], Any] = np.empty) -> None:
+        self.p: Array = allocate(n_rows)
+        self.q: Array = allocate(n_rows)
 
 
-class TrackedSample(Sample):
-    """A sample whose projections lie in memory, or in files; subclasses know where the rows are."""
+class LocalSample(Sample):
+    """Sample whose projections are vectors in memory or in files of this process."""
 
     # ------------------------------------------------------------------------------------------- sums over rows
 
     @abstractmethod
-    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
-        """What a function says of blocks of z = (x - center) / unit, which it must not keep, and their weights."""
+    def _map_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
+        """Apply a function to blocks of z = (x - center) / unit, which it must not keep, and their weights."""
 
-    def _each_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
-        """What a function says of blocks of projections on a few directions (rows), and their weights."""
-        return self._each_centred(lambda z, w: function(z @ directions.T, w), self.origin, self.unit)
+    def _map_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
+        """Apply a function to blocks of projections on a few directions (rows) and their weights."""
+        return self._map_centred(lambda z, w: function(z @ directions.T, w), self.origin, self.unit)
 
-    def _largest(self, center: Array) -> float:
-        return max(self._each_centred(lambda z, _: float(np.abs(z).max(initial=0.0)), center, 1.0))
+    def _find_largest(self, center: Array) -> float:
+        return max(self._map_centred(lambda z, _: float(np.abs(z).max(initial=0.0)), center, 1.0), default=0.0)
 
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
-        """Weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
+        """Return the weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
         d = self.n_features
-        sums = sum_arrays(self._each_centred(_second_sums, center, unit), (d + 1, d))
+        sums = sum_arrays(self._map_centred(_sum_seconds, center, unit), (d + 1, d))
         return sums[:d], sums[d]
 
     def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
-        """Sum over the rows, by weight, the signs (-1 for 0) and the cubes of ``(x - center) @ direction / scale``."""
-        return sum_arrays(self._each_centred(lambda z, w: _side_sums(z @ direction, w), center, scale), 2)
+        """Return the weighted sums of the signs (-1 for 0) and of the cubes of ``(x - center) @ direction / scale``."""
+        return sum_arrays(self._map_centred(lambda z, w: _sum_sides(z @ direction, w), center, scale), 2)
 
     def third_sums(self, directions: Array) -> Array:
-        """Weighted sums of the cubes of the projections on the directions."""
-        return sum_arrays(self._each_projected(_third_sums, directions), len(directions))
+        """Return the weighted sums of the cubes of the projections on the directions."""
+        return sum_arrays(self._map_projected(_sum_thirds, directions), len(directions))
 
     def fourth_sums(self, whitening: Array) -> Array:
-        """Weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
-        return sum_arrays(self._each_projected(_fourth_sums, whitening), (len(whitening), len(whitening)))
+        """Return the weighted sum of |y|² y yᵀ over the rows y = whitening @ z."""
+        return sum_arrays(self._map_projected(_sum_fourths, whitening), (len(whitening), len(whitening)))
 
     # ------------------------------------------------------------------------------------------- answers
 
-    def track(self) -> Track:
-        """Room for the projections of one start."""
-        return Track(self.n_rows)
+    def new_projections(self) -> Projections:
+        """Allocate the projections of one start."""
+        return Projections(self.n_rows)
 
     def _map(self, function: Callable[[T], U], items: Iterable[T]) -> list[U]:
         return list(self._pool.map(function, items) if self._pool else map(function, items))
 
-    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
-        """The answer to a request that needs no rows; None for those that set projections."""
+    def _reply(self, r: Request, mapper: Map) -> Any:
+        """Answer a request that needs no rows; None for those that set projections."""
         return None if isinstance(r, SetDirection | SetTangent) else _REPLIES[type(r)](self, r, mapper)
 
-    def _weights_of(self, rows: slice) -> Array | None:
-        return None if self.weights is None else self.weights[rows]
+    def _weights_in(self, block: slice) -> Array | None:
+        return None if self.weights is None else self.weights[block]
 
-    def _bin(self, r: Histogram, mapper: Callable[..., Iterable[Array]]) -> Array:
-        p, q, c, s = _circle(r.track, r.angle)
+    def _compute_histogram(self, r: Histogram, mapper: Map) -> Array:
+        p, q, c, s = _get_circle(r.projections, r.angle)
 
-        def block(rows: slice) -> Array:
+        def compute(block: slice) -> Array:
             moments = np.zeros((r.n_bins + 2, _kernels.MOMENTS))
-            _kernels.bin(_double(p, rows), _double(q, rows), c, s, self._weights_of(rows), r.lo, r.width, moments)  # type: ignore[arg-type]
+            _kernels.bin(_read(p, block), _read(q, block), c, s, self._weights_in(block), r.lo, r.width, moments)  # type: ignore[arg-type]
             return moments
 
-        return sum_arrays(mapper(block, self._blocks), (r.n_bins + 2, _kernels.MOMENTS))
+        return sum_arrays(mapper(compute, self._blocks), (r.n_bins + 2, _kernels.MOMENTS))
 
-    def _gather(self, r: ValuesIn, _: Any) -> tuple[Array, Array | None]:
-        p, q, c, s = _circle(r.track, r.angle)
-        values, their_weights = [], []
-        for rows in self._blocks:
-            x, w = _double(p, rows), self._weights_of(rows)
+    def _collect_values(self, r: ValuesIn, _: Any) -> tuple[Array, Array | None]:
+        p, q, c, s = _get_circle(r.projections, r.angle)
+        values, weights = [], []
+        for block in self._blocks:
+            x, w = _read(p, block), self._weights_in(block)
             assert x is not None
-            x = x if q is None else c * x + s * _double(q, rows)  # type: ignore[operator]
+            x = x if q is None else c * x + s * _read(q, block)  # type: ignore[operator]
             inside = (x >= r.lo) & (x <= r.hi)
             if w is not None:
                 inside &= w > 0
-                their_weights.append(w[inside])
+                weights.append(w[inside])
             values.append(x[inside])
         near = np.concatenate(values) if values else np.empty(0)
         if self.weights is None:
             near.sort()
             return near, None
         order = np.argsort(near, kind="stable")
-        return near[order], (np.concatenate(their_weights) if values else np.empty(0))[order]
+        return near[order], (np.concatenate(weights) if values else np.empty(0))[order]
 
-    def _log_sum(self, r: LogSum, mapper: Callable[..., Iterable[float]]) -> float:
-        p, q, c, s = _circle(r.track, r.angle)
+    def _compute_log_sum(self, r: LogSum, mapper: Map) -> float:
+        p, q, c, s = _get_circle(r.projections, r.angle)
 
-        def block(rows: slice) -> float:
-            w = self._weights_of(rows)
-            return _kernels.log_sum(_double(p, rows), _double(q, rows), c, s, w, r.bandwidth, r.b)  # type: ignore[arg-type]
+        def compute(block: slice) -> float:
+            w = self._weights_in(block)
+            return _kernels.log_sum(_read(p, block), _read(q, block), c, s, w, r.bandwidth, r.b)  # type: ignore[arg-type]
 
-        return float(np.logaddexp.reduce(np.array(list(mapper(block, self._blocks)))))
+        return float(np.logaddexp.reduce(np.array(list(mapper(compute, self._blocks)))))
 
-    def _along(self, r: AngleDerivative, mapper: Callable[..., Iterable[float]]) -> float:
-        p, q, c, s = r.track.p, r.track.q, math.cos(r.angle), math.sin(r.angle)
+    def _differentiate(self, r: AngleDerivative, mapper: Map) -> float:
+        p, q, c, s = r.projections.p, r.projections.q, math.cos(r.angle), math.sin(r.angle)
 
-        def block(rows: slice) -> float:
-            w = self._weights_of(rows)
-            return _kernels.along(_double(p, rows), _double(q, rows), c, s, w, r.bandwidth, r.b, r.log_sum, r.reach)  # type: ignore[arg-type]
+        def compute(block: slice) -> float:
+            w = self._weights_in(block)
+            return _kernels.along(_read(p, block), _read(q, block), c, s, w, r.bandwidth, r.b, r.log_sum, r.reach)  # type: ignore[arg-type]
 
-        return float(sum(mapper(block, self._blocks)))
+        return float(sum(mapper(compute, self._blocks)))
 
-    def _spread(self, r: Variances, mapper: Callable[..., Iterable[Array]]) -> Array:
-        def block(rows: slice) -> Array:
-            p, w = _double(r.track.p, rows), self._weights_of(rows)
-            q = _double(r.track.q, rows) if r.turned else np.zeros(0)
+    def _compute_variances(self, r: Variances, mapper: Map) -> Array:
+        def compute(block: slice) -> Array:
+            p, w = _read(r.projections.p, block), self._weights_in(block)
+            q = _read(r.projections.q, block) if r.turned else np.zeros(0)
             assert p is not None
             assert q is not None
             wp, wq = (p, q) if w is None else (w * p, w * q if r.turned else q)
             return np.array([wp @ p, wp @ q if r.turned else 0.0, wq @ q])
 
-        return sum_arrays(mapper(block, self._blocks), 3) / self.total
+        return sum_arrays(mapper(compute, self._blocks), 3) / self.total
 
-    def _accept(self, r: Rotate, mapper: Callable[..., Iterable[None]]) -> None:
+    def _rotate(self, r: Rotate, mapper: Map) -> None:
         c, s = math.cos(r.angle), math.sin(r.angle)
 
-        def block(rows: slice) -> None:
-            p = _double(r.track.p, rows)
-            _kernels.rotate(p, _double(r.track.q, rows), c, s)  # type: ignore[arg-type]
-            if r.track.p.dtype != np.float64:
-                r.track.p[rows] = p
+        def rotate(block: slice) -> None:
+            p = _read(r.projections.p, block)
+            _kernels.rotate(p, _read(r.projections.q, block), c, s)  # type: ignore[arg-type]
+            if r.projections.p.dtype != np.float64:
+                r.projections.p[block] = p
 
-        list(mapper(block, self._blocks))
+        list(mapper(rotate, self._blocks))
 
 
 _REPLIES: dict[type, Callable[..., Any]] = {
-    Histogram: lambda sample, r, mapper: sample._bin(r, mapper),
-    ValuesIn: lambda sample, r, mapper: sample._gather(r, mapper),
-    LogSum: lambda sample, r, mapper: sample._log_sum(r, mapper),
-    AngleDerivative: lambda sample, r, mapper: sample._along(r, mapper),
-    Rotate: lambda sample, r, mapper: sample._accept(r, mapper),
-    Variances: lambda sample, r, mapper: sample._spread(r, mapper),
+    Histogram: lambda sample, r, mapper: sample._compute_histogram(r, mapper),
+    ValuesIn: lambda sample, r, mapper: sample._collect_values(r, mapper),
+    LogSum: lambda sample, r, mapper: sample._compute_log_sum(r, mapper),
+    AngleDerivative: lambda sample, r, mapper: sample._differentiate(r, mapper),
+    Rotate: lambda sample, r, mapper: sample._rotate(r, mapper),
+    Variances: lambda sample, r, mapper: sample._compute_variances(r, mapper),
 }
 
 
-class PassSample(TrackedSample):
-    """A sample where a pass over the rows is dear: all requests of a round that need one share it."""
+class SharedPassSample(LocalSample):
+    """Sample whose passes over the rows are expensive: all requests of a round that need one share it."""
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
-        """Answer the questions of one round; a second pass only for sums that need its projections."""
+        """Answer the questions of one round; a second pass is only for sums that need projections of the first."""
         answers: list[list[Any]] = [[None] * len(question) for question in questions]
-        turning = [any(isinstance(r, SetDirection | SetTangent) for r in question) for question in questions]
-        aims = [r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)]
-        for late in (False, True):
+        sets_projections = [any(isinstance(r, SetDirection | SetTangent) for r in question) for question in questions]
+        to_set = [r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)]
+        for second_pass in (False, True):
             sums = []
             for k, question in enumerate(questions):
-                for j, r in enumerate(question if turning[k] == late else ()):
+                for j, r in enumerate(question if sets_projections[k] == second_pass else ()):
                     if isinstance(r, Gradient | CovarianceProduct):
                         sums.append((k, j, r))
                     else:
                         answers[k][j] = self._reply(r, self._map)
-            if sums or (aims and not late):
-                results = self._pass([] if late else aims, [r for _, _, r in sums])
+            if sums or (to_set and not second_pass):
+                results = self._pass_over_rows([] if second_pass else to_set, [r for _, _, r in sums])
                 for (k, j, _), result in zip(sums, results, strict=True):
                     answers[k][j] = result
         return answers
 
     @abstractmethod
-    def _pass(self, aims: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
-        """Set projections and answer sums over rows, in one pass."""
+    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
+        """Set projections and compute sums over rows in one pass."""
 
 
-def _second_sums(z: Array, w: Array | None) -> Array:
-    """The sum of z zᵀ and, as one more row, that of z."""
+def _sum_seconds(z: Array, w: Array | None) -> Array:
+    """Sum z zᵀ and, as one more row, z."""
     weighted = z if w is None else z * w[:, None]
     return np.concatenate([z.T @ weighted, weighted.sum(axis=0)[None]])
 
 
-def _side_sums(distance: Array, w: Array | None) -> Array:
+def _sum_sides(distance: Array, w: Array | None) -> Array:
     terms = np.stack([np.where(distance > 0.0, 1.0, -1.0), distance**3])
     return np.asarray(terms.sum(axis=1) if w is None else terms @ w)
 
 
-def _third_sums(y: Array, w: Array | None) -> Array:
+def _sum_thirds(y: Array, w: Array | None) -> Array:
     cubes = y**3
     return np.asarray(cubes.sum(axis=0) if w is None else w @ cubes)
 
 
-def _fourth_sums(y: Array, w: Array | None) -> Array:
+def _sum_fourths(y: Array, w: Array | None) -> Array:
     lengths = np.einsum("ij,ij->i", y, y)
     return np.asarray(y.T @ (y * (lengths if w is None else lengths * w)[:, None]))
 
 
-def _circle(track: Track, angle: float) -> tuple[Array, Array | None, float, float]:
-    return (track.p, None, 1.0, 0.0) if angle == 0.0 else (track.p, track.q, math.cos(angle), math.sin(angle))
+def _get_circle(projections: Projections, angle: float) -> tuple[Array, Array | None, float, float]:
+    """Return p, q and their factors at an angle of the great circle; q only if it is needed."""
+    p, q = projections.p, projections.q
+    return (p, None, 1.0, 0.0) if angle == 0.0 else (p, q, math.cos(angle), math.sin(angle))
 
 
-def _double(values: Array | None, rows: slice) -> Array | None:
-    """Some projections in double precision; a view where they are kept so."""
-    return None if values is None else np.asarray(values[rows], dtype=np.float64)
+def _read(values: Array | None, block: slice) -> Array | None:
+    """Return a block of projections in double precision, as a view if they are kept so."""
+    return None if values is None else np.asarray(values[block], dtype=np.float64)

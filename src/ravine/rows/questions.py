@@ -1,11 +1,10 @@
-"""What the pursuit may ask of the data, wherever the rows are.
+"""Requests that the search makes of the data, wherever the rows are.
 
-A start of the pursuit keeps its projections beside the rows, in a *track*: ``p`` on the current normal and ``q`` on the
-direction of the current great circle. It asks *questions*, each a sequence of the requests below; a driver puts the
-questions of all starts of a round to the sample together, so that one round trip serves them all.
+The projections of a start are kept with the rows (see `ravine.rows.projections`): ``p`` on the current normal and ``q``
+on the unit tangent of the current great circle. A start asks *questions*, each a sequence of the requests below. The
+driver passes the questions of all starts to the sample together, so that one round trip answers them all.
 
-Coordinates are the sample's *working units*: ``z = (x - origin) / unit``, with the (weighted) mean as origin and a
-power of two as unit, so that neither huge offsets nor extreme scales cost accuracy.
+Coordinates are the working units of the sample (see `ravine.rows.sample`).
 """
 
 from __future__ import annotations
@@ -35,21 +34,21 @@ __all__ = [
 class SetDirection(NamedTuple):
     """Set ``p`` to the projections on ``direction``. Answer: None."""
 
-    track: Any
+    projections: Any
     direction: Array
 
 
 class SetTangent(NamedTuple):
     """Set ``q`` to the projections on ``direction``, a unit tangent at the current normal. Answer: None."""
 
-    track: Any
+    projections: Any
     direction: Array
 
 
 class Histogram(NamedTuple):
     """Binned moments of ``cos t p + sin t q``. Answer: array of shape (n_bins + 2, 8)."""
 
-    track: Any
+    projections: Any
     angle: float
     lo: float
     width: float
@@ -57,27 +56,27 @@ class Histogram(NamedTuple):
 
 
 class ValuesIn(NamedTuple):
-    """The values of ``cos t p + sin t q`` in [lo, hi]. Answer: (sorted values, their weights or None)."""
+    """Values of ``cos t p + sin t q`` in [lo, hi]. Answer: (sorted values, weights in the same order or None)."""
 
-    track: Any
+    projections: Any
     angle: float
     lo: float
     hi: float
 
 
 class LogSum(NamedTuple):
-    """Exact log of the weighted sum of kernels at b, for ``cos t p + sin t q``. Answer: float."""
+    """Exact logarithm of the weighted sum of kernels at b, for ``cos t p + sin t q``. Answer: float."""
 
-    track: Any
+    projections: Any
     angle: float
     bandwidth: float
     b: float
 
 
 class AngleDerivative(NamedTuple):
-    """Derivative of log f(b) by the angle t. Answer: float."""
+    """Derivative of log f(b) by the angle t, from the rows within ``reach`` of b. Answer: float."""
 
-    track: Any
+    projections: Any
     angle: float
     bandwidth: float
     b: float
@@ -86,16 +85,16 @@ class AngleDerivative(NamedTuple):
 
 
 class Rotate(NamedTuple):
-    """Move along the circle: ``p`` becomes ``cos t p + sin t q``. Answer: None."""
+    """Move along the great circle: ``p`` becomes ``cos t p + sin t q``. Answer: None."""
 
-    track: Any
+    projections: Any
     angle: float
 
 
 class Gradient(NamedTuple):
     """Gradient of log f(b) by the normal, from the rows within ``reach`` of b. Answer: array of shape (d,)."""
 
-    track: Any
+    projections: Any
     bandwidth: float
     b: float
     log_sum: float
@@ -103,14 +102,14 @@ class Gradient(NamedTuple):
 
 
 class GradientNoise(NamedTuple):
-    """What chance adds to the squared length of the tangent part of `Gradient`: Σ cᵢ² |zᵢ - pᵢ v|².
+    """Expected squared norm of the tangent part of `Gradient` under pure noise: Σ cᵢ² |zᵢ - pᵢ v|².
 
-    The gradient is Σ cᵢ zᵢ. If the rows near b lie no further to one side than the others, in any column, its
-    coefficients cᵢ meet zᵢ at random, and this is the squared length to be expected. Asked for only where the moments
-    have no covariance. Answer: float.
+    The gradient is Σ cᵢ zᵢ. If the rows near b are distributed across the hyperplane like all other rows, then the
+    coefficients cᵢ are independent of zᵢ, and this is the expectation. Only for moments without a stored covariance.
+    Answer: float.
     """
 
-    track: Any
+    projections: Any
     bandwidth: float
     b: float
     log_sum: float
@@ -118,19 +117,22 @@ class GradientNoise(NamedTuple):
 
 
 class Variances(NamedTuple):
-    """Weighted means of p², p q and q² (only the first unless ``turned``): variances on the circle, for centred rows.
+    """Weighted means of p², p q and q² (only the first unless ``turned``): variances on the great circle.
 
-    Asked for only where the moments have no covariance. Answer: three floats.
+    Only for moments without a stored covariance. Answer: three floats.
     """
 
-    track: Any
+    projections: Any
     turned: bool
 
 
 class CovarianceProduct(NamedTuple):
-    """The covariance times the current normal, Σ w p z / Σ w; only where it is not stored. Answer: array of (d,)."""
+    """Product of the covariance with the current normal, Σ w p z / Σ w. Answer: array of shape (d,).
 
-    track: Any
+    Only for moments without a stored covariance.
+    """
+
+    projections: Any
 
 
 ProjectionRequest = SetDirection | SetTangent

@@ -1,4 +1,4 @@
-"""Fewer rows than columns: the same geometry in as many coordinates as there are rows."""
+"""Row space: the same geometry in as many coordinates as there are rows, for fewer rows than features."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["RowSpace"]
 
 
 class RowSpace:
-    """Coordinates of the rows in an orthonormal basis of the space they span about their mean.
+    """Coordinates of the rows in an orthonormal basis of the space that they span about their mean.
 
-    A normal outside that space only scales the projections' spread down, so the minimum density hyperplane lies in it.
-    No matrix of d x d is formed.
+    A component of the normal outside this space only reduces the spread of the projections, so the minimum density
+    hyperplane has none. No matrix of d x d is formed.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ class RowSpace:
     sample : DenseSample
         The coordinates: one column for each dimension of the row space.
     basis : ndarray of shape (d, r)
-        Orthonormal columns; a normal ``w`` there is ``basis @ w`` here.
+        Orthonormal columns; a normal ``w`` in the row space is ``basis @ w`` in the space of X.
     origin : ndarray of shape (d,)
-        The origin of the sample's working units, in the units of X.
+        Origin of the working units of the sample, in the units of X.
     unit : float
-        The unit of the sample's working units, in the units of X.
+        Unit of the working units of the sample, in the units of X.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class RowSpace:
         kept[-1] = True  # at least one direction, so that equal rows still have coordinates
         lengths = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))[::-1]
         directions = vectors[:, kept][:, ::-1]
-        # Once more through the QR decomposition: the Gram matrix squares the condition number.
+        # Orthonormalise again by a QR decomposition: the Gram matrix squares the condition number.
         self.basis: Array = np.linalg.qr(rows.T @ (directions / lengths))[0]
         self.sample = DenseSample(rows @ self.basis, weights, pool=pool)
         self.origin: Array = first + mean + unit * (self.basis @ self.sample.origin)

@@ -49,7 +49,7 @@ class Sample(ABC):
     unit: float
     is_remote = False
 
-    def _set_up(
+    def _set_size(
         self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int
     ) -> None:
         self.n_rows, self.n_features = shape
@@ -73,13 +73,13 @@ class Sample(ABC):
         """Variances of the features, in working units."""
         return np.maximum(np.diagonal(self.moments().covariance), 0.0)
 
-    def _measure(self, center: Array, unit: float) -> None:
-        """Find mean, unit and covariance in one pass about a provisional centre, or in three if that loses digits."""
+    def _set_units(self, center: Array, unit: float) -> None:
+        """Set mean, unit and covariance in one pass about a provisional centre, or in three if that loses digits."""
         with np.errstate(over="ignore", invalid="ignore"):
             covariance, shift = self._second_moments(center, unit)
         spread = np.diagonal(covariance) - shift**2
         if not np.isfinite(covariance).all() or (shift**2 > 1e3 * spread + 1e-6 * np.max(spread, initial=0.0)).any():
-            unit = round_to_power_of_two(self._largest(center))
+            unit = round_to_power_of_two(self._find_largest(center))
             _, shift = self._second_moments(center, unit)
             center = center + shift * unit
             covariance, shift = self._second_moments(center, unit)
@@ -105,8 +105,8 @@ class Sample(ABC):
     # ------------------------------------------------------------------------------------------- questions
 
     @abstractmethod
-    def track(self) -> Any:
-        """Room for the projections of one start."""
+    def new_projections(self) -> Any:
+        """Allocate the projections of one start."""
 
     @abstractmethod
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
@@ -130,7 +130,7 @@ class Sample(ABC):
     # ------------------------------------------------------------------------------------------- sums over rows
 
     @abstractmethod
-    def _largest(self, center: Array) -> float:
+    def _find_largest(self, center: Array) -> float:
         """Return the largest distance of a value from the centre."""
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix: never densified, centred and scaled implicitly."""
+"""Rows of a sparse matrix, and their sample: never densified, centred and scaled implicitly."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.array import DenseSample
 from ravine.rows.base import Indices, Rows
-from ravine.rows.centred import CentredCells, column_sums, far_columns, stored_in_columns
+from ravine.rows.centred import CentredMatrix, count_stored, find_near_columns, sum_columns
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
-from ravine.rows.projections import BLOCK_ROWS, PassSample
+from ravine.rows.projections import BLOCK_ROWS, SharedPassSample
 from ravine.rows.questions import (
     CovarianceProduct,
     Gradient,
@@ -25,19 +25,19 @@ from ravine.rows.questions import (
     RowSumRequest,
     SetDirection,
 )
-from ravine.rows.units import round_to_power_of_two
+from ravine.rows.units import SMALLEST_UNIT, round_to_power_of_two
 
 __all__ = ["SparseRows", "SparseSample", "is_sparse_matrix"]
 
-# Up to this many columns the covariance is stored; with more, only its products with vectors are ever formed.
-STORED_COLUMNS = 1000
+# Up to this many features the covariance is stored; with more, only its products with vectors are ever formed.
+STORED_FEATURES = 1000
 # Beyond this ratio of squared mean to variance, projections and second moments about zero lose too many digits.
 OFF_CENTRE = 1e2
-# With more than this part of all cells stored, the covariance is faster from small dense blocks.
+# If more than this share of all values is stored, the covariance is faster from small dense blocks.
 WORTH_DENSE_BLOCKS = 0.25
-# Rows are gathered for a sum if they are fewer than this part of all; else zeros take part.
+# Rows are gathered for a sum if they are fewer than this share of all; otherwise the others take part with zeros.
 WORTH_GATHERING = 0.25
-# Of rows that are made dense.
+# Largest dense array that is made of rows.
 MOST_BYTES = 1 << 32
 # Numbers of a block of projections on many directions.
 BLOCK_NUMBERS = 1 << 20
@@ -93,8 +93,8 @@ class SparseRows(Rows):
         some = self.matrix if indices is None else self.matrix[indices]
         if not some.has_canonical_format:
             some = some.copy()
-            some.sum_duplicates()  # otherwise a cell that is stored in two parts would be shifted twice
-        return CentredCells.about(some, center, far_columns(some, center)).times(direction)
+            some.sum_duplicates()  # otherwise a value that is stored in two parts would be shifted twice
+        return CentredMatrix.about(some, center, find_near_columns(some, center)).times(direction)
 
     def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> NDArray[Any]:
         """Apply a function to all rows at once, as a sparse matrix."""
@@ -107,59 +107,53 @@ class SparseRows(Rows):
         return SparseSample(self.matrix if indices is None else self.matrix[indices], weights, pool=pool)
 
 
-class SparseSample(PassSample):
-    """A matrix in compressed sparse rows and optional weights; it is neither changed nor densified.
+class SparseSample(SharedPassSample):
+    """Sample of a matrix in compressed sparse rows with optional weights; it is neither changed nor densified.
 
-    Projections are X·v − mean·v; only the cells of columns that are far from zero for their spread are shifted, in a
-    copy (see `CentredCells`). The covariance is stored up to a thousand columns; with more columns only its products
+    Projections are X·v − mean·v; only the values of columns that are far from zero for their spread are shifted, in a
+    copy (see `CentredMatrix`). The covariance is stored up to a thousand features; with more features only its products
     with vectors, Xᵀ(X·v), are formed.
 
     Parameters
     ----------
     X : scipy.sparse.csr_array or csr_matrix of shape (n, d), float64
-        In canonical format: no cell in two parts.
+        In canonical format, without duplicate entries.
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
     pool : ThreadPoolExecutor, optional
     """
 
-    def __init__(
-        self,
-        X: Any,
-        weights: Array | None = None,
-        *,
-        pool: ThreadPoolExecutor | None = None,
-    ) -> None:
+    def __init__(self, X: Any, weights: Array | None = None, *, pool: ThreadPoolExecutor | None = None) -> None:
         self._squared_lengths: Array | None = None
-        self._set_up(X.shape, weights, pool, BLOCK_ROWS)
-        self._measure_sparse(X)
+        self._set_size(X.shape, weights, pool, BLOCK_ROWS)
+        self._centre(X)
 
     # ------------------------------------------------------------------------------------------- moments
 
-    def _measure_sparse(self, X: Any) -> None:
-        """Mean, unit and the variance of all columns together, and the cells about the mean."""
+    def _centre(self, X: Any) -> None:
+        """Set mean, unit, the variances of the features, and the matrix centred about the mean."""
         scale = round_to_power_of_two(max(float(X.data.max(initial=0.0)), -float(X.data.min(initial=0.0))))
-        sums, squares = column_sums(X, self.weights, scale)
+        sums, squares = sum_columns(X, self.weights, scale)
         mean = sums / self.total
         variances = np.maximum(squares / self.total - mean**2, 0.0)
         off_centre = mean**2 > OFF_CENTRE * variances
-        if off_centre.any():  # rows of hardly any weight may have no cell there: then zeros stay implicit
-            off_centre &= 2 * stored_in_columns(X) > self.n_rows
+        if off_centre.any():  # rows of negligible weight may store nothing there: then zeros stay implicit
+            off_centre &= 2 * count_stored(X) > self.n_rows
         self.origin = mean * scale
-        self._cells = CentredCells.about(X, self.origin, off_centre)
+        self._matrix = CentredMatrix.about(X, self.origin, off_centre)
         if off_centre.any():
             w = np.ones(self.n_rows) if self.weights is None else self.weights
-            self.origin = self.origin + np.where(off_centre, self._cells.back(w / self.total), 0.0)
-            del self._cells  # or there would be two copies
-            self._cells = CentredCells.about(X, self.origin, off_centre)
+            self.origin = self.origin + np.where(off_centre, self._matrix.transpose_times(w / self.total), 0.0)
+            del self._matrix  # otherwise there would be two copies
+            self._matrix = CentredMatrix.about(X, self.origin, off_centre)
             variances = np.where(off_centre, self._mean_squares(scale), variances)
-        self.unit = max(scale * round_to_power_of_two(math.sqrt(float(variances.sum()))), 2.0**-1000)
+        self.unit = max(scale * round_to_power_of_two(math.sqrt(float(variances.sum()))), SMALLEST_UNIT)
         self._column_variances = variances * (scale / self.unit) ** 2
 
     def _mean_squares(self, scale: float) -> Array:
-        """Of the cells, shifted or missing, by column."""
-        parts = (self._cells.shifted, self._cells.missing)
-        return sum(column_sums(part, self.weights, scale)[1] for part in parts if part is not None) / self.total  # type: ignore[return-value]
+        """Return the mean squares of the shifted values of each column, stored or missing."""
+        parts = (self._matrix.shifted, self._matrix.missing)
+        return sum(sum_columns(part, self.weights, scale)[1] for part in parts if part is not None) / self.total  # type: ignore[return-value]
 
     @property
     def column_variances(self) -> Array:
@@ -167,20 +161,20 @@ class SparseSample(PassSample):
         return self._column_variances
 
     def moments(self) -> Moments:
-        """Total weight and the covariance or, with many columns, its products, in working units."""
+        """Return the total weight and the covariance or, with many features, its products, in working units."""
         if self._moments is None:
-            if self.n_features <= STORED_COLUMNS:
-                self._moments = StoredMoments(self.total, self._covariance())
+            if self.n_features <= STORED_FEATURES:
+                self._moments = StoredMoments(self.total, self._compute_covariance())
             else:
                 trace = float(self._column_variances.sum())
-                self._moments = ProductMoments(self.total, self._product, trace, self.n_features)
+                self._moments = ProductMoments(self.total, self._multiply_covariance, trace, self.n_features)
         return self._moments
 
-    def _covariance(self) -> Array:
-        if self._cells.shifted.nnz > WORTH_DENSE_BLOCKS * self.n_rows * self.n_features:
+    def _compute_covariance(self) -> Array:
+        if self._matrix.shifted.nnz > WORTH_DENSE_BLOCKS * self.n_rows * self.n_features:
             second, shift = self._second_moments(self.origin, self.unit)
             return second - np.outer(shift, shift)
-        rows = self._cells.explicit()
+        rows = self._matrix.to_sparse()
         rows = rows._with_data(rows.data / self.unit, copy=False)  # shares the indices
         w = np.ones(self.n_rows) if self.weights is None else self.weights
         weighted = rows if self.weights is None else rows.multiply(w[:, None]).tocsr()
@@ -188,95 +182,99 @@ class SparseSample(PassSample):
         covariance = (rows.T @ weighted).toarray() / self.total - np.outer(mean, mean)
         return np.asarray(0.5 * (covariance + covariance.T))
 
-    def _each_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
+    def _multiply_covariance(self, v: Array) -> Array:
+        """Return the covariance times a vector: Xᵀ(X·v), centred."""
+        p = self._project(v[None])[:, 0]
+        return self._sum_rows(p if self.weights is None else p * self.weights) / self.total
+
+    def _map_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
         step = max(64, BLOCK_NUMBERS // self.n_features)
         for start in range(0, self.n_rows, step):
-            rows = slice(start, start + step)
-            yield function((self._cells.toarray(rows) - (center - self.origin)) / unit, self._weights_of(rows))
+            block = slice(start, start + step)
+            yield function((self._matrix.to_array(block) - (center - self.origin)) / unit, self._weights_in(block))
 
-    def _product(self, v: Array) -> Array:
-        """The covariance times a vector: Xᵀ(X·v), centred."""
-        p = self.on(v[None])[:, 0]
-        return self._back(p if self.weights is None else p * self.weights) / self.total
-
-    def _each_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
+    def _map_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
         step = max(64, BLOCK_NUMBERS // len(directions))
         for start in range(0, self.n_rows, step):
-            rows = slice(start, min(start + step, self.n_rows))
-            part = self if rows == slice(0, self.n_rows) else self._part(rows)
-            yield function(part.on(directions), part.weights)
+            block = slice(start, min(start + step, self.n_rows))
+            few = self if block == slice(0, self.n_rows) else self._take(block)
+            yield function(few._project(directions), few.weights)
 
-    # ------------------------------------------------------------------------------------------- protocol
+    # ------------------------------------------------------------------------------------------- rows
 
-    def take(self, rows: NDArray[np.intp]) -> SparseSample:
-        """The sample of some rows, in the same working units."""
-        return self._part(rows)
+    def take(self, indices: Indices) -> SparseSample:
+        """Return the sample of some rows, in the same working units."""
+        return self._take(indices)
 
-    def _part(self, rows: NDArray[np.intp] | slice) -> SparseSample:
-        part = SparseSample.__new__(SparseSample)
-        part._squared_lengths = None
-        part._cells = self._cells.part(rows)
-        part.origin, part.unit, part._column_variances = self.origin, self.unit, self._column_variances
-        weights = None if self.weights is None else self.weights[rows]
-        part._set_up(part._cells.shifted.shape, weights, self._given_pool, BLOCK_ROWS)
-        return part
+    def _take(self, indices: Indices | slice) -> SparseSample:
+        few = SparseSample.__new__(SparseSample)
+        few._squared_lengths = None
+        few._matrix = self._matrix.subset(indices)
+        few.origin, few.unit, few._column_variances = self.origin, self.unit, self._column_variances
+        weights = None if self.weights is None else self.weights[indices]
+        few._set_size(few._matrix.shifted.shape, weights, self._given_pool, BLOCK_ROWS)
+        return few
 
     def in_subspace(self, directions: Array) -> DenseSample:
-        """The coordinates of the rows on a few orthonormal directions (rows), in the same working units."""
-        nowhere = np.zeros(len(directions))
-        return DenseSample(self.on(directions), self.weights, pool=self._given_pool, origin=nowhere, unit=1.0)
+        """Return the coordinates of the rows on a few orthonormal directions (rows), in the same working units."""
+        origin = np.zeros(len(directions))
+        return DenseSample(self._project(directions), self.weights, pool=self._given_pool, origin=origin, unit=1.0)
 
-    def fetch(self, rows: NDArray[np.intp]) -> Array:
-        """Some rows, in working units; as an array."""
-        if 8 * len(rows) * self.n_features > MOST_BYTES:
+    def fetch(self, indices: Indices) -> Array:
+        """Return some rows in working units, as an array."""
+        n, d = len(indices), self.n_features
+        if 8 * n * d > MOST_BYTES:
             raise ValueError(
-                f"{len(rows)} labelled rows of {self.n_features} columns would make a dense array of "
-                f"{8e-9 * len(rows) * self.n_features:.1f} GB: label fewer rows, or reduce the columns first (with "
-                "sklearn.decomposition.TruncatedSVD)."
+                f"{n} labelled rows of {d} features would make a dense array of {8e-9 * n * d:.1f} GB: label fewer "
+                "rows, or reduce the number of features first (with sklearn.decomposition.TruncatedSVD)."
             )
-        return np.asarray(self._cells.toarray(rows) / self.unit)
+        return np.asarray(self._matrix.to_array(indices) / self.unit)
 
-    def on(self, directions: Array) -> Array:
-        """Projections on directions (rows), in working units: one column for each."""
+    def _project(self, directions: Array) -> Array:
+        """Return the projections on directions (rows), in working units: one column for each."""
         projections = np.empty((self.n_rows, len(directions)))
         for k, v in enumerate(directions / self.unit):  # SciPy is not faster with all of them at once
-            projections[:, k] = self._cells.times(v)
+            projections[:, k] = self._matrix.times(v)
         return projections
 
-    def _back(self, coefficients: Array) -> Array:
-        """Σ cᵢ zᵢ over the rows, in working units."""
-        return np.asarray(self._cells.back(coefficients) / self.unit)
+    def _sum_rows(self, coefficients: Array) -> Array:
+        """Return Σ cᵢ zᵢ, in working units."""
+        return np.asarray(self._matrix.transpose_times(coefficients) / self.unit)
 
-    def _pass(self, aims: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
-        if aims:
-            for aim in aims:
-                (aim.track.p if isinstance(aim, SetDirection) else aim.track.q)[:] = self.on(aim.direction[None])[:, 0]
-        return [self._scatter(r) if isinstance(r, CovarianceProduct) else self._pull_back(r) for r in sums]
+    # ------------------------------------------------------------------------------------------- answers
 
-    def _scatter(self, r: CovarianceProduct) -> Array:
-        return self._back((r.track.p if self.weights is None else r.track.p * self.weights) / self.total)
+    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
+        for r in to_set:
+            target = r.projections.p if isinstance(r, SetDirection) else r.projections.q
+            target[:] = self._project(r.direction[None])[:, 0]
+        return [self._sum_products(r) if isinstance(r, CovarianceProduct) else self._compute_gradient(r) for r in sums]
 
-    def _pull_back(self, r: Gradient) -> Array:
-        near, shares = self._shares(r)
+    def _sum_products(self, r: CovarianceProduct) -> Array:
+        p = r.projections.p
+        return self._sum_rows((p if self.weights is None else p * self.weights) / self.total)
+
+    def _compute_gradient(self, r: Gradient) -> Array:
+        near, shares = self._compute_shares(r)
         if len(near) <= WORTH_GATHERING * self.n_rows:
-            return np.asarray(self._cells.part(near).back(shares) / self.unit)
+            return np.asarray(self._matrix.subset(near).transpose_times(shares) / self.unit)
         everywhere = np.zeros(self.n_rows)
         everywhere[near] = shares
-        return self._back(everywhere)
+        return self._sum_rows(everywhere)
 
-    def _shares(self, r: Gradient | GradientNoise) -> tuple[NDArray[np.intp], Array]:
-        """The rows near b, and the derivative of log f(b) by the projection of each (eq. (26))."""
-        near = np.flatnonzero(np.abs(r.track.p - r.b) <= r.reach)
-        u = (r.track.p[near] - r.b) / r.bandwidth
+    def _compute_shares(self, r: Gradient | GradientNoise) -> tuple[Indices, Array]:
+        """Return the rows near b, and the derivative of log f(b) by the projection of each (eq. (26))."""
+        p = r.projections.p
+        near = np.flatnonzero(np.abs(p - r.b) <= r.reach)
+        u = (p[near] - r.b) / r.bandwidth
         shares = np.exp(-0.5 * u * u - r.log_sum) * u / -r.bandwidth
         return near, np.asarray(shares if self.weights is None else shares * self.weights[near])
 
     def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
-        return self._noise(r) if isinstance(r, GradientNoise) else super()._reply(r, mapper)
+        return self._compute_noise(r) if isinstance(r, GradientNoise) else super()._reply(r, mapper)
 
-    def _noise(self, r: GradientNoise) -> float:
+    def _compute_noise(self, r: GradientNoise) -> float:
         if self._squared_lengths is None:
-            self._squared_lengths = self._cells.squared_lengths(self.unit)
-        near, shares = self._shares(r)
-        across = np.maximum(self._squared_lengths[near] - r.track.p[near] ** 2, 0.0)
+            self._squared_lengths = self._matrix.squared_lengths(self.unit)
+        near, shares = self._compute_shares(r)
+        across = np.maximum(self._squared_lengths[near] - r.projections.p[near] ** 2, 0.0)
         return float(shares**2 @ across)

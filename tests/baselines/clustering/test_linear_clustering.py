@@ -173,7 +173,7 @@ def test_copies_predict_the_same(estimator):
 def test_fit_that_fails_leaves_the_earlier_fit(estimator):
     fitted = clone(estimator).fit(pd.DataFrame(X, columns=["a", "b", "c"]))
     before = dict(vars(fitted))
-    with pytest.raises(ValueError, match="NaN in column"):
+    with pytest.raises(ValueError, match="NaN in feature"):
         fitted.fit(pd.DataFrame(np.full((20, 2), np.nan), columns=["d", "e"]))
     assert vars(fitted) == before
 
@@ -184,7 +184,7 @@ def test_bad_rows_are_located_by_name(estimator):
     fitted = clone(estimator).fit(bad)
     bad.loc[7, "height"] = np.inf
     for use in (clone(estimator).fit, fitted.predict):
-        with pytest.raises(ValueError, match=r"infinity in column 'height' \(row 7\)"):
+        with pytest.raises(ValueError, match=r"infinity in feature 'height' \(row 7\)"):
             use(bad)
     with pytest.raises(NotFittedError, match="not fitted"):
         clone(estimator).predict(X)

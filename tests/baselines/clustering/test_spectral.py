@@ -341,5 +341,5 @@ def test_bad_parameter_is_named_and_leaves_the_earlier_fit(settings, error, mess
 def test_non_finite_value_is_located():
     X = two_clusters(40, 2)[0]
     X[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in column 1 \(row 3\)"):
+    with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 3\)"):
         SelfTuningSpectral().fit(X)

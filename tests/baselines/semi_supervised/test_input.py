@@ -120,7 +120,7 @@ def test_parameter_out_of_range_is_named(method, parameters, error, message):
 def test_non_finite_value_is_located(method):
     rows = X.copy()
     rows[7, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in column 1 \(row 7\)"):
+    with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 7\)"):
         method().fit(rows, Y)
 
 

@@ -1,1 +1,1 @@
-"""Reading rows from files and other arrays, block by block."""
+"""Reading of rows from files and from arrays of other libraries, chunk by chunk."""

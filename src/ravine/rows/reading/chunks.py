@@ -1,4 +1,4 @@
-"""Pieces of rows: what is read together, how, and what of it must not change."""
+"""Chunks of rows: the unit of reading, and checks that the data behind them are usable and unchanged."""
 
 from __future__ import annotations
 
@@ -9,14 +9,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FileStamp", "Piece", "check_unchanged", "pieces_of_array", "plain_array", "refuse_shape", "rows_at_a_time"]
+__all__ = [
+    "Chunk",
+    "FileStamp",
+    "check_dtype",
+    "check_shape",
+    "check_unchanged",
+    "count_chunk_rows",
+    "split_array",
+    "to_plain_array",
+]
 
 # Bytes that are read at a time: few enough to stay in the cache until they have been used.
-PIECE_BYTES = 1 << 22
+CHUNK_BYTES = 1 << 22
 
 
 class FileStamp(NamedTuple):
-    """What tells a file from what it was before."""
+    """Properties of a file that change whenever its content does."""
 
     path: str
     size: int
@@ -25,89 +34,90 @@ class FileStamp(NamedTuple):
 
     @staticmethod
     def of(path: str | os.PathLike[str]) -> FileStamp:
-        """The stamp of a file as it is now."""
+        """Return the stamp of a file in its present state."""
         path = os.path.abspath(path)
-        said = os.stat(path)
-        return FileStamp(path, said.st_size, said.st_mtime_ns, said.st_ino)
+        status = os.stat(path)
+        return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Some rows that are read together.
 
     Attributes
     ----------
     n_rows : int
     read : callable
-        Reads them as an array; it may be given a buffer of bytes to read into or, if there is ``new_walk``, a walk.
+        Reads the rows as an array. Its argument is a buffer of bytes to read into, the iterator that ``new_iterator``
+        returned, or None.
     name : str
-        The block they belong to, for messages.
+        Block of the user that the rows belong to, for messages.
     first : int
-        The number of the first of them in that block.
-    n_columns : int
+        Number of the first row in that block.
+    n_features : int
     dtype : numpy.dtype
-        Type of the cells that are read.
-    rows : callable, optional
-        Reads a few of them, by number, where that is cheaper than to read all.
+        Type of the values that are read.
+    read_some : callable, optional
+        Reads some of the rows, by their indices, if that may be cheaper than to read all.
     resident : bool
-        Whether they are in memory anyway.
+        Whether the rows are in memory anyway.
     buffered : bool
-        Whether they can be read into a buffer of as many bytes as they have; others make their own array.
-    new_walk : callable, optional
-        Starts a walk through pieces that can only be read one after the other.
+        Whether ``read`` fills a buffer of as many bytes as the rows have; otherwise it allocates an array.
+    new_iterator : callable, optional
+        Starts a pass over chunks that can only be read one after the other.
     file : FileStamp, optional
-        The file they are in, as it was when its size was looked up.
+        File that holds the rows, in its state when the chunk was made.
     """
 
     n_rows: int
     read: Callable[[Any], NDArray[Any]]
     name: str
     first: int
-    n_columns: int
+    n_features: int
     dtype: np.dtype[Any]
-    rows: Callable[[NDArray[np.intp]], NDArray[Any]] | None = None
+    read_some: Callable[[NDArray[np.intp]], NDArray[Any]] | None = None
     resident: bool = False
     buffered: bool = False
-    new_walk: Callable[[], Any] | None = None
+    new_iterator: Callable[[], Any] | None = None
     file: FileStamp | None = None
 
     @property
     def n_bytes(self) -> int:
-        """Bytes of all cells."""
-        return self.n_rows * self.n_columns * self.dtype.itemsize
+        """Bytes of all values."""
+        return self.n_rows * self.n_features * self.dtype.itemsize
 
     @property
-    def single(self) -> bool:
-        """Whether its cells are used in single precision; all but those are used in double precision."""
+    def is_single(self) -> bool:
+        """Whether the values are used in single precision; all others are used in double precision."""
         return self.dtype == np.float32 and self.dtype.isnative
 
 
 def check_unchanged(files: Iterable[FileStamp]) -> None:
-    """Refuse files that are not what they were."""
+    """Raise an error if a file has changed since its stamp was made."""
     for file in files:
         try:
             now = FileStamp.of(file.path)
         except FileNotFoundError as error:
-            raise FileNotFoundError(f"{file.path} is gone: it was there when this RowBlocks was made.") from error
+            raise FileNotFoundError(f"{file.path} is gone: it existed when this RowBlocks was made.") from error
         if now != file:
             raise ValueError(
-                f"{file.path} has changed since this RowBlocks was made, so its rows cannot be used together with what "
-                "was read before. Make a new RowBlocks and fit again."
+                f"{file.path} has changed since this RowBlocks was made, so its rows do not belong to those that were "
+                "read before. Make a new RowBlocks and fit again."
             )
 
 
-def rows_at_a_time(n_columns: int, itemsize: int) -> int:
-    """Rows of a piece."""
-    return max(64, PIECE_BYTES // max(1, n_columns * itemsize))
+def count_chunk_rows(n_features: int, itemsize: int) -> int:
+    """Return the number of rows of a chunk."""
+    return max(64, CHUNK_BYTES // max(1, n_features * itemsize))
 
 
-def refuse_shape(shape: tuple[int, ...], name: str) -> None:
-    """Refuse what has no rows and columns."""
+def check_shape(shape: tuple[int, ...], name: str) -> None:
+    """Raise an error unless an array has two dimensions."""
     if len(shape) != 2:
-        raise ValueError(f"{name} of X must have rows and columns, got an array of shape {shape}.")
+        raise ValueError(f"{name} of X must be two-dimensional (rows and features), got an array of shape {shape}.")
 
 
-def refuse_type(dtype: np.dtype[Any], name: str) -> None:
-    """Refuse types that would become numbers by losing what they mean."""
+def check_dtype(dtype: np.dtype[Any], name: str) -> None:
+    """Raise an error for types whose conversion to numbers would lose their meaning."""
     if dtype.kind in "Mm":
         raise TypeError(
             f"{name} of X holds dates or durations: turn them into numbers first, for example days since a date."
@@ -115,37 +125,37 @@ def refuse_type(dtype: np.dtype[Any], name: str) -> None:
     if dtype.kind == "c":
         raise ValueError(f"{name} of X holds complex numbers, which are not supported: give real and imaginary parts.")
     if dtype.kind == "V":
-        raise ValueError(f"{name} of X holds records ({dtype}), not numbers: give one column for each field.")
+        raise ValueError(f"{name} of X holds records ({dtype}), not numbers: give one feature for each field.")
 
 
-def plain_array(block: Any, name: str) -> NDArray[Any]:
-    """A block in memory as an array; refuses what is none, or would lose something."""
+def to_plain_array(block: Any, name: str) -> NDArray[Any]:
+    """Return a block in memory as an array; raise an error if it is not one, or would lose something."""
     if hasattr(block, "tocsr") and type(block).__module__.startswith("scipy.sparse"):
         raise TypeError(
             f"{name} of X is a sparse matrix, and blocks must be dense: join sparse blocks with scipy.sparse.vstack "
             "and fit the sparse matrix, without RowBlocks."
         )
     if isinstance(block, np.ma.MaskedArray) and np.ma.is_masked(block):
-        raise ValueError(f"{name} of X is a masked array with masked cells: fill or drop them first.")
+        raise ValueError(f"{name} of X is a masked array with masked values: fill or drop them first.")
     try:
         array = np.asarray(block)
     except ValueError as error:
         raise ValueError(f"{name} of X cannot be read as an array ({error}).") from error
-    refuse_shape(array.shape, name)
-    refuse_type(array.dtype, name)
+    check_shape(array.shape, name)
+    check_dtype(array.dtype, name)
     return array
 
 
-def pieces_of_array(block: NDArray[Any], name: str, file: FileStamp | None = None) -> Iterator[Piece]:
-    """Pieces of an array in memory, or of a map of a file."""
-    refuse_shape(block.shape, name)
-    refuse_type(block.dtype, name)
-    step = rows_at_a_time(block.shape[1], block.itemsize)
+def split_array(block: NDArray[Any], name: str, file: FileStamp | None = None) -> Iterator[Chunk]:
+    """Split an array in memory, or a memory map of a file, into chunks."""
+    check_shape(block.shape, name)
+    check_dtype(block.dtype, name)
+    step = count_chunk_rows(block.shape[1], block.itemsize)
     for first in range(0, max(1, len(block)), step):
-        part = block[first : first + step]
-        yield Piece(
-            len(part), lambda _, part=part: part, name, first, block.shape[1], block.dtype,  # type: ignore[misc]
-            rows=part.__getitem__,
+        rows = block[first : first + step]
+        yield Chunk(
+            len(rows), lambda _, rows=rows: rows, name, first, block.shape[1], block.dtype,  # type: ignore[misc]
+            read_some=rows.__getitem__,
             resident=not isinstance(block, np.memmap),
             file=file,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rows of .npy files and of maps of files, read from the file itself."""
+"""Rows of .npy files and of memory maps, read from the file itself."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.rows.reading.chunks import FileStamp, Piece, pieces_of_array, refuse_shape, refuse_type, rows_at_a_time
+from ravine.rows.reading.chunks import Chunk, FileStamp, check_dtype, check_shape, count_chunk_rows, split_array
 
-__all__ = ["pieces_of_map", "pieces_of_npy"]
+__all__ = ["split_map", "split_npy"]
 
 
-def pieces_of_npy(path: Path) -> Iterator[Piece]:
-    """Pieces of a .npy file."""
+def split_npy(path: Path) -> Iterator[Chunk]:
+    """Split a .npy file into chunks."""
     file = FileStamp.of(path)
     try:
         mapped = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path} cannot be read as a .npy file of numbers: {error}") from error
-    yield from pieces_of_map(mapped, path.name, file)
+    yield from split_map(mapped, path.name, file)
 
 
-def pieces_of_map(block: np.memmap[Any, Any], name: str, file: FileStamp | None = None) -> Iterator[Piece]:
-    """Read from the file itself, so that the pages of the map are not counted as this process's memory."""
-    refuse_shape(block.shape, name)
-    refuse_type(block.dtype, name)
+def split_map(block: np.memmap[Any, Any], name: str, file: FileStamp | None = None) -> Iterator[Chunk]:
+    """Split a memory map into chunks that are read from its file, so that no pages count as memory of this process."""
+    check_shape(block.shape, name)
+    check_dtype(block.dtype, name)
     path = block.filename
     if file is None and path is not None and os.path.exists(path):
         file = FileStamp.of(path)
-        if not _is_what_is_mapped(block, file):
-            file = None  # another file has its name now: what is mapped is still there
+        if not _holds_map(file, block):
+            file = None  # another file has this name now, but the mapped one is still readable
     plain = block.flags.c_contiguous and block.mode != "c" and not block.dtype.hasobject
-    whole = not isinstance(block.base, np.memmap)  # a slice of a map does not know where in the file it starts
+    whole = not isinstance(block.base, np.memmap)  # a slice of a map does not tell where in the file it starts
     if file is None or not (plain and whole):
-        yield from pieces_of_array(block, name, file)
+        yield from split_array(block, name, file)
     else:
-        yield from _pieces_of_bytes(file, block.offset, block.shape, block.dtype, name)
+        yield from _split_bytes(file, block.offset, block.shape, block.dtype, name)
 
 
-def _is_what_is_mapped(block: np.memmap[Any, Any], file: FileStamp) -> bool:
-    """Whether some rows of a file are those of its map."""
+def _holds_map(file: FileStamp, block: np.memmap[Any, Any]) -> bool:
+    """Return whether some rows of a file are those of a memory map."""
     width = block.shape[1] * block.itemsize
     if not (block.flags.c_contiguous and len(block)) or isinstance(block.base, np.memmap):
         return True
     if file.size < block.offset + len(block) * width:
-        return True  # cut off: to look at the map there would end the process
+        return True  # truncated: access to the map beyond its end would kill the process
     with open(file.path, "rb") as opened:
         for row in {0, len(block) // 2, len(block) - 1}:
             opened.seek(block.offset + row * width)
@@ -57,13 +57,13 @@ def _is_what_is_mapped(block: np.memmap[Any, Any], file: FileStamp) -> bool:
     return True
 
 
-def _pieces_of_bytes(
+def _split_bytes(
     file: FileStamp, offset: int, shape: tuple[int, ...], dtype: np.dtype[Any], name: str
-) -> Iterator[Piece]:
+) -> Iterator[Chunk]:
     path = file.path
     n, d = shape
     width = d * dtype.itemsize
-    step = rows_at_a_time(d, dtype.itemsize)
+    step = count_chunk_rows(d, dtype.itemsize)
 
     def read(buffer: Any, first: int, count: int) -> NDArray[Any]:
         flat: NDArray[Any] = np.empty(count * d, dtype) if buffer is None else buffer[: count * width].view(dtype)
@@ -71,31 +71,31 @@ def _pieces_of_bytes(
             _fill(flat, opened, offset + first * width, path)
         return flat.reshape(count, d)
 
-    def few(rows: NDArray[np.intp], first: int) -> NDArray[Any]:
-        out = np.empty((len(rows), d), dtype)
+    def read_some(indices: NDArray[np.intp], first: int) -> NDArray[Any]:
+        out = np.empty((len(indices), d), dtype)
         with open(path, "rb", buffering=0) as opened:
-            for k, row in enumerate(rows.tolist()):
+            for k, row in enumerate(indices.tolist()):
                 _fill(out[k], opened, offset + (first + row) * width, path)
         return out
 
     for first in range(0, max(1, n), step):
         count = min(step, n - first)
-        yield Piece(
+        yield Chunk(
             count,
             lambda buffer, first=first, count=count: read(buffer, first, count),  # type: ignore[misc]
             name, first, d, dtype,
-            rows=lambda rows, first=first: few(rows, first),  # type: ignore[misc]
+            read_some=lambda indices, first=first: read_some(indices, first),  # type: ignore[misc]
             buffered=True,
             file=file,
         )  # fmt: skip
 
 
 def _fill(out: NDArray[Any], opened: Any, start: int, path: str) -> None:
-    """Read an array from a place in a file; a file may give less at a time than it is asked for."""
+    """Read an array from a position in a file; one call may return fewer bytes than requested."""
     opened.seek(start)
     left = memoryview(out.data).cast("B")
     while len(left):
         got = opened.readinto(left)
         if not got:
-            raise OSError(f"{path} is shorter than its header says: was it cut off?")
+            raise OSError(f"{path} is shorter than its header says: it may be truncated.")
         left = left[got:]

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.rows.reading.chunks import FileStamp, Piece
+from ravine.rows.reading.chunks import Chunk, FileStamp
 from ravine.rows.reading.frames import Columns
 
-__all__ = ["pieces_of_parquet"]
+__all__ = ["split_parquet"]
 
 # Columns of a row group are read together up to this size, so that a large group is not in memory twice.
 COLUMN_BYTES = 1 << 25
 
 
-def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
-    """One piece for each row group; columns in the order of the first file."""
+def split_parquet(path: Path, columns: Columns) -> Iterator[Chunk]:
+    """Make one chunk of each row group; columns are in the order of the first file."""
     try:
         import pyarrow  # type: ignore[import-untyped]
         import pyarrow.parquet  # type: ignore[import-untyped]
@@ -31,13 +31,13 @@ def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
             meta, schema = opened.metadata, opened.schema_arrow
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} cannot be read as a Parquet file: {error}") from error
-    kept = _without_index(schema)
+    kept = _drop_index(schema)
     names = columns.match(kept.names, path.name, kept.empty_table())
-    categories = _categories(schema)
+    categories = _find_categories(schema)
     for name in names:
         if name in categories:
-            _refuse_kind("categories", name, path.name)
-        _refuse_column(kept.field(name).type, name, path.name)
+            _refuse("categories", name, path.name)
+        _check_type(kept.field(name).type, name, path.name)
 
     def read(_: Any, group: int) -> NDArray[Any]:
         count = meta.row_group(group).num_rows
@@ -56,7 +56,7 @@ def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
     first, float64 = 0, np.dtype(np.float64)
     for group in range(meta.num_row_groups):
         count = meta.row_group(group).num_rows
-        yield Piece(
+        yield Chunk(
             count,
             lambda _, group=group: read(_, group),  # type: ignore[misc]
             path.name, first, len(names), float64,
@@ -65,8 +65,8 @@ def pieces_of_parquet(path: Path, columns: Columns) -> Iterator[Piece]:
         first += count
 
 
-def _without_index(schema: Any) -> Any:
-    """The schema without the columns in which pandas has stored the index of a data frame."""
+def _drop_index(schema: Any) -> Any:
+    """Return the schema without the columns in which pandas stores the index of a data frame."""
     index = {name for name in (schema.pandas_metadata or {}).get("index_columns", []) if isinstance(name, str)}
     for k in reversed(range(len(schema))):
         if schema.field(k).name in index:
@@ -74,13 +74,13 @@ def _without_index(schema: Any) -> Any:
     return schema
 
 
-def _categories(schema: Any) -> set[Any]:
-    """Columns that were categories in pandas; those of numbers are stored as numbers."""
+def _find_categories(schema: Any) -> set[Any]:
+    """Find the columns that were categories in pandas; categories of numbers are stored as numbers."""
     described = (schema.pandas_metadata or {}).get("columns", [])
     return {column.get("name") for column in described if column.get("pandas_type") == "categorical"}
 
 
-def _refuse_column(kind: Any, name: str, file: str) -> None:
+def _check_type(kind: Any, name: str, file: str) -> None:
     from pyarrow import types
 
     if types.is_temporal(kind):
@@ -90,10 +90,10 @@ def _refuse_column(kind: Any, name: str, file: str) -> None:
         )
     numbers = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
     if not any(is_number(kind) for is_number in numbers):
-        _refuse_kind(str(kind), name, file)
+        _refuse(str(kind), name, file)
 
 
-def _refuse_kind(kind: str, name: str, file: str) -> None:
+def _refuse(kind: str, name: str, file: str) -> None:
     raise ValueError(
         f"{file}: column {name!r} does not hold numbers but {kind}: encode it as numbers, or leave it out."
     )

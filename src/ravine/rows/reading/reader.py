@@ -1,4 +1,4 @@
-"""Reading pieces of rows while others are computed with."""
+"""Reader of chunks: threads read some while others are computed with."""
 
 from __future__ import annotations
 
@@ -12,154 +12,169 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.rows.reading.chunks import Piece, check_unchanged, refuse_type
+from ravine.rows.reading.chunks import Chunk, check_dtype, check_unchanged
 
-__all__ = ["LARGEST", "Job", "PieceReader"]
+__all__ = ["LARGEST", "ChunkReader", "ReadTask"]
 
 # Sums of a block of larger values may overflow.
 LARGEST = 1e300
-# Each reads a piece and computes with it, so that one computes while the other reads.
+# Each reads a chunk and computes with it, so that one computes while the other reads.
 THREADS = 2
-# Pieces that a thread takes on together, since handing them over costs time, too.
+# Chunks that a thread accepts together, since to hand them over takes time, too.
 TOGETHER = 4
-# Of these, how many are read, or computed with, before their results are asked for.
+# Groups of chunks that are read, or computed with, before their results are needed.
 AHEAD = 3
-# Reading a row by itself costs as much as reading this much more in sequence.
+# To read a row by itself takes as long as to read this many more bytes in sequence.
 SEEK_BYTES = 1 << 16
 
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-class Job(NamedTuple):
-    """All or some (sorted) rows of a piece, and the place of the first of them among all that are asked for."""
+class ReadTask(NamedTuple):
+    """All or some (sorted) rows of a chunk.
 
-    piece: Piece
-    some: NDArray[np.intp] | None
+    Attributes
+    ----------
+    chunk : Chunk
+    indices : ndarray of int or None
+        Rows to read; None for all.
+    place : int
+        Place of the first of them among all rows that are read in this pass.
+    """
+
+    chunk: Chunk
+    indices: NDArray[np.intp] | None
     place: int
 
 
-class PieceReader:
-    """Reads pieces again and again; each is checked when it is first read.
+class ChunkReader:
+    """Reader of chunks, again and again; each chunk is validated when it is first read.
 
     Parameters
     ----------
     names : list, optional
-        Of the columns, for messages.
+        Names of the features, for messages.
 
     Attributes
     ----------
     bytes_read : int
-        Bytes that were read so far, but for what is in memory anyway.
+        Bytes that were read so far, without those in memory.
     """
 
     def __init__(self, names: list[Any] | None = None) -> None:
         self.bytes_read = 0
         self._names = names
-        self._checked: set[Piece] = set()
+        self._validated: set[Chunk] = set()
         self._lock = threading.Lock()
-        self._free: deque[NDArray[np.uint8]] = deque()  # fresh memory would cost as much as reading
+        self._buffers: deque[NDArray[np.uint8]] = deque()  # to allocate memory would take as long as to read
 
-    def each(self, function: Callable[[NDArray[Any], int], T], jobs: list[Job]) -> Iterator[T]:
-        """What a function says of the rows and place of each job, in their order; it must not keep the rows.
+    def map(self, function: Callable[[NDArray[Any], int], T], tasks: list[ReadTask]) -> Iterator[T]:
+        """Apply a function to the rows and the place of each task, in their order; it must not keep the rows.
 
-        Pieces in memory are passed through here. Others are read and computed with in two threads; those that can only
-        be read one after the other are read in one and computed with here.
+        Chunks in memory are passed to the function in this thread. Others are read and computed with in two threads.
+        Those that can only be read one after the other are read in one thread and computed with in this one.
         """
-        files = dict.fromkeys(job.piece.file for job in jobs if job.piece.file is not None)
+        files = dict.fromkeys(task.chunk.file for task in tasks if task.chunk.file is not None)
         check_unchanged(files)
-        yield from self._each(function, jobs)
+        yield from self._map(function, tasks)
         check_unchanged(files)
 
-    def forget_checks(self) -> None:
-        """Check anew what may have changed without notice: all that is not in files."""
-        self._checked = {piece for piece in self._checked.copy() if piece.file is not None}
+    def forget_validation(self) -> None:
+        """Validate again all chunks that may change unnoticed: those that are not in files."""
+        self._validated = {chunk for chunk in self._validated.copy() if chunk.file is not None}
 
-    def _each(self, function: Callable[[NDArray[Any], int], T], jobs: list[Job]) -> Iterator[T]:
-        if all(job.piece.resident for job in jobs):
-            yield from (function(self._read(job, None), job.place) for job in jobs)
+    def _map(self, function: Callable[[NDArray[Any], int], T], tasks: list[ReadTask]) -> Iterator[T]:
+        if all(task.chunk.resident for task in tasks):
+            yield from (function(self._read(task, None), task.place) for task in tasks)
             return
-        new_walk = jobs[0].piece.new_walk
-        if new_walk is None:
-            size = max(1, min(TOGETHER, len(jobs) // (2 * THREADS)))
-            groups = [jobs[k : k + size] for k in range(0, len(jobs), size)]
+        new_iterator = tasks[0].chunk.new_iterator
+        if new_iterator is None:
+            size = max(1, min(TOGETHER, len(tasks) // (2 * THREADS)))
+            groups = [tasks[k : k + size] for k in range(0, len(tasks), size)]
             with ThreadPoolExecutor(THREADS, thread_name_prefix="ravine-reader") as pool:
-                for found in _in_order(pool, lambda group: [self._computed(function, job) for job in group], groups):
+                for found in _map_ahead(pool, lambda group: [self._compute(function, task) for task in group], groups):
                     yield from found
             return
-        with closing(new_walk()) as walk, ThreadPoolExecutor(1, thread_name_prefix="ravine-reader") as pool:
-            blocks = _in_order(pool, lambda job: (self._read(job, walk), job.place), jobs)
+        with closing(new_iterator()) as iterator, ThreadPoolExecutor(1, thread_name_prefix="ravine-reader") as pool:
+            blocks = _map_ahead(pool, lambda task: (self._read(task, iterator), task.place), tasks)
             yield from (function(*block) for block in blocks)
 
-    def _computed(self, function: Callable[[NDArray[Any], int], T], job: Job) -> T:
-        size = job.piece.n_bytes if job.piece.buffered else 0
+    def _compute(self, function: Callable[[NDArray[Any], int], T], task: ReadTask) -> T:
+        size = task.chunk.n_bytes if task.chunk.buffered else 0
         try:
-            buffer = self._free.pop()
+            buffer = self._buffers.pop()
         except IndexError:
             buffer = np.empty(size, np.uint8)
         buffer = buffer if len(buffer) >= size else np.empty(size, np.uint8)
         try:
-            return function(self._read(job, buffer), job.place)
+            return function(self._read(task, buffer), task.place)
         finally:
-            self._free.append(buffer)
+            self._buffers.append(buffer)
 
-    def _read(self, job: Job, means: Any) -> NDArray[Any]:
-        piece, some, _ = job
-        if some is not None and len(some) == piece.n_rows:
-            some = None
-        rows = some
-        if some is not None and piece.rows is not None and (piece.resident or _worth_seeking(piece, len(some))):
-            block, some = piece.rows(some), None
-        else:
-            block = piece.read(means)
-            if block.shape != (piece.n_rows, piece.n_columns) or block.dtype != piece.dtype:
-                raise ValueError(
-                    f"{piece.name} of X has shape {block.shape} and type {block.dtype} now, but had "
-                    f"{(piece.n_rows, piece.n_columns)} and {piece.dtype} before: it changed while it was being used."
-                )
-        if not piece.resident:
-            with self._lock:
-                self.bytes_read += block.nbytes
-        if some is not None:
-            block = block[some]
+    def _read(self, task: ReadTask, source: Any) -> NDArray[Any]:
+        """Read rows with a buffer or an iterator; return them in single or double precision, validated."""
+        chunk = task.chunk
+        indices = task.indices if task.indices is None or len(task.indices) < chunk.n_rows else None
+        block = self._fetch(chunk, indices, source)
         if block.dtype not in (np.float32, np.float64) or not block.dtype.isnative:
-            refuse_type(block.dtype, piece.name)
+            check_dtype(block.dtype, chunk.name)
             try:
                 block = block.astype(np.float64)
             except (ValueError, TypeError) as error:
-                raise ValueError(f"{piece.name} of X does not hold numbers ({error}).") from error
+                raise ValueError(f"{chunk.name} of X does not hold numbers ({error}).") from error
         block = block if block.itemsize in block.strides else np.ascontiguousarray(block)
-        if piece not in self._checked:
-            _check(piece, block, rows, self._names)
-            if rows is None:
-                self._checked.add(piece)
+        if chunk not in self._validated:
+            _check_values(chunk, block, indices, self._names)
+            if indices is None:
+                self._validated.add(chunk)
         return block
 
+    def _fetch(self, chunk: Chunk, indices: NDArray[np.intp] | None, source: Any) -> NDArray[Any]:
+        seek = indices is not None and (chunk.resident or _is_worth_seeking(chunk, len(indices)))
+        if indices is not None and seek and chunk.read_some is not None:
+            block = chunk.read_some(indices)
+            self._count_bytes(chunk, block)
+            return block
+        block = chunk.read(source)
+        if block.shape != (chunk.n_rows, chunk.n_features) or block.dtype != chunk.dtype:
+            raise ValueError(
+                f"{chunk.name} of X has shape {block.shape} and type {block.dtype} now, but had "
+                f"{(chunk.n_rows, chunk.n_features)} and {chunk.dtype} before: it changed while it was being used."
+            )
+        self._count_bytes(chunk, block)
+        return block if indices is None else block[indices]
 
-def _worth_seeking(piece: Piece, count: int) -> bool:
-    """Whether a few rows of a piece are read faster one by one than all of it."""
-    return count * (SEEK_BYTES + piece.n_bytes // piece.n_rows) < piece.n_bytes
+    def _count_bytes(self, chunk: Chunk, block: NDArray[Any]) -> None:
+        if not chunk.resident:
+            with self._lock:
+                self.bytes_read += block.nbytes
 
 
-def _check(piece: Piece, block: NDArray[Any], rows: NDArray[np.intp] | None, names: list[Any] | None) -> None:
-    """Refuse what is not finite or too large."""
+def _is_worth_seeking(chunk: Chunk, count: int) -> bool:
+    """Return whether a few rows of a chunk are read faster one by one than all of it."""
+    return count * (SEEK_BYTES + chunk.n_bytes // chunk.n_rows) < chunk.n_bytes
+
+
+def _check_values(chunk: Chunk, block: NDArray[Any], indices: NDArray[np.intp] | None, names: list[Any] | None) -> None:
+    """Raise an error for values that are not finite or too large."""
     with np.errstate(over="ignore", invalid="ignore"):
         flat = block.ravel(order="K")
         bad: Any = [] if np.isfinite(np.dot(flat, flat)) else np.argwhere(~(np.abs(block) < LARGEST))
     if len(bad):
-        row, column = (int(i) for i in bad[0])
-        value = float(block[row, column])
-        row = piece.first + (row if rows is None else int(rows[row]))
+        row, j = (int(i) for i in bad[0])
+        value = float(block[row, j])
+        row = chunk.first + (row if indices is None else int(indices[row]))
         what = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else f"the value {value:g}"
-        which = column if names is None else repr(names[column])
+        which = j if names is None else repr(names[j])
         raise ValueError(
-            f"Input X contains {what} in row {row} of {piece.name}, column {which}. Drop, impute or rescale such "
+            f"Input X contains {what} in row {row} of {chunk.name}, feature {which}. Drop, impute or rescale such "
             "values first."
         )
 
 
-def _in_order(pool: ThreadPoolExecutor, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """The results of a function that a pool computes, in the order of the items, a few of them ahead."""
+def _map_ahead(pool: ThreadPoolExecutor, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Apply a function in a pool; yield results in the order of the items, while a few more are computed."""
     waiting: deque[Future[T]] = deque()
     try:
         for item in items:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["check_spill_folder", "spilled"]
+__all__ = ["allocate_in_file", "check_spill_folder"]
 
 
 def check_spill_folder(folder: Any) -> None:
-    """Refuse a folder in which no file can be made."""
+    """Raise an error if no file can be made in a folder."""
     if not isinstance(folder, str | os.PathLike):
         raise TypeError(f"spill must be the path of a folder, got {folder!r}.")
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"spill={os.fspath(folder)!r} is no folder: make it first, or give another one.")
+        raise FileNotFoundError(f"spill={os.fspath(folder)!r} is not a folder: make it first, or give another one.")
     try:
         tempfile.TemporaryFile(dir=os.fspath(folder)).close()
     except OSError as error:
@@ -27,25 +27,25 @@ def check_spill_folder(folder: Any) -> None:
         ) from error
 
 
-def spilled(n: int, dtype: str, folder: Any) -> NDArray[Any]:
-    """Room for n numbers in a file that has no name and goes away with the array."""
+def allocate_in_file(n: int, dtype: str, folder: Any) -> NDArray[Any]:
+    """Allocate n numbers in a file without a name, which is deleted with the array."""
     size = max(n, 1) * np.dtype(dtype).itemsize
-    with tempfile.TemporaryFile(dir=folder) as file:  # the map keeps what the file holds until it is dropped
+    with tempfile.TemporaryFile(dir=folder) as file:  # the map keeps the content until it is dropped
         _reserve(file.fileno(), size, folder)
         return np.asarray(np.memmap(file, dtype, "w+", shape=(max(n, 1),)))[:n]
 
 
 def _reserve(file: int, size: int, folder: Any) -> None:
-    """Take the room on the disk now: writing to a map of a file on a full disk would end the process."""
+    """Reserve the space on the disk now: to write to a map on a full disk would kill the process."""
     if not hasattr(os, "posix_fallocate"):
         return
     try:
         os.posix_fallocate(file, 0, size)
     except OSError as error:
-        if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):  # not known to this kind of disk
+        if error.errno in (errno.EINVAL, errno.EOPNOTSUPP):  # this file system cannot reserve space
             return
         raise OSError(
             error.errno,
-            f"there is no room for {size / 1e6:.1f} MB of projections in spill={os.fspath(folder)!r} "
-            f"({os.strerror(error.errno or 0)}): make room, give another folder, or use state='float32'",
+            f"there is no space for {size / 1e6:.1f} MB of projections in spill={os.fspath(folder)!r} "
+            f"({os.strerror(error.errno or 0)}): free some, give another folder, or use state='float32'",
         ) from error

@@ -1,4 +1,4 @@
-"""Rows on the workers of a Dask cluster, reached in rounds."""
+"""Rounds of commands to the workers of a Dask cluster that hold the rows."""
 
 from __future__ import annotations
 
@@ -16,145 +16,144 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.rows.workers.worker import Stale, open_part, run_part
+from ravine.rows.workers.worker import StaleState, open_worker, run_commands
 
-__all__ = ["ClusterError", "Rounds", "current_client"]
+__all__ = ["ClusterError", "Command", "Rounds", "get_current_client"]
 
-# A round that lost its worker is asked again this many times.
+# A round that lost a worker is repeated at most this many times.
 ATTEMPTS = 3
-# Seconds between looks at whether the workers of a round are still there.
+# Seconds between checks that the workers of a round are still there.
 PATIENCE = 0.5
-# Seconds in which lost workers may come back before the fit gives up.
+# Seconds without any worker after which a fit fails.
 COMEBACK = 30.0
 
 Command = tuple[str, tuple[Any, ...]]
 
 
 class ClusterError(RuntimeError):
-    """The cluster could not finish a fit: nothing is known, and nothing wrong was returned."""
+    """Raised when the Dask cluster could not complete a fit. No partial result is returned."""
 
 
 class Rounds:
-    """Puts questions to all workers that hold rows, one task for each worker and round.
+    """Rounds of commands to all workers that hold rows, with one task per worker and round.
 
-    A worker's blocks are held by one object there, with the state of the fit beside them. Where a worker is lost, Dask
-    makes its blocks again elsewhere, ``restore`` tells the new objects what the old ones knew, and the round is asked
-    again.
+    One object on each worker holds its blocks and the state of the fit (see `WorkerRows`). If a worker is lost, Dask
+    makes its blocks again elsewhere, the commands of ``restore`` rebuild the state, and the round is repeated.
 
     Parameters
     ----------
     client : distributed.Client
     X : dask.array.Array
-        Of known chunks, one for all columns.
+        With blocks of known lengths that are not split by feature.
     restore : callable
-        Gives the commands, for each part, that bring new parts to the present state.
+        Returns the commands, for each worker, that rebuild the present state.
     """
 
     def __init__(self, client: Any, X: Any, restore: Callable[[], list[list[Command]]]) -> None:
         self.client, self.restore = client, restore
         check_client(client)
-        held = {future.key: future for future in distributed().futures_of(X)}
-        self._borrowed = all(key in held for key in _keys(X))
+        held = {future.key: future for future in import_distributed().futures_of(X)}
+        self._borrowed = all(key in held for key in _list_keys(X))
         if not self._borrowed:
             X = client.persist(X)
-            held = {future.key: future for future in distributed().futures_of(X)}
-        self.blocks = [held[key] for key in _keys(X)]
+            held = {future.key: future for future in import_distributed().futures_of(X)}
+        self.blocks = [held[key] for key in _list_keys(X)]
         self.starts = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(np.intp)
-        self.n_columns = X.shape[1]
+        self.n_features = X.shape[1]
         self.n_rounds = self.bytes_sent = self.bytes_received = 0
         self._waiting: list[tuple[list[list[Command]], threading.Event, list[Any]]] = []
         self._gatherer = ThreadPoolExecutor(1, thread_name_prefix="ravine-gather")
         self._lock = threading.Condition()
-        self._members = 0
+        self._n_members = 0
         self._running = False
         self._open()
 
-    # ------------------------------------------------------------------------------------------- parts
+    # ------------------------------------------------------------------------------------------- workers
 
     def _open(self) -> None:
-        """One part for each worker, of the blocks that it holds."""
+        """Open every worker that holds blocks."""
         for _ in range(ATTEMPTS):
             self._wait_for_blocks()
             for k, block in enumerate(self.blocks):
                 if block.status != "finished":
-                    raise self._failed(k, block)
+                    raise self._describe_failure(k, block)
             who = self.client.who_has(self.blocks)
             holders = [sorted(who.get(block.key, ())) for block in self.blocks]
             if all(holders):
                 break
         else:
-            raise ClusterError("some blocks of X are on no worker: are workers being lost faster than blocks are made?")
+            raise ClusterError("some blocks of X are on no worker: workers may be lost faster than blocks are made.")
         self.token = uuid.uuid4().hex
-        self._answered = 0  # rounds that the parts have answered
+        self._answered = 0  # rounds since the workers were opened
         held: dict[str, list[int]] = {}
         for k, workers in enumerate(holders):
             if self.starts[k + 1] > self.starts[k]:
                 held.setdefault(workers[0], []).append(k)
         self.addresses = list(held)  # in the order of their first blocks
         self.groups = list(held.values())
-        self.parts = [
+        self.workers = [
             self.client.submit(
-                open_part, self.token, [self._described(k) for k in group], *[self.blocks[k] for k in group],
-                workers=[address], key=f"ravine-part-{uuid.uuid4().hex}", pure=False,
+                open_worker, self.token, [self._describe(k) for k in group], *[self.blocks[k] for k in group],
+                workers=[address], key=f"ravine-worker-{uuid.uuid4().hex}", pure=False,
             )
             for group, address in zip(self.groups, self.addresses, strict=True)
         ]  # fmt: skip
 
-    def _described(self, k: int) -> tuple[str, tuple[int, int]]:
-        """Name and shape of a block."""
-        return f"block {k}", (int(self.starts[k + 1] - self.starts[k]), self.n_columns)
+    def _describe(self, k: int) -> tuple[str, tuple[int, int]]:
+        """Return the name and the shape of a block."""
+        return f"block {k}", (int(self.starts[k + 1] - self.starts[k]), self.n_features)
 
     def _wait_for_blocks(self) -> None:
-        """Wait until every block is there or known to be lost, as long as there are workers to make them."""
+        """Wait until every block is computed or lost, as long as there are workers to compute them."""
         last_seen = time.monotonic()
         while True:
             try:
-                distributed().wait(self.blocks, timeout=PATIENCE)
+                import_distributed().wait(self.blocks, timeout=PATIENCE)
             except TimeoutError:
                 if self.client.status != "running" or self.client.nthreads():
                     check_running(self.client)
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen > COMEBACK:
                     raise ClusterError(
-                        f"the Dask cluster has had no workers for {COMEBACK:.0f} seconds: the fit is given up."
+                        f"the Dask cluster has had no workers for {COMEBACK:.0f} seconds: the fit was abandoned."
                     ) from None
-            except distributed().CancelledError:
-                return  # their status says so
+            except import_distributed().CancelledError:
+                return  # their status tells which are lost
             else:
                 return
 
-    def _failed(self, k: int, block: Any) -> ClusterError:
+    def _describe_failure(self, k: int, block: Any) -> ClusterError:
         if block.status == "error":
             return ClusterError(f"block {k} of X could not be computed: {block.exception()!r}")
         return ClusterError(
-            f"block {k} of X is {block.status}: its worker was lost and Dask cannot make it again (was it scattered, "
-            "or the client restarted?)."
+            f"block {k} of X is {block.status}: its worker was lost and Dask cannot make it again. This happens to "
+            "scattered blocks, and after a restart of the client."
         )
 
-    def local(self, rows: NDArray[np.intp] | None) -> list[NDArray[np.intp] | None]:
-        """For each part, which of its rows are among some (sorted) global ones."""
-        if rows is None:
+    def split_indices(self, indices: NDArray[np.intp] | None) -> list[NDArray[np.intp] | None]:
+        """Return, for each worker, the (sorted) indices of its rows in its own numbering."""
+        if indices is None:
             return [None] * len(self.groups)
-        cuts = np.searchsorted(rows, self.starts)
+        cuts = np.searchsorted(indices, self.starts)
         found: list[NDArray[np.intp] | None] = []
         for group in self.groups:
             offset, chosen = 0, []
             for k in group:
-                chosen.append(rows[cuts[k] : cuts[k + 1]] - self.starts[k] + offset)
+                chosen.append(indices[cuts[k] : cuts[k + 1]] - self.starts[k] + offset)
                 offset += int(self.starts[k + 1] - self.starts[k])
             found.append(np.concatenate(chosen) if chosen else np.empty(0, np.intp))
         return found
 
-    def places(self, rows: NDArray[np.intp] | None) -> list[NDArray[np.intp]]:
-        """For each part, the places of its rows among the (sorted) global ones."""
-        bounds = self.starts if rows is None else np.searchsorted(rows, self.starts)
+    def find_places(self, indices: NDArray[np.intp] | None) -> list[NDArray[np.intp]]:
+        """Return, for each worker, the places of its rows among the (sorted) indices."""
+        bounds = self.starts if indices is None else np.searchsorted(indices, self.starts)
         ranges = [np.arange(i, j) for i, j in pairwise(bounds.tolist())]
         return [np.concatenate([ranges[k] for k in group]) for group in self.groups]
 
     # ------------------------------------------------------------------------------------------- rounds
 
     def ask(self, commands: Sequence[Sequence[Command]] | Callable[[], list[list[Command]]]) -> list[list[Any]]:
-        """The answers of all parts to a list of commands for each; threads of a fit share their rounds."""
+        """Return the answers of all workers to a list of commands for each; threads of a fit share their rounds."""
         make = commands if callable(commands) else lambda: [list(c) for c in commands]
         done, box = threading.Event(), []  # type: ignore[var-annotated]
         with self._lock:
@@ -167,24 +166,24 @@ class Rounds:
             try:
                 raise answer
             finally:
-                del answer  # or the error would refer to itself, and what it refers to stay until it is collected
+                del answer  # otherwise a reference cycle would keep the objects of the traceback alive
         return answer  # type: ignore[no-any-return]
 
-    def joined(self, count: int) -> None:
-        """Count a thread that is going to ask (1), or that has asked for the last time (-1)."""
+    def add_members(self, count: int) -> None:
+        """Add threads whose questions make up a round; subtract one (-1) that has asked for the last time."""
         with self._lock:
-            self._members += count
+            self._n_members += count
         self._serve()
 
     def _serve(self) -> None:
-        """Run a round if every thread that takes part has asked something."""
+        """Run a round if every member has asked something."""
         with self._lock:
-            if self._running or not self._waiting or len(self._waiting) < self._members:
+            if self._running or not self._waiting or len(self._waiting) < self._n_members:
                 return
             self._running, batch = True, self._waiting
             self._waiting = []
         try:
-            answers: list[Any] = self._round([make for make, _, _ in batch])  # type: ignore[misc]
+            answers: list[Any] = self._run_round([make for make, _, _ in batch])  # type: ignore[misc]
         except BaseException as error:
             answers = [error] * len(batch)
         with self._lock:
@@ -195,19 +194,19 @@ class Rounds:
             done.set()
         del box
 
-    def _round(self, makers: list[Callable[[], list[list[Command]]]]) -> list[Any]:
-        """One task for each part; asked again, after the parts were opened again, if a worker is lost."""
+    def _run_round(self, makers: list[Callable[[], list[list[Command]]]]) -> list[Any]:
+        """Run one task per worker; if a worker is lost, open the workers again and repeat the round."""
         for attempt in range(ATTEMPTS + 1):
             per_asker = [make() for make in makers]
-            messages = [[c for commands in per_asker for c in commands[i]] for i in range(len(self.parts))]
+            messages = [[c for commands in per_asker for c in commands[i]] for i in range(len(self.workers))]
             if attempt:
                 messages = [[*first, *rest] for first, rest in zip(self.restore(), messages, strict=True)]
             answers = self._send(messages)
             if answers is not None:
                 break
-            self.close_parts()
+            self.close_workers()
             if attempt == ATTEMPTS:
-                continue  # to the end
+                continue  # to the error below
             check_running(self.client)
             self._open()
             check_versions(self.client)
@@ -215,29 +214,30 @@ class Rounds:
             raise ClusterError(f"workers were lost in {ATTEMPTS + 1} attempts at the same round.")
         split = []
         for k, commands in enumerate(per_asker):
-            after = [sum(len(later[i]) for later in per_asker[k:]) for i in range(len(self.parts))]
+            after = [sum(len(later[i]) for later in per_asker[k:]) for i in range(len(self.workers))]
             split.append([
-                part[len(part) - after[i] : len(part) - after[i] + len(commands[i])] for i, part in enumerate(answers)
+                found[len(found) - after[i] : len(found) - after[i] + len(commands[i])]
+                for i, found in enumerate(answers)
             ])  # fmt: skip
         return split
 
     def _send(self, messages: list[list[Command]]) -> list[list[Any]] | None:
-        """The answers of the parts; None if a worker was lost on the way."""
-        failures = distributed().KilledWorker, distributed().CancelledError, OSError
+        """Return the answers of the workers; None if one was lost."""
+        failures = import_distributed().KilledWorker, import_distributed().CancelledError, OSError
         packed = [pickle.dumps(message, protocol=5) for message in messages]
         state = self.token, self._answered
         check_running(self.client)
         futures = [
             self.client.submit(
-                run_part, part, state, message, workers=[address], pure=False, key=f"ravine-{uuid.uuid4().hex}"
+                run_commands, worker, state, message, workers=[address], pure=False, key=f"ravine-{uuid.uuid4().hex}"
             )
-            for part, address, message in zip(self.parts, self.addresses, packed, strict=True)
+            for worker, address, message in zip(self.workers, self.addresses, packed, strict=True)
         ]
         self.n_rounds += 1
         self.bytes_sent += sum(map(len, packed))
         replies = None
         try:
-            replies = self._gathered(futures)
+            replies = self._gather(futures)
         except failures:
             return None
         finally:
@@ -250,10 +250,10 @@ class Rounds:
         self.bytes_received += sum(map(len, replies))
         answers = [pickle.loads(reply) for reply in replies]
         self._answered += 1
-        return None if any(isinstance(answer, Stale) for answer in answers) else answers
+        return None if any(isinstance(answer, StaleState) for answer in answers) else answers
 
-    def _gathered(self, futures: list[Any]) -> list[bytes] | None:
-        """The results of tasks, or None as soon as one of their workers is gone: nobody else may run them."""
+    def _gather(self, futures: list[Any]) -> list[bytes] | None:
+        """Return the results of tasks, or None as soon as a worker is gone: its task can run nowhere else."""
         replies = self._gatherer.submit(self.client.gather, futures)
         while True:
             try:
@@ -264,15 +264,15 @@ class Rounds:
                 if self.client.status != "running" or not set(self.addresses) <= set(self.client.nthreads()):
                     return None
 
-    def close_parts(self) -> None:
-        """Drop the parts, and with them all state on the workers."""
-        for part in self.parts:
-            part.release()
-        self.parts = []
+    def close_workers(self) -> None:
+        """Drop all state on the workers."""
+        for worker in self.workers:
+            worker.release()
+        self.workers = []
 
     def close(self) -> None:
         """Drop everything that the fit put on the cluster."""
-        self.close_parts()
+        self.close_workers()
         if not self._borrowed:
             for block in self.blocks:  # a traceback may still refer to them
                 block.release()
@@ -280,30 +280,30 @@ class Rounds:
         self._gatherer.shutdown(wait=False)
 
 
-def distributed() -> Any:
-    """The package, or what to do to have it."""
+def import_distributed() -> Any:
+    """Import the package, or raise an error that says how to install it."""
     try:
         return importlib.import_module("distributed")
     except ImportError as error:
         raise ImportError("to fit on a Dask cluster install `ravine[dask]`.") from error
 
 
-def current_client() -> Any:
-    """The client in use, or what to do to have one."""
+def get_current_client() -> Any:
+    """Return the current Dask client, or raise an error that says how to make one."""
     try:
-        return distributed().get_client()
+        return import_distributed().get_client()
     except ValueError as error:
         raise ClusterError(
             "X is a Dask collection, but there is no Dask client: make one (distributed.Client)."
         ) from error
 
 
-def _keys(X: Any) -> list[Any]:
+def _list_keys(X: Any) -> list[Any]:
     return [(X.name, k, 0) for k in range(X.numblocks[0])]
 
 
 def check_client(client: Any) -> None:
-    """Refuse a client that is closed, or whose workers do not have this version of ravine."""
+    """Raise an error if a client is closed, or if its workers do not have this version of ravine."""
     check_running(client)
     if not client.nthreads():
         raise ClusterError("the Dask cluster has no workers.")
@@ -311,16 +311,18 @@ def check_client(client: Any) -> None:
 
 
 def check_running(client: Any) -> None:
-    """Refuse a client that is closed."""
+    """Raise an error if a client is closed."""
     if client.status != "running":
         raise ClusterError(f"the Dask client is {client.status}: make a new one and fit again.")
 
 
 def check_versions(client: Any) -> None:
-    """Refuse workers that do not have this version of ravine."""
+    """Raise an error if a worker does not have this version of ravine."""
     here = importlib.metadata.version("ravine")
     for address, there in client.run(importlib.metadata.version, "ravine", on_error="return").items():
         if isinstance(there, BaseException):
             raise ClusterError(f"ravine is not installed on the worker {address}: install {here} there.")
         if there != here:
-            raise ClusterError(f"the worker {address} has ravine {there}, but here it is {here}: install the same.")
+            raise ClusterError(
+                f"the worker {address} has ravine {there}, but this process has {here}: install the same version."
+            )

@@ -1,8 +1,10 @@
-"""The rows that one worker of a cluster holds, and what the fit keeps beside them."""
+"""Rows on one worker of a cluster, with the state of a fit beside them."""
 
 from __future__ import annotations
 
+import math
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,122 +14,152 @@ from ravine._typing import Array
 from ravine.rows.array import DenseSample, project_array
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.questions import Request
+from ravine.rows.reading.reader import LARGEST
 
-__all__ = ["Part", "Stale", "open_part", "run_part"]
+__all__ = ["CheckedFunction", "StaleState", "WorkerRows", "open_worker", "run_commands"]
 
-# Smaller parts of the rows than this are copied beside them, larger ones gathered when they are needed.
-SMALL_PART = 0.25
-
-
-class Stale:
-    """Answer of a part that has lost its state: it was made anew, or moved."""
+# A smaller share of the rows than this is copied beside them; a larger one is gathered when it is needed.
+SMALL_SHARE = 0.25
+# Rows of a sample from which provisional units are guessed.
+FIRST_ROWS = 64
 
 
-class Part:
+class StaleState:
+    """Answer of a worker that has lost its state: its rows were made again, or moved."""
+
+
+class WorkerRows:
     """Blocks of rows on one worker, samples of them, and the projections of the starts.
 
     Parameters
     ----------
     token : str
-        Which opening of the parts this belongs to.
+        Identifies the opening of the workers that this belongs to.
     blocks : list of arrays
     names : list of str
-        Of the blocks, for messages.
+        Names of the blocks, for messages.
 
     Attributes
     ----------
     state : tuple of str and int
-        The token, and how many rounds were answered: what was made anew on another worker has answered none.
+        The token and the number of rounds answered, which is 0 for rows that were made again on another worker.
     """
 
     def __init__(self, token: str, blocks: list[Any], names: list[str]) -> None:
         self.state = (token, 0)
-        self.source = RowBlocks._named([np.asarray(block) for block in blocks], names)
-        self.samples: dict[int, Any] = {}
-        self.tracks: dict[int, Any] = {}
+        self.source = RowBlocks._with_names([np.asarray(block) for block in blocks], names)
+        self.samples: dict[int, DenseSample | BlockSample] = {}
+        self.projections: dict[int, Any] = {}
 
     def __reduce__(self) -> Any:
-        # State that travels would be lost without notice: what arrives elsewhere knows that it is nothing.
-        return stale_part, ()
+        # State that is moved to another process would be lost without notice, so its copy is marked as stale.
+        return _make_stale, ()
 
-    def open(self, number: int, rows: NDArray[np.intp] | None, weights: Array | None, units: Any) -> None:
-        """A sample of all or some rows, in working units; provisional ones if they are not known yet."""
+    # ------------------------------------------------------------------------------------------- samples
+
+    def open(self, number: int, indices: NDArray[np.intp] | None, weights: Array | None, units: Any) -> None:
+        """Make a sample of all or some rows, in working units; in provisional ones if these are not known yet."""
         units = (np.zeros(self.source.shape[1]), 1.0) if units is None else units
         options = {"origin": units[0], "unit": units[1]}
-        if rows is not None and len(rows) <= SMALL_PART * self.source.shape[0]:
-            few = np.ascontiguousarray(self.source.take(rows)) if len(rows) else np.empty((0, self.source.shape[1]))
-            self.samples[number] = DenseSample(few, weights, **options)
+        if self._is_small(indices):
+            self.samples[number] = DenseSample(np.ascontiguousarray(self.take(indices)), weights, **options)
         else:
-            self.samples[number] = BlockSample(self.source, weights, rows=rows, **options)
+            self.samples[number] = BlockSample(self.source, weights, indices=indices, **options)
 
     def set_units(self, number: int, origin: Array, unit: float) -> None:
-        """Working units of a sample."""
+        """Set the working units of a sample."""
         self.samples[number].origin, self.samples[number].unit = origin, unit
 
-    def sums(self, number: int, name: str, arguments: tuple[Any, ...]) -> Any:
-        """A method of a sample that sums over rows."""
+    def sum(self, number: int, name: str, arguments: tuple[Any, ...]) -> Any:
+        """Call a method of a sample that sums over rows."""
         return getattr(self.samples[number], name)(*arguments)
 
-    def first_rows(self, number: int) -> Array:
-        """Some rows of a sample, for provisional units."""
-        source, rows = self.source, getattr(self.samples[number], "rows", None)
-        if isinstance(self.samples[number], DenseSample):
-            return np.asarray(self.samples[number].X[:: max(1, self.samples[number].n_rows // 64)][:64], dtype=float)
-        n = source.shape[0] if rows is None else len(rows)
-        some = np.arange(0, n, max(1, n // 64))[:64]
-        return source.take(some if rows is None else rows[some]).astype(np.float64)
+    def read_first(self, number: int) -> Array:
+        """Return some rows of a sample, from which provisional units are guessed."""
+        sample = self.samples[number]
+        step = max(1, sample.n_rows // FIRST_ROWS)
+        if isinstance(sample, DenseSample):
+            return np.asarray(sample.X[::step][:FIRST_ROWS], dtype=float)
+        some = np.arange(0, sample.n_rows, step)[:FIRST_ROWS]
+        return self.source.take(some if sample.indices is None else sample.indices[some]).astype(np.float64)
 
     def answer(self, number: int, questions: list[list[Request]]) -> list[list[Any]]:
-        """Answers of this part to the questions of a round; tracks are known by their numbers."""
+        """Answer the questions of a round for the rows of this worker; projections are given by their numbers."""
         sample = self.samples[number]
-        local = [[r._replace(track=self._track(r.track, sample)) for r in question] for question in questions]
-        return sample.answer(local)  # type: ignore[no-any-return]
+        for r in (r for question in questions for r in question):
+            if r.projections not in self.projections:
+                self.projections[r.projections] = sample.new_projections()
+        local = [[r._replace(projections=self.projections[r.projections]) for r in question] for question in questions]
+        return sample.answer(local)
 
-    def _track(self, number: int, sample: Any) -> Any:
-        if number not in self.tracks:
-            self.tracks[number] = sample.track()
-        return self.tracks[number]
-
-    def take(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        """Some rows."""
-        return self.source.take(rows) if len(rows) else np.empty((0, self.source.shape[1]))
-
-    def project(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> Array:
-        """Projections of all or some rows."""
-        if rows is not None and len(rows) <= SMALL_PART * self.source.shape[0]:
-            return project_array(np.ascontiguousarray(self.take(rows)), center, direction)
-        return self.source.project(center, direction, rows)
-
-    def sides(self, center: Array, direction: Array, rows: NDArray[np.intp] | None) -> NDArray[np.uint8]:
-        """On which side of a hyperplane rows lie, one bit each."""
-        return np.packbits(self.project(center, direction, rows) > 0.0)
-
-    def forget(self, tracks: list[int], samples: list[int]) -> None:
-        """Drop what is not needed any more."""
-        for number in tracks:
-            self.tracks.pop(number, None)
+    def forget(self, projections: list[int], samples: list[int]) -> None:
+        """Drop projections and samples that are not needed any more."""
+        for number in projections:
+            self.projections.pop(number, None)
         for number in samples:
             self.samples.pop(number, None)
 
+    # ------------------------------------------------------------------------------------------- rows
 
-def stale_part() -> Part:
-    """A part without rows or state."""
-    part = Part.__new__(Part)
-    part.state = ("", 0)
-    return part
+    def _is_small(self, indices: NDArray[np.intp] | None) -> bool:
+        return indices is not None and len(indices) <= SMALL_SHARE * self.source.shape[0]
+
+    def take(self, indices: Any) -> NDArray[Any]:
+        """Return some rows."""
+        return self.source.take(indices) if len(indices) else np.empty((0, self.source.shape[1]))
+
+    def project(self, center: Array, direction: Array, indices: NDArray[np.intp] | None) -> Array:
+        """Return the projections of all or some rows."""
+        if self._is_small(indices):
+            return project_array(np.ascontiguousarray(self.take(indices)), center, direction)
+        return self.source.project(center, direction, indices)
+
+    def sides(self, center: Array, direction: Array, indices: NDArray[np.intp] | None) -> NDArray[np.uint8]:
+        """Return on which side of a hyperplane rows lie, one bit each."""
+        return np.packbits(self.project(center, direction, indices) > 0.0)
 
 
-def open_part(token: str, described: list[tuple[str, tuple[int, int]]], *blocks: Any) -> Part:
-    """The part of a worker from the blocks that it holds, which must have the shapes that X says."""
+def _make_stale() -> WorkerRows:
+    """Return an object without rows or state."""
+    rows = WorkerRows.__new__(WorkerRows)
+    rows.state = ("", 0)
+    return rows
+
+
+def open_worker(token: str, described: list[tuple[str, tuple[int, int]]], *blocks: Any) -> WorkerRows:
+    """Gather the blocks on a worker; raise an error if they do not have the shapes that the Dask array has."""
     for (name, shape), block in zip(described, blocks, strict=True):
         if np.shape(block) != shape:
             raise ValueError(f"{name} of X has shape {np.shape(block)}, but the Dask array says {shape}.")
-    return Part(token, list(blocks), [name for name, _ in described])
+    return WorkerRows(token, list(blocks), [name for name, _ in described])
 
 
-def run_part(part: Part, state: tuple[str, int], message: bytes) -> bytes:
-    """Do everything that a round asks of a part: a list of methods and arguments."""
-    if part.state != state:
-        return pickle.dumps(Stale())
-    part.state = (state[0], state[1] + 1)
-    return pickle.dumps([getattr(part, name)(*arguments) for name, arguments in pickle.loads(message)], protocol=5)
+def run_commands(rows: WorkerRows, state: tuple[str, int], message: bytes) -> bytes:
+    """Run the commands of a round on a worker: a pickled list of methods and arguments."""
+    if rows.state != state:
+        return pickle.dumps(StaleState())
+    rows.state = (state[0], state[1] + 1)
+    return pickle.dumps([getattr(rows, name)(*arguments) for name, arguments in pickle.loads(message)], protocol=5)
+
+
+class CheckedFunction:
+    """Function of rows that raises an error for values that are not finite."""
+
+    __name__ = "ravine"  # name of the tasks in Dask
+
+    def __init__(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> None:
+        self.function = function
+
+    def __call__(self, block: Any, block_info: Any = None) -> NDArray[Any]:
+        """Apply the function to a block of a Dask array."""
+        rows = np.asarray(block)
+        (start, stop), *_ = block_info[0]["array-location"]
+        number = block_info[0]["chunk-location"][0]
+        if not math.isnan(stop - start) and len(rows) != stop - start:
+            raise ValueError(f"block {number} of X has {len(rows)} rows, but the Dask array says {stop - start}.")
+        rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        bad = np.argwhere(~(np.abs(rows) < LARGEST))
+        if len(bad):
+            where = f"row {bad[0][0]} of block {number}, feature {bad[0][1]}"
+            raise ValueError(f"Input X contains NaN, infinity or a value beyond {LARGEST:g} in {where}.")
+        return self.function(rows)
