@@ -201,7 +201,7 @@ def _encode_signs(y: ArrayLike, n_rows: int) -> Array:
 
 
 def _warn_of_label_errors(signs: Array, last: BandwidthStep) -> None:
-    """Warn if no hyperplane separates the labels, as Lemma 6 assumes."""
+    """Warn if no hyperplane separates the labels, as Lemma 7 assumes."""
     sides = np.where(last.labels == 1, 1.0, -1.0)
     wrong = min(int(((signs != 0) & (signs == side * sides)).sum()) for side in (1.0, -1.0))
     if wrong:

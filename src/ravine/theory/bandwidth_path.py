@@ -169,7 +169,7 @@ def _follow_start(problem: Problem, v: Array, start: int, bandwidths: Sequence[f
     stages: list[Stage] = []
     memory, angle, last = Memory(), 0.1, None
     for h in bandwidths:
-        # The penalty is in units of the kernel's peak, so γ shrinks with h no faster than a power, as Lemma 6 requires.
+        # The penalty is in units of the kernel's peak, so γ shrinks with h no faster than a power, as Lemma 7 requires.
         index = problem.index(bandwidth=h, reference=bandwidths[0], alpha=alpha, gamma=gamma)
         assert isinstance(index, ClusteringIndex)
         index.exact = problem.sample.n_rows <= FEW_ROWS
