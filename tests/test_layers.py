@@ -4,60 +4,20 @@ import ast
 import dataclasses
 import inspect
 import re
-from pathlib import Path
 
 import pytest
 
 import ravine
+from support.layers import LEVEL, MODULES, ROOT, layer_of, list_imports, parse
 
-ROOT = Path(ravine.__file__).parent
-MODULES = sorted(ROOT.rglob("*.py"))
 IDS = [str(path.relative_to(ROOT)) for path in MODULES]
 
-# Bottom up; a layer may import from every layer below it unless FORBIDDEN says otherwise.
-LAYERS = [
-    {"_typing", "_kernels"},
-    {"_files", "_html"},
-    {"checks"},
-    {"rows", "metrics"},
-    {"density", "hyperplane"},
-    {"optimise"},
-    {"index"},
-    {"search"},
-    {"classes", "validity", "theory"},
-    {"tree"},
-    {"estimators"},
-    {"explain"},
-    {"tables"},
-    {"baselines", "datasets", "models", "plotting", "report"},
-    {"studies"},
-    {"cli"},
-]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 FORBIDDEN = {
     "optimise": {"rows", "density", "hyperplane"},
     "density": {"rows", "hyperplane"},
 }
 # The methods ``plot`` import their displays from above, inside the method: a fit never loads them, nor matplotlib.
 UPWARD = {"estimators/plot_mixins.py": {"ravine.plotting"}, "tree/nodes.py": {"ravine.plotting"}}
-
-
-def layer_of(path):
-    return path.relative_to(ROOT).with_suffix("").parts[0]
-
-
-def imports(path):
-    """Every ``ravine`` module that a file imports, wherever in the file, as dotted names; relative ones as '.'."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "ravine")
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                yield "."
-            elif node.module == "ravine":
-                yield from (f"ravine.{alias.name}" for alias in node.names)
-            elif node.module and node.module.startswith("ravine."):
-                yield node.module
 
 
 def test_the_library_was_found():
@@ -72,13 +32,13 @@ def test_module_belongs_to_a_layer(path):
 @pytest.mark.parametrize("path", [p for p in MODULES if layer_of(p) in LEVEL], ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_come_from_below(path):
     own = layer_of(path)
-    for name in set(imports(path)) - UPWARD.get(str(path.relative_to(ROOT)), set()):
+    for name in set(list_imports(path)) - UPWARD.get(str(path.relative_to(ROOT)), set()):
         other = name.split(".")[1] if "." in name.strip(".") else name
         if other == own:
             continue
-        assert other in LEVEL, f"{name} is no layer: import it from its home"
+        assert other in LEVEL, f"{name} is not a layer: import it from its home"
         assert LEVEL[other] < LEVEL[own], f"{own} lies below {other}"
-        assert other not in FORBIDDEN.get(own, set()), f"{own} must know nothing of {other}"
+        assert other not in FORBIDDEN.get(own, set()), f"{own} must not depend on {other}"
 
 
 @pytest.mark.parametrize("name", UPWARD)
@@ -94,12 +54,12 @@ def test_upward_imports_wait_for_a_picture(name):
 
 @pytest.mark.parametrize("path", MODULES, ids=IDS)
 def test_imports_are_absolute(path):
-    assert "." not in list(imports(path))
+    assert "." not in list(list_imports(path))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=IDS)
 def test_module_says_what_it_is_for(path):
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    docstring = ast.get_docstring(parse(path))
     assert docstring
     assert docstring.splitlines()[0].endswith((".", ":"))
 

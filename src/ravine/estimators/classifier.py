@@ -21,7 +21,7 @@ from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.hyperplane import PathStep
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule, Separator, check_label_settings
+from ravine.search import BandwidthRule, Separator, check_label_settings, check_label_terms
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -278,7 +278,9 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         return self
 
     def _check_settings(self, n_features: int) -> PairSettings:
-        search = check_label_settings(n_features=n_features, **pick_parameters(self, check_label_settings))
+        labels = check_label_terms(**pick_parameters(self, check_label_terms))
+        parameters = pick_parameters(self, check_label_settings)
+        search = check_label_settings(n_features=n_features, labels=labels, **parameters)
         return check_pair_settings(search, **pick_parameters(self, check_pair_settings))
 
     def _store(self, model: PairModel, separators: Sequence[Separator], classes: NDArray[Any]) -> None:

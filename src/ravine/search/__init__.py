@@ -11,7 +11,14 @@ from ravine.search.label_starts import predict_by_svm
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
 from ravine.search.separator import Separator, find_separator
-from ravine.search.settings import LabelSettings, SearchSettings, check_label_settings, check_penalty, check_settings
+from ravine.search.settings import (
+    LabelSettings,
+    SearchSettings,
+    check_label_settings,
+    check_label_terms,
+    check_penalty,
+    check_settings,
+)
 from ravine.search.space import PathLog, WorkingSpace
 from ravine.search.stages import Path, Stage, describe_stage, polish
 from ravine.search.starts import PrincipalAxes, choose_starts, draw_random_starts
@@ -30,6 +37,7 @@ __all__ = [
     "WorkingSpace",
     "check_bandwidth",
     "check_label_settings",
+    "check_label_terms",
     "check_penalty",
     "check_settings",
     "choose_best",

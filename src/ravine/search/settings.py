@@ -26,7 +26,14 @@ from ravine.search.bandwidth import BandwidthRule, check_bandwidth
 from ravine.search.label_starts import NAMED_STARTS, parse_component
 from ravine.search.subsamples import check_subsample
 
-__all__ = ["LabelSettings", "SearchSettings", "check_label_settings", "check_penalty", "check_settings"]
+__all__ = [
+    "LabelSettings",
+    "SearchSettings",
+    "check_label_settings",
+    "check_label_terms",
+    "check_penalty",
+    "check_settings",
+]
 
 # A larger number of alphas is a mistake.
 MOST_ALPHAS = 10_000
@@ -199,17 +206,13 @@ def check_settings(
 def check_label_settings(
     *,
     n_features: int,
+    labels: LabelSettings,
     bandwidth: Any,
-    bandwidth_factor: Any,
     gamma: Any,
-    label_penalty: Any,
-    margin: Any,
     init: Any,
     select_start: Any,
     alpha_min: Any,
     alpha_max: Any,
-    alpha_standard_errors: Any,
-    alpha_index_factor: Any,
     n_alpha: Any,
     max_iter: Any,
     polish: Any,
@@ -217,15 +220,12 @@ def check_label_settings(
     optimiser: Any,
     eta: Any,
     epsilon: Any,
-    start_C: Any,
-    start_ridge: Any,
     subsample: Any,
     n_jobs: Any,
     callback: Any,
 ) -> SearchSettings:
     """Return the settings of a search with labels from the parameters of `MinimumDensityClassifier`."""
     largest = _check_increasing("alpha_max", alpha_max, high=1e6)
-    form = check_choice("label_penalty", label_penalty, ("mean", "sum"))
     return SearchSettings(
         bandwidth=check_bandwidth(bandwidth),
         init=_check_label_starts(init, n_features),
@@ -243,14 +243,29 @@ def check_label_settings(
         subsample=check_subsample(subsample),
         n_threads=count_threads(n_jobs),
         callback=check_callback(callback),
-        labels=LabelSettings(
-            bandwidth_factor=check_number("bandwidth_factor", bandwidth_factor, low=1e-6, high=1e6),
-            penalty=LabelPenalty(form, check_number("margin", margin, low=0.0, high=1e6)),  # type: ignore[arg-type]
-            standard_errors=check_number("alpha_standard_errors", alpha_standard_errors, low=0.0),
-            index_factor=check_number("alpha_index_factor", alpha_index_factor, low=1.0),
-            start_C=check_number("start_C", start_C, low=1e-12, high=1e12),
-            start_ridge=check_number("start_ridge", start_ridge, low=1e-12, high=1e12),
-        ),
+        labels=labels,
+    )
+
+
+def check_label_terms(
+    *,
+    bandwidth_factor: Any,
+    label_penalty: Any,
+    margin: Any,
+    alpha_standard_errors: Any,
+    alpha_index_factor: Any,
+    start_C: Any,
+    start_ridge: Any,
+) -> LabelSettings:
+    """Return the settings that concern the labels from the parameters of `MinimumDensityClassifier`."""
+    form = check_choice("label_penalty", label_penalty, ("mean", "sum"))
+    return LabelSettings(
+        bandwidth_factor=check_number("bandwidth_factor", bandwidth_factor, low=1e-6, high=1e6),
+        penalty=LabelPenalty(form, check_number("margin", margin, low=0.0, high=1e6)),  # type: ignore[arg-type]
+        standard_errors=check_number("alpha_standard_errors", alpha_standard_errors, low=0.0),
+        index_factor=check_number("alpha_index_factor", alpha_index_factor, low=1.0),
+        start_C=check_number("start_C", start_C, low=1e-12, high=1e12),
+        start_ridge=check_number("start_ridge", start_ridge, low=1e-12, high=1e12),
     )
 
 
