@@ -83,7 +83,7 @@ def rows_and_weights(draw):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=rows_and_weights(), select=st.sampled_from(["last", "deepest"]), polish=st.booleans())
-def test_any_numbers_give_a_sound_answer_or_an_error_that_explains(data, select, polish):
+def test_any_numbers_give_a_sound_answer_or_a_clear_error(data, select, polish):
     X, weights = data
     mdh = MinimumDensityHyperplane(n_init=3, n_alpha=4, select=select, polish=polish, random_state=0)
     refusal = None

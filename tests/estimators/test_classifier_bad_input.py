@@ -1,4 +1,4 @@
-"""What cannot be used is refused by name, with what is allowed; what is merely difficult is learned."""
+"""Unusable input of the classifier is refused by name, with what is allowed; difficult input is learned."""
 
 import subprocess
 import sys
@@ -136,7 +136,7 @@ def test_text_with_other_marks_is_partly_labelled(y):
 
 
 @pytest.mark.filterwarnings("error")
-def test_minus_and_plus_one_with_nan_are_two_classes_and_unlabelled_rows():
+def test_nan_among_minus_and_plus_one_means_unlabelled():
     model = fit(y=np.where(Y < 0, np.nan, 2.0 * Y - 1), **QUICK)
     assert_array_equal(model.transduction_, 2 * TRUTH - 1)
 
@@ -308,7 +308,7 @@ def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, y, weights):
     assert_array_equal(model.predict_proba(frame), predicted)
 
 
-def test_warning_turned_into_an_error_leaves_the_earlier_fit_whole(monkeypatch):
+def test_warning_as_an_error_keeps_the_earlier_fit(monkeypatch):
     model = MinimumDensityClassifier(**QUICK).fit(X, Y)
     before = vars(model).copy()
     monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
@@ -319,7 +319,7 @@ def test_warning_turned_into_an_error_leaves_the_earlier_fit_whole(monkeypatch):
     assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
 
 
-def test_hyperplanes_that_are_not_converged_are_named_in_a_warning(monkeypatch):
+def test_warning_names_the_hyperplanes_that_did_not_converge(monkeypatch):
     monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
     with pytest.warns(ConvergenceWarning, match=r"between 'a' and 'b' \(and 2 more\).*increase tol") as caught:
         fit(y=np.array(list("abc"))[np.arange(80) % 3], **QUICK | {"polish": True})

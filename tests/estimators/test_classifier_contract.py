@@ -1,4 +1,4 @@
-"""What every scikit-learn user may rely on from the classifier."""
+"""The contract of the classifier as a scikit-learn estimator."""
 
 import copy
 import pickle
@@ -93,7 +93,7 @@ def test_cross_validation_and_search_take_unlabelled_rows():
     assert_array_equal(search.predict(X), TRUTH)
 
 
-def test_class_absent_from_the_labels_of_a_fold_is_never_predicted():
+def test_class_without_labels_is_never_predicted():
     order = np.argsort(TRUTH3, kind="stable")
     scores = cross_val_score(
         MinimumDensityClassifier(**QUICK), X3[order], TRUTH3[order], cv=KFold(3), error_score="raise"
@@ -145,7 +145,7 @@ def test_few_labels_are_enough_where_clusters_are_classes(problem, parameters):
 
 
 @pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
-def test_prediction_is_the_largest_decision_and_the_largest_probability(problem, parameters):
+def test_prediction_has_the_largest_decision_and_probability(problem, parameters):
     rows, y, _ = problem
     model = fit(rows, y, **parameters)
     grid = np.random.default_rng(1).uniform(-30.0, 30.0, (5000, rows.shape[1]))
@@ -177,7 +177,7 @@ def test_attributes_of_three_classes_describe_each_pair(three):
 
 
 @pytest.mark.parametrize("missing", [-1, np.nan, None])
-def test_transduction_keeps_the_given_labels_even_where_they_are_wrong(missing):
+def test_transduction_keeps_wrong_labels(missing):
     y = np.where(Y < 0, missing, Y) if missing is not None else np.where(Y < 0, None, Y)
     wrong = np.flatnonzero(Y == 0)[0]
     y[wrong] = 1
@@ -224,7 +224,7 @@ def test_score_ignores_unlabelled_rows_and_weighs_the_others(two):
     assert two.score(X, y, sample_weight=np.where(Y < 0, 2.0, 1.0)) == 60 / 70
 
 
-def test_progress_is_reported_for_every_pair_by_one_thread_at_a_time():
+def test_progress_of_every_pair_comes_from_one_thread_at_a_time():
     seen, busy = [], threading.Lock()
 
     def callback(step):
@@ -274,7 +274,7 @@ def test_same_seed_gives_the_same_result_to_the_bit(problem, make):
     assert outcome(first, rows) != outcome(other, rows)
 
 
-def test_fits_at_the_same_time_in_threads_equal_fits_one_after_the_other():
+def test_concurrent_fits_equal_sequential_fits():
     problems = [three_clusters(seed=seed) for seed in range(4)]
 
     def run(problem):
@@ -322,7 +322,7 @@ def test_rotation_unit_and_origin_do_not_matter(problem, scale, shift, atol):
 
 
 @pytest.mark.parametrize("scale", [1.0, 3.0, 0.1, 7.0])
-def test_rounding_does_not_choose_alpha_where_one_label_alone_fits_better(scale):
+def test_rounding_does_not_choose_alpha_if_one_label_gains(scale):
     """With one label that gains, the mean gain is exactly one standard error, whatever the gain."""
     rows, truth = two_clusters(120, 3, separation=5.0)
     original, scaled = fit(rows, few_labels(truth)), fit(scale * rows, few_labels(truth))

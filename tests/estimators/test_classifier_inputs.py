@@ -257,7 +257,7 @@ def test_unsuitable_bandwidth_gives_no_warnings_of_numpy(bandwidth):
 # ----------------------------------------------------------------------------------------------- difficult labels
 
 
-def test_one_label_of_each_class_is_enough_where_clusters_are_classes():
+def test_one_label_per_class_suffices_if_clusters_are_classes():
     y = np.full(100, -1)
     for c in (0, 1):
         y[np.flatnonzero(c == TRUTH)[3]] = c
@@ -266,7 +266,7 @@ def test_one_label_of_each_class_is_enough_where_clusters_are_classes():
     assert model.predict_proba(X).max() < 0.999
 
 
-def test_a_few_wrong_labels_do_not_move_the_hyperplane_out_of_the_gap():
+def test_few_wrong_labels_leave_the_hyperplane_in_the_gap():
     y = np.where(np.arange(100) < 40, TRUTH, -1)
     y[[0, 1, 2]] = 1 - TRUTH[[0, 1, 2]]
     assert_array_equal(MinimumDensityClassifier().fit(X, y).predict(X), TRUTH)

@@ -1,4 +1,4 @@
-"""What cannot be used is refused by name, with what is allowed; what cannot be split is one cluster."""
+"""Unusable input of the hyperplane is refused by name, with what is allowed; rows without a split are one cluster."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def test_infinities_that_cancel_are_found():
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_cell_that_is_not_finite_is_located_by_the_name_of_its_column(frame, fitted_with_names):
+def test_error_names_the_column_of_a_value_that_is_not_finite(frame, fitted_with_names):
     for method in (MinimumDensityHyperplane().fit, fitted_with_names.predict):
         with pytest.raises(ValueError, match=r"NaN in feature 'height' \(row 7\)"):
             method(frame(with_cell(np.nan)))

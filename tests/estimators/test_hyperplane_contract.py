@@ -1,4 +1,4 @@
-"""What every scikit-learn user may rely on."""
+"""The contract of the hyperplane as a scikit-learn estimator."""
 
 import os
 import pickle
@@ -58,7 +58,7 @@ def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-def test_no_check_of_scikit_learn_fails_or_is_skipped_when_the_array_api_is_on():
+def test_no_scikit_learn_check_fails_or_is_skipped_with_array_api():
     """SCIPY_ARRAY_API must be set before SciPy is imported, hence a process of its own."""
     script = (
         "from sklearn.utils.estimator_checks import check_estimator\n"
@@ -326,7 +326,7 @@ def test_error_of_a_callback_reaches_the_caller(data):
         MinimumDensityHyperplane(callback=stop, n_jobs=2).fit(data[0])
 
 
-def test_paper_settings_are_arguments_of_the_estimator_and_not_shared():
+def test_paper_settings_are_valid_arguments_and_not_shared():
     settings = paper_settings()
     assert settings == paper_settings("clustering")
     assert settings.keys() <= MinimumDensityHyperplane().get_params().keys()

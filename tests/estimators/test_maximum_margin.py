@@ -213,7 +213,7 @@ def two_groups(rng, n=80, d=3, distance=8.0):
     return X
 
 
-def test_limit_of_minimum_density_is_polished_to_the_svm_of_its_partition(rng):
+def test_limit_of_minimum_density_is_the_svm_of_its_partition(rng):
     X = two_groups(rng)
     mmh = MaximumMarginHyperplane(alpha=1.5).fit(X)
     assert_array_equal(mmh.labels_, np.arange(80) < 20)
@@ -253,7 +253,7 @@ def test_fewer_rows_than_columns_and_float32(rng):
     assert mmh.bound_ or mmh.margin_ == pytest.approx(found.margin, rel=1e-6)
 
 
-def test_weightless_rows_have_no_margin_and_integer_weights_repeat(rng):
+def test_integer_weights_repeat_rows_and_zero_drops_them(rng):
     X = two_groups(rng, n=40, d=2)
     w = rng.integers(0, 3, 40)
     one, other = (
@@ -294,7 +294,7 @@ def test_a_failed_fit_leaves_the_estimator_as_it_was(rng):
             clone(mmh).set_params(**{name: value}).fit(X)
 
 
-def test_result_does_not_depend_on_the_order_of_rows_or_a_rotation(rng):
+def test_result_is_invariant_to_row_order_and_rotation(rng):
     X = two_groups(rng, n=50)
     Q = np.linalg.qr(rng.standard_normal((3, 3)))[0]
     order = rng.permutation(50)

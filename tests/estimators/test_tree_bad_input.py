@@ -1,4 +1,4 @@
-"""What a tree cannot use is refused by name, with what is allowed."""
+"""Unusable input of the tree is refused by name, with what is allowed."""
 
 import numpy as np
 import pytest
@@ -139,7 +139,7 @@ def test_split_with_nothing_on_one_side_is_refused(fitted, plane):
         fitted.split(1, X, splitter=Far())
 
 
-def test_split_that_was_not_tested_is_named_when_the_tree_is_cut_at_a_level(fitted):
+def test_cut_at_a_level_names_the_splits_without_a_test(fitted):
     edited = fitted.split(1, X, bandwidth=0.15)
     with pytest.raises(ValueError, match=r"split of node 1.*not tested|node 1 .*not tested"):
         edited.cut(significance=0.05)
@@ -166,7 +166,7 @@ def test_split_is_tested_when_asked(fitted):
     ],
     ids=["None", "tuple", "no P", "P = 7"],
 )
-def test_splitters_that_answer_nonsense_are_refused_in_fit_and_split(answer, error, message, fitted):
+def test_invalid_answers_of_a_splitter_are_refused(answer, error, message, fitted):
     class Nonsense:
         def split(self, X, rows, rng):
             return answer

@@ -153,7 +153,7 @@ def test_number_that_is_given_is_found(n_clusters, split_next):
     assert_consistent(mdt.tree_, X)
 
 
-def test_more_clusters_than_can_be_separated_is_a_warning_that_says_how_many():
+def test_warning_gives_the_number_of_clusters_that_can_be_separated():
     with pytest.warns(NoSplitWarning, match=r"n_clusters=9 .*only 4 could be separated.*min_cluster_size=40") as caught:
         mdt = fit(9, min_cluster_size=40)
     assert mdt.n_clusters_ == 4
@@ -239,7 +239,7 @@ def test_splitter_may_be_two_means():
 
 
 @pytest.mark.parametrize("split_next", ["depth", "density", "significance"])
-def test_order_by_what_a_splitter_does_not_say_is_refused_or_by_size(split_next):
+def test_order_by_a_missing_criterion_is_refused_or_by_size(split_next):
     """PDDP knows no densities: comparing NaN would split whatever comes first."""
     try:
         mdt = MinimumDensityTree(6, splitter=Pddp(), split_next=split_next).fit(X)

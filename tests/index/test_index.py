@@ -211,7 +211,7 @@ def test_description_has_the_exact_density_and_depth(name, weighted, rng):
 
 @pytest.mark.parametrize("place", [8.0, 10.0, 13.0, 16.0, 25.0, 40.0])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_depth_is_right_where_an_adjacent_mode_is_many_standard_deviations_away(mirrored, place, rng):
+def test_depth_is_right_next_to_a_distant_mode(mirrored, place, rng):
     X = np.concatenate([rng.normal(0.0, 1.0, (388, 1)), rng.normal(place, 0.3, (12, 1))])
     X = -X if mirrored else X
     index = Asked(X, 0.8, 4.0 / X.std())  # F(v) ends on the flank of the large cluster

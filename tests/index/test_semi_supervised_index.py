@@ -211,7 +211,7 @@ def test_hardly_any_gamma_is_the_clustering_index(name, weighted, rng):
 
 
 @pytest.mark.parametrize("base", [AT_THE_END, DEEP_AT_THE_END, VERY_DEEP_AT_THE_END])
-def test_violated_labels_of_no_weight_leave_the_end_of_the_interval_alone(base, rng):
+def test_violated_labels_of_zero_weight_keep_the_interval(base, rng):
     X, h, alpha = clusters(rng, **base["data"]), base["h"], base["alpha"]
     v = ref.unit([1.0, 0.01, -0.02])
     expected, expected_gradient = AskedWithoutLabels(X, h, alpha)("begin", v)
@@ -308,7 +308,7 @@ def test_gradient_matches_central_differences(name, weighted, rng):
 
 @pytest.mark.parametrize("margin", [0.0, 1.0])
 @pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6])
-def test_gradient_matches_central_differences_where_a_label_is_at_its_hinge(epsilon, margin, rng):
+def test_gradient_matches_differences_with_a_label_at_its_hinge(epsilon, margin, rng):
     X, v, h, alpha, labels, w, penalty = case("shallow, mistakes", False, rng)
     penalty, labels = BalancePenalty(epsilon=epsilon), dataclasses.replace(labels, margin=margin)
     for _ in range(20):  # moving the label changes b only while it is violated
@@ -346,7 +346,7 @@ def test_slope_along_a_circle_is_the_gradients_projection(name, weighted, rng):
 
 @pytest.mark.parametrize("base", [DEEP, VERY_DEEP])
 @pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9, 1e-13, 0.0, -1e-13, -1e-9, -1e-6])
-def test_labels_that_nearly_touch_in_a_deep_valley_give_finite_values_that_fall_with_the_gap(gap, base, rng):
+def test_values_are_finite_and_fall_with_the_gap_of_close_labels(gap, base, rng):
     X, h, v = clusters(rng, **base["data"]), base["h"], np.array([1.0, 0.0, 0.0])
     x, y = at(-gap * h, 0.0)(rng, X)
     free, _ = Asked(X, h, base["alpha"], ref.Labels(x, y, 0.0, margin=0.0, h0=h))("begin", v)
@@ -453,7 +453,7 @@ def test_a_direction_without_variance_gives_finite_numbers(rng):
 
 @pytest.mark.parametrize("gamma", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6, 0.5])
-def test_no_value_and_gradient_of_a_thousand_labelled_rows_take_a_second(epsilon, gamma, rng):
+def test_evaluation_with_a_thousand_labels_takes_below_a_second(epsilon, gamma, rng):
     penalty = BalancePenalty(epsilon=epsilon)
     for distance in (0.0, 3.0, 30.0):
         X = clusters(rng, n=1000, distance=distance)

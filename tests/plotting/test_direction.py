@@ -12,7 +12,7 @@ from ravine.plotting import DirectionDisplay
 from support.plotted import NASTY, QUICK, X
 
 
-def test_contributions_are_sorted_weights_with_the_rest_summarised(mdh):
+def test_contributions_are_sorted_and_the_rest_is_summarised(mdh):
     display = DirectionDisplay.from_estimator(mdh, max_features=2)
     v = mdh.hyperplane_.normal
     order = np.argsort(-np.abs(v))

@@ -1,4 +1,4 @@
-"""What cannot be read as blocks: every message names the file or the block and says what to give instead."""
+"""Unreadable blocks: every message names the file or the block and states what to give instead."""
 
 import numpy as np
 import pandas as pd

@@ -314,7 +314,7 @@ def test_a_map_whose_file_was_replaced_is_read_through_the_map(tmp_path, rng):
     np.testing.assert_array_equal(RowBlocks(mapped).take(np.arange(50)), X)
 
 
-def test_an_array_of_another_library_is_never_read_by_two_threads_at_once(tmp_path, rng):
+def test_foreign_array_is_read_by_one_thread_at_a_time(tmp_path, rng):
     class OneReader:
         """Seeks and reads by one handle, as arrays of other libraries may."""
 

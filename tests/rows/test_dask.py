@@ -221,7 +221,7 @@ def test_state_that_travels_knows_that_it_is_nothing(rows):
     assert pickle.loads(run_commands(part, ("now", 0), nothing)) == []
 
 
-def test_a_part_made_anew_at_the_same_address_knows_that_it_has_missed_rounds(rows):
+def test_replaced_worker_at_the_same_address_reports_missed_rounds(rows):
     import pickle
 
     nothing, described = pickle.dumps([]), [("block 0", rows.shape)]
@@ -270,7 +270,7 @@ def test_workers_killed_in_mid_fit_change_nothing(rows, remote, n_killed):
         np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
 
 
-def test_a_worker_killed_while_its_reply_is_fetched_changes_nothing(rows, remote):
+def test_worker_killed_during_its_reply_changes_nothing(rows, remote):
     """Only that worker may make the reply again, so nobody would."""
     expected = quick().fit(rows)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}

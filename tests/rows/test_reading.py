@@ -71,7 +71,7 @@ def test_two_threads_compute():
     assert threading.get_ident() not in names
 
 
-def test_an_error_of_the_function_comes_through_and_ends_the_threads():
+def test_error_of_the_function_propagates_and_ends_the_threads():
     def fail(block, place):
         if place == 50:
             raise KeyError("what the function says")

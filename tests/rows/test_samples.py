@@ -93,7 +93,7 @@ def test_moments_do_not_depend_on_which_rows_come_first(arrange, rng):
     assert_moments(DenseSample(X), X, rel=1e-12)
 
 
-def test_moments_are_right_where_the_rows_looked_at_first_have_no_weight(rng):
+def test_moments_are_right_if_the_first_rows_have_zero_weight(rng):
     X, w = rows(rng, 5000) + 1e9, np.ones(5000)
     X[::4], w[::4] = 0.0, 0.0
     assert_moments(DenseSample(X, w), X, w)

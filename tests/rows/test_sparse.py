@@ -55,7 +55,7 @@ def test_multilevel_fit_is_that_of_the_array(subsample):
     np.testing.assert_allclose(other.coef_, one["coef_"], atol=1e-6)
 
 
-def test_fit_without_a_stored_covariance_is_the_same_where_all_axes_are_looked_at(unstored):
+def test_fit_with_all_axes_does_not_depend_on_stored_covariance(unstored):
     X = with_zeros(mixture(2500, 12, seed=2)[0])
     options = {"init": "pca", "n_init": 8}
     assert_same_fit(

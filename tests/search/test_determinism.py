@@ -85,7 +85,7 @@ def test_several_blocks_of_rows_do_not_depend_on_threads():
     assert outcome(one) == outcome(two)
 
 
-def test_fits_at_the_same_time_in_threads_equal_fits_one_after_the_other(many):
+def test_concurrent_fits_equal_sequential_fits(many):
     problems = [mixture(2000, 5, seed)[0] for seed in range(6)] + [many[:25_000]]
 
     def fit(X):

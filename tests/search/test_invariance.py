@@ -1,4 +1,4 @@
-"""What must not change the hyperplane: order, axes, origin, unit, sign, and how often a row is written down."""
+"""The hyperplane is invariant to row order, axes, origin, unit, sign and the repetition of rows."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_power_of_two_as_scale_changes_no_bit(X, scale):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1e-110, 1.0, 1e110, 1e150])
-def test_side_of_label_1_among_equal_sides_does_not_depend_on_the_scale(scale):
+def test_side_of_label_1_does_not_depend_on_the_scale(scale):
     """Between sides of equal size the longer tail is 1."""
     rows = np.array([-1.0, -1.1, -0.9, 1.0, 1.2, 2.0])[:, None] * [1.0, 0.5]
     assert_array_equal(fit(scale * rows, init="pca").labels_, [0, 0, 0, 1, 1, 1])

@@ -44,7 +44,7 @@ def same_hyperplane(a, b):
 @pytest.mark.parametrize("n_alpha", [1, 2, 7])
 @pytest.mark.parametrize("n_init", [1, 3])
 @pytest.mark.parametrize("polish", [False, True])
-def test_each_start_has_one_step_for_each_alpha_and_one_for_the_polish(n_alpha, n_init, polish):
+def test_each_start_has_a_step_per_alpha_and_one_for_the_polish(n_alpha, n_init, polish):
     mdh = fit(X, n_alpha=n_alpha, n_init=n_init, alpha_min=0.1, alpha_max=0.8, polish=polish)
     for steps in steps_by_start(mdh):
         assert_allclose([s.hyperplane.alpha for s in steps], np.linspace(0.1, 0.8, n_alpha) if n_alpha > 1 else [0.8])
@@ -70,7 +70,7 @@ def test_steps_keep_to_the_number_of_iterations(max_iter):
     ],
     ids=["mixture", "narrow kernel", "far apart", "very far apart"],
 )
-def test_offset_of_every_step_is_the_global_minimiser_within_its_interval(rows, bandwidth):
+def test_offset_of_every_step_is_the_minimiser_in_its_interval(rows, bandwidth):
     penalty = BalancePenalty()
     for step in fit(rows, bandwidth=bandwidth).path_:
         density, lo, hi = projected(step, rows)
@@ -96,7 +96,7 @@ def test_steps_describe_their_hyperplanes(rows):
         assert step.n_rows == len(rows)
 
 
-def test_minimiser_over_the_offset_is_almost_always_unique_along_the_path():
+def test_minimiser_over_b_is_almost_always_unique_on_the_path():
     """The paper's remark on B(θ), counted."""
     paths = [fit(mixture(400, 5, seed)[0]).path_ for seed in range(10)]
     evaluations = sum(step.n_evaluations for path in paths for step in path)
@@ -186,7 +186,7 @@ def test_no_more_starts_than_principal_components():
 
 
 @pytest.mark.parametrize(("d", "seed"), [(10, 0), (20, 3), (50, 1)])
-def test_clusters_hidden_from_the_leading_components_are_found_from_six(d, seed):
+def test_six_starts_find_clusters_outside_leading_components(d, seed):
     rows, truth = mixture(4000, d, seed, nuisance=3)
     assert success_ratio(truth, fit(rows, n_init=6).labels_) > 0.98
 

@@ -101,7 +101,7 @@ def test_support_points_are_those_of_the_svm(rng):
     assert len(last.support) >= 2
 
 
-def test_tiny_bandwidths_cost_few_evaluations_since_steps_are_carried(rng):
+def test_tiny_bandwidths_cost_few_evaluations(rng):
     X = two_groups(rng, n=200)
     path = bandwidth_path(X, alpha_max=0.9, init=[[1.0, 0.0, 0.0]], random_state=0)
     assert max(step.n_evaluations for step in path.steps[5:]) <= 40
@@ -146,7 +146,7 @@ def test_units_and_offsets_do_not_matter(scale, shift, rng):
     np.testing.assert_allclose(other.margins[-1], one.margins[-1] * scale, rtol=1e-5)
 
 
-def test_integer_weights_equal_repetition_and_weightless_rows_have_no_margin(rng):
+def test_integer_weights_repeat_rows_and_zero_drops_them(rng):
     X = two_groups(rng, d=2)
     w = rng.integers(0, 3, 60)
     one = bandwidth_path(X, [0.5, 0.05, 0.005], sample_weight=w, random_state=0)
@@ -196,7 +196,7 @@ def test_bad_input_is_refused(rng):
 # ------------------------------------------------------------------------------------------------- optimiser
 
 
-def test_a_memory_rescaled_descends_as_one_of_the_steeper_function(rng):
+def test_rescaled_memory_descends_like_a_steeper_function(rng):
     one, other = Memory(), Memory()
     for _ in range(4):
         s, noise = rng.standard_normal((2, 5))

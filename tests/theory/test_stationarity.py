@@ -42,7 +42,7 @@ def one_sided(asked, v, u, step):
 # Shallow, below 1e-6 of the peak, below 1e-300, and more bins than fit.
 @pytest.mark.parametrize("h", [0.6, 0.3, 0.03, 1e-4])
 @pytest.mark.parametrize("alpha", [0.7, 0.9])
-def test_directional_derivative_at_a_tie_is_the_one_sided_difference(h, alpha, rng):
+def test_derivative_at_a_tie_is_the_one_sided_difference(h, alpha, rng):
     asked = Asked(mirrored(rng), h, alpha)
     v = np.array([1.0, 0.0, 0.0])
     asked("begin", v)
@@ -102,7 +102,7 @@ def test_labels_take_part_in_directional_derivatives(rng):
         assert derivative == pytest.approx(one_sided(asked, v, u, 1e-4), abs=1e-3 * (1.0 + abs(derivative)))
 
 
-def test_where_there_is_no_tie_the_derivative_is_that_of_the_gradient(rng):
+def test_derivative_without_a_tie_is_that_of_the_gradient(rng):
     X = rng.standard_normal((80, 4)) + np.where(np.arange(80) < 30, 5.0, 0.0)[:, None] * [1, 0, 0, 0]
     asked = Asked(X, 0.4, 0.9)
     v, u = ref.unit(rng.standard_normal(4)), None
@@ -136,7 +136,7 @@ def test_fitted_hyperplanes_are_certified_and_turned_ones_are_not(d, rng):
     assert stationarity(plane, X).norm > 100 * certificate.norm
 
 
-def test_between_two_equal_valleys_the_hull_holds_zero_but_phi_descends(rng):
+def test_phi_descends_between_equal_valleys_with_zero_in_the_hull(rng):
     """A tie is the lower of two functions, never a minimum unless both are at theirs: eq. (25) tells, Clarke not."""
     half = rng.standard_normal((60, 2)) * [0.4, 2.0] + np.where(np.arange(60) < 20, 0.0, 4.0)[:, None] * [1.0, 0.0]
     half[:, 1] += 0.5 * half[:, 0]
@@ -152,7 +152,7 @@ def test_between_two_equal_valleys_the_hull_holds_zero_but_phi_descends(rng):
         assert one_sided(asked, v, along, 1e-4) == pytest.approx(-certificate.steepest_descent, rel=1e-2)
 
 
-def test_mirrored_rows_have_a_descent_direction_at_the_tie_or_a_certificate(rng):
+def test_mirrored_rows_have_a_descent_direction_or_a_certificate(rng):
     """The norm is that of the convex hull of the two gradients: computed here by hand."""
     X = mirrored(rng, d=2)
     asked = Asked(X, 0.5, 0.9)

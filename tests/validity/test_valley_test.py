@@ -92,7 +92,7 @@ def test_result_says_what_was_counted_in_words():
 # ----------------------------------------------------------------------------------------------- grids
 
 
-def test_column_is_on_a_grid_if_half_of_its_rows_share_their_value():
+def test_column_is_on_a_grid_if_half_of_its_rows_are_repeated():
     alone = np.arange(20.0)
     at_the_border, below = alone.copy(), alone.copy()
     at_the_border[:10] = 0.0
@@ -147,7 +147,7 @@ def test_order_of_the_rows_does_not_hide_a_grid():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_are_spread_over_cells_that_reach_half_way_to_the_neighbours(dtype):
+def test_cells_reach_half_way_to_the_neighbours(dtype):
     values = np.array([0.0, 1.0, 4.0])
     X = np.column_stack([np.repeat(values, 2000), np.linspace(0.0, 1.0, 6000), np.ones(6000)]).astype(dtype)
     rows = np.arange(6000)
@@ -168,7 +168,7 @@ NULLS = {
 
 
 @pytest.mark.parametrize("draw", NULLS.values(), ids=NULLS)
-def test_gaps_of_a_grid_are_not_called_a_split_but_would_be_if_rows_were_not_spread(draw, monkeypatch):
+def test_gaps_of_a_grid_are_not_a_split_if_rows_are_spread(draw, monkeypatch):
     data = [draw(np.random.default_rng(seed)).astype(float) for seed in range(10)]
     spread = [valley_test(X, random_state=0, **QUICK) for X in data]
     assert all(test.grid_columns == tuple(range(data[0].shape[1])) for test in spread)
