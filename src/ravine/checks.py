@@ -24,6 +24,7 @@ __all__ = [
     "check_number",
     "check_weights",
     "count_threads",
+    "is_missing_value",
     "make_generator",
     "restore_on_failure",
 ]
@@ -152,6 +153,12 @@ def check_callback(callback: Any) -> Any:
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable or None, got {callback!r}.")
     return callback
+
+
+def is_missing_value(value: Any) -> bool:
+    """Return whether a value is None, NaN of any type, or NA or NaT of pandas."""
+    # The last two have no truth value for the comparison with themselves.
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def make_generator(random_state: Any) -> np.random.Generator:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ravine.checks import is_missing_value
+
 __all__ = ["encode_any_labels", "encode_classes"]
 
 
@@ -40,7 +42,7 @@ def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[
         different, places = np.unique(given, return_inverse=True)
         values = different.tolist()
     else:
-        cells = [None if _is_missing(cell) else cell for cell in given.tolist()]
+        cells = [None if is_missing_value(cell) else cell for cell in given.tolist()]
         values = [None, *sorted(set(cells) - {None}, key=lambda value: (str(type(value)), value))]
         place = {value: k for k, value in enumerate(values)}
         places = np.array([place[cell] for cell in cells], dtype=np.intp)
@@ -49,10 +51,6 @@ def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[
     codes = np.where(unlabelled, -1, np.cumsum(~unlabelled) - 1)
     classes = [value for value, missing in zip(values, unlabelled, strict=True) if not missing]
     return codes[places].astype(np.intp), classes
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or bool(label != label)
 
 
 def encode_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import is_missing_value
 from ravine.tables.choose import ColumnChoices, choose_features, extract_columns, join_names
 from ravine.tables.read import Report
 from ravine.tables.table_error import TableError
@@ -176,7 +177,8 @@ def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
         return values.astype(np.float64, copy=False)
     try:
         if values.dtype.kind in "OT":
-            return np.array([np.nan if _is_none(value) else _convert_to_float(value) for value in values.tolist()])
+            cells = values.tolist()
+            return np.array([np.nan if is_missing_value(cell) else _convert_to_float(cell) for cell in cells])
     except (TypeError, ValueError):
         pass
     raise ValueError(f"column {name!r} is not numeric.")
@@ -188,10 +190,6 @@ def _convert_to_float(value: Any) -> float:
     return float(value)
 
 
-def _is_none(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
-
-
 def _encode_categories(name: str, values: NDArray[Any], texts: Sequence[str]) -> Array:
     position = {text: k for k, text in enumerate(texts)}
     encoded: dict[Any, Array] = {}
@@ -199,7 +197,7 @@ def _encode_categories(name: str, values: NDArray[Any], texts: Sequence[str]) ->
     for value in values.tolist():
         if value not in encoded:
             row = np.zeros(len(texts))
-            if _is_none(value):
+            if is_missing_value(value):
                 row[:] = np.nan
             elif str(value) in position:
                 row[position[str(value)]] = 1.0
