@@ -10,8 +10,6 @@ import pytest
 import ravine
 from support.layers import LEVEL, MODULES, ROOT, layer_of, list_imports, parse
 
-IDS = [str(path.relative_to(ROOT)) for path in MODULES]
-
 FORBIDDEN = {
     "optimise": {"rows", "density", "hyperplane"},
     "density": {"rows", "hyperplane"},
@@ -20,25 +18,39 @@ FORBIDDEN = {
 UPWARD = {"estimators/plot_mixins.py": {"ravine.plotting"}, "tree/nodes.py": {"ravine.plotting"}}
 
 
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def explain_bad_import(own, name):
+    """Return why a module of the layer ``own`` may not import ``name``, or None."""
+    other = name.split(".")[1] if "." in name.strip(".") else name
+    if other == own:
+        return None
+    if other not in LEVEL:
+        return "not a layer: import it from its home"
+    if LEVEL[other] >= LEVEL[own]:
+        return f"{own} is not above {other}"
+    return f"{own} must not depend on {other}" if other in FORBIDDEN.get(own, set()) else None
+
+
 def test_the_library_was_found():
     assert {"rows", "density", "optimise", "index", "search", "estimators"} <= {layer_of(path) for path in MODULES}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_module_belongs_to_a_layer(path):
-    assert layer_of(path) in {*LEVEL, "__init__", "__main__"}
+def test_modules_belong_to_a_layer():
+    assert {layer_of(path) for path in MODULES} <= {*LEVEL, "__init__", "__main__"}
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if layer_of(p) in LEVEL], ids=lambda p: str(p.relative_to(ROOT)))
-def test_imports_come_from_below(path):
-    own = layer_of(path)
-    for name in set(list_imports(path)) - UPWARD.get(str(path.relative_to(ROOT)), set()):
-        other = name.split(".")[1] if "." in name.strip(".") else name
-        if other == own:
-            continue
-        assert other in LEVEL, f"{name} is not a layer: import it from its home"
-        assert LEVEL[other] < LEVEL[own], f"{own} lies below {other}"
-        assert other not in FORBIDDEN.get(own, set()), f"{own} must not depend on {other}"
+def test_imports_come_from_below():
+    found = [
+        f"{name_of(path)} imports {name}: {reason}"
+        for path in MODULES
+        if layer_of(path) in LEVEL
+        for name in sorted(set(list_imports(path)) - UPWARD.get(name_of(path), set()))
+        if (reason := explain_bad_import(layer_of(path), name))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("name", UPWARD)
@@ -52,21 +64,18 @@ def test_upward_imports_wait_for_a_picture(name):
     assert all(id(node) in allowed for node in upward)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_imports_are_absolute(path):
-    assert "." not in list(list_imports(path))
+def test_imports_are_absolute():
+    assert [name_of(path) for path in MODULES if "." in list_imports(path)] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_module_says_what_it_is_for(path):
-    docstring = ast.get_docstring(parse(path))
-    assert docstring
-    assert docstring.splitlines()[0].endswith((".", ":"))
+def test_modules_start_with_a_docstring():
+    first_lines = {path: (ast.get_docstring(parse(path)) or "").partition("\n")[0] for path in MODULES}
+    assert [name_of(path) for path, line in first_lines.items() if not line.endswith((".", ":"))] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=IDS)
-def test_module_fits_on_a_few_screens(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_modules_fit_on_a_few_screens():
+    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
+    assert {name: length for name, length in lengths.items() if length > 400} == {}
 
 
 # ----------------------------------------------------------------------------------------------- public names

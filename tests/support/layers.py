@@ -41,9 +41,14 @@ def layer_of(path):
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
+@cache
 def list_imports(path):
-    """Yield every ``ravine`` module that a file imports, wherever it does, as dotted names; relative ones as '.'."""
-    for node in ast.walk(parse(path)):
+    """List every ``ravine`` module that a file imports, wherever it does, as dotted names; relative ones as '.'."""
+    return tuple(_imports(parse(path)))
+
+
+def _imports(tree):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "ravine")
         elif isinstance(node, ast.ImportFrom):
