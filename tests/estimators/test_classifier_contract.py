@@ -29,6 +29,12 @@ VARIANTS = {
     "paper": paper_settings("classification"),
     "hard votes": {"multi_class": "ovo", "voting": "hard"},
 }
+# The same ways to choose, with few starts and few values of alpha: the contract does not depend on how many.
+SHORT_VARIANTS = {
+    "defaults": {"init": "svm", "n_alpha": 2, "gamma": (0.1, 1.0)},
+    "paper": {**paper_settings("classification"), "n_alpha": 2},
+    "hard votes": {**QUICK, "multi_class": "ovo", "voting": "hard"},
+}
 
 
 def few_labels(truth, of_each=5):
@@ -76,10 +82,20 @@ def three():
 
 @pytest.mark.filterwarnings("ignore:y holds only -1")
 @parametrize_with_checks(
-    [MinimumDensityClassifier(**parameters) for parameters in VARIANTS.values()],
+    [MinimumDensityClassifier(**parameters) for parameters in SHORT_VARIANTS.values()],
     expected_failed_checks=lambda estimator: {},
 )
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:y holds only -1")
+@parametrize_with_checks(
+    [MinimumDensityClassifier(**parameters) for parameters in VARIANTS.values()],
+    expected_failed_checks=lambda estimator: {},
+)
+def test_full_search_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 

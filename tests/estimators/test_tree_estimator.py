@@ -73,7 +73,11 @@ def fitted():
 
 @pytest.mark.filterwarnings("ignore:n_clusters")
 @parametrize_with_checks(
-    [MinimumDensityTree(), MinimumDensityTree(n_clusters=3), MinimumDensityTree(split_next="size", n_clusters=2)],
+    [
+        MinimumDensityTree(),
+        MinimumDensityTree(n_clusters=3, **QUICK),
+        MinimumDensityTree(split_next="size", n_clusters=2, **QUICK),
+    ],
     expected_failed_checks=lambda estimator: {},
 )
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
