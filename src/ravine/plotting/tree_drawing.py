@@ -103,12 +103,13 @@ def _draw_node(display: TreeDisplay, k: int, y: float, size: float, n_leaves: in
 
 def _describe_node(n_rows: int, depth: float, room: float) -> str:
     """Return number of rows and relative depth; ``room`` is the width of the box over the size of the text."""
-    # Twelve characters are about seven times as wide as the size of the text.
-    rows = format_plural(n_rows, "row") if room > 5.5 else format_count(n_rows)
+    rows, text = format_count(n_rows), f"↓{style.format_number(depth)}"
+    if room > 5.5:  # about ten characters
+        rows, text = format_plural(n_rows, "row"), f"depth {style.format_number(depth)}"
     if not np.isfinite(depth):
         return rows
-    number = style.format_number(depth)
-    return f"{rows}{', ' if room > 12.0 else chr(10)}{f'depth {number}' if room > 5.5 else f'↓{number}'}"
+    one_line = f"{rows}, {text}"
+    return one_line if 0.56 * len(one_line) <= room else f"{rows}\n{text}"
 
 
 def _draw_leaf(display: TreeDisplay, k: int, y: float, size: float, points_per_leaf: float) -> None:
