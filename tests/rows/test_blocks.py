@@ -269,7 +269,7 @@ def test_bad_input_is_named(tmp_path, rows):
         (lambda folder: RowBlocks([np.empty((0, 3))]), ValueError, "at least one row"),
         (lambda folder: RowBlocks([np.ones(3)]), ValueError, r"block 0 of X must be two-dimensional"),
         (lambda folder: RowBlocks(5), TypeError, "cannot read blocks"),
-        (lambda folder: RowBlocks(folder), FileNotFoundError, "no .npy and no .parquet"),
+        (lambda folder: RowBlocks(folder), FileNotFoundError, "neither .npy nor .parquet"),
         (lambda folder: RowBlocks(folder / "x.npy"), FileNotFoundError, "there is no file"),
         (lambda folder: RowBlocks([np.ones((3, 2))], state="float16"), ValueError, "state must be"),
         (lambda folder: RowBlocks([np.array([["a", "b"]])]).take(np.array([0])), ValueError, "does not hold numbers"),

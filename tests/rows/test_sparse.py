@@ -177,9 +177,9 @@ def test_a_bad_cell_is_named(estimator, value):
         estimator.fit(sp.csr_array(X))
 
 
-def test_valley_test_says_that_it_is_not_for_sparse_columns():
+def test_valley_test_refuses_sparse_rows():
     X = sp.csr_array(two_clusters(60, 3)[0])
-    with pytest.raises(ValueError, match=r"not for sparse.*n_clusters"):
+    with pytest.raises(ValueError, match=r"does not support sparse.*n_clusters"):
         MinimumDensityTree().fit(X)
     with pytest.raises(ValueError, match="not for sparse"):
         MinimumDensityHyperplane(test=True).fit(X)
