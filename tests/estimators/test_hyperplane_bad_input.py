@@ -97,7 +97,7 @@ def test_column_that_is_not_numbers_is_named(rows, column):
         (X[None], ValueError, "dim 3.*dim <= 2"),
         (X.astype(complex), ValueError, "Complex data not supported"),
         (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in feature 0 \(row 0\)"),
-        (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that column"),
+        (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that feature"),
         (None, ValueError, "Expected 2D array"),
     ],
     ids=["no rows", "no columns", "1-D", "3-D", "complex", "sparse matrix", "sparse array", "None"],

@@ -4,16 +4,18 @@ import gc
 import os
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.rows import cluster
+from ravine.rows import as_rows, cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
 from ravine.rows.workers.rounds import ClusterError
 from ravine.rows.workers.worker import StaleState, WorkerRows, open_worker, run_commands
+from ravine.search import check_settings, fit_hyperplane
 from support.simulate import mixture, two_clusters
 
 dask = pytest.importorskip("dask")
@@ -150,43 +152,30 @@ def test_tree(client, rows, remote, closed):
 
 
 def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
-    """Two nodes that are fitted together take no more rounds than the one that takes more."""
+    """Two nodes that are fitted together take at most as many rounds as the one that takes more."""
     X, (one, other) = on_workers(rows, client), np.split(np.arange(N), 2)
-    options = {**quick()._options(), "init": "auto"}
-    counts = []
-    from ravine.search.hyperplane import find_hyperplane
+    settings = check_settings(n_init=2, n_alpha=3, subsample=300)
 
-    for parts in ([one], [other], [one, other]):
+    def fit(data):
+        return fit_hyperplane(data, settings=settings, rng=np.random.default_rng(0)).hyperplane
+
+    def fit_node(source, indices):
+        try:
+            return fit(source.subset(indices))
+        finally:
+            source.rounds.add_members(-1)
+
+    counts = []
+    for nodes in ([one], [other], [one, other]):
         source = ClusterRows(X, client)
-        threads = [_Fit(source, part, options) for part in parts]
-        source.rounds.add_members(len(threads))
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        source.rounds.add_members(len(nodes))
+        with ThreadPoolExecutor(len(nodes)) as pool:
+            planes = list(pool.map(fit_node, [source] * len(nodes), nodes))
         counts.append(source.rounds.n_rounds)
-        planes = [thread.plane for thread in threads]
         source.close()
     assert counts[2] <= max(counts[:2])
-    for part, plane in zip((one, other), planes, strict=True):
-        alone = find_hyperplane(rows[part], **{**options, "rng": np.random.default_rng(0)}).hyperplane
-        np.testing.assert_allclose(plane.normal, alone.normal, atol=1e-6)
-
-
-class _Fit:
-    def __init__(self, source, part, options):
-        import threading
-
-        self.thread = threading.Thread(target=self.run)
-        self.source, self.part, self.options, self.plane = source, part, options, None
-        self.start, self.join = self.thread.start, self.thread.join
-
-    def run(self):
-        from ravine.search.hyperplane import find_hyperplane
-
-        rng = np.random.default_rng(0)
-        self.plane = find_hyperplane(self.source.subset(self.part), **{**self.options, "rng": rng}).hyperplane
-        self.source.rounds.add_members(-1)
+    for indices, plane in zip((one, other), planes, strict=True):
+        np.testing.assert_allclose(plane.normal, fit(as_rows(rows[indices])).normal, atol=1e-6)
 
 
 def test_classifier(client, closed):

@@ -181,7 +181,7 @@ def test_valley_test_refuses_sparse_rows():
     X = sp.csr_array(two_clusters(60, 3)[0])
     with pytest.raises(ValueError, match=r"does not support sparse.*n_clusters"):
         MinimumDensityTree().fit(X)
-    with pytest.raises(ValueError, match="not for sparse"):
+    with pytest.raises(ValueError, match="does not support sparse"):
         MinimumDensityHyperplane(test=True).fit(X)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.index import Separation
-from ravine.rows import Rows, RowSpace, Sample, SparseSample, is_rounding
+from ravine.rows import Rows, RowSpace, Sample, is_rounding
 from ravine.search.settings import Callback
 from ravine.search.stages import Notify, Stage
 
@@ -58,7 +58,6 @@ class WorkingSpace:
 
     def in_subspace(self, directions: Array) -> WorkingSpace:
         """Return the space of the coordinates on some orthonormal directions (rows); for sparse rows."""
-        assert isinstance(self.sample, SparseSample)
         basis = np.ascontiguousarray(directions.T)
         return WorkingSpace(self.sample.in_subspace(directions), self.origin, self.unit, basis)
 
