@@ -210,7 +210,13 @@ def test_labels_that_mean_nothing_give_no_certainty(sparse):
     assert certainty < 0.75
 
 
-def test_many_labels_that_mean_nothing_give_no_certainty():
+def test_many_labels_that_mean_nothing_give_no_certainty(unstored):
+    """More labels than features, of which there are too many to store the covariance."""
+    assert _certainty_of_random_labels(True, 220, n=300, d=201) < 0.75
+
+
+@pytest.mark.slow
+def test_a_thousand_labels_that_mean_nothing_give_no_certainty():
     assert _certainty_of_random_labels(True, 1100, n=1500, d=1001) < 0.75
 
 

@@ -17,7 +17,7 @@ from ravine.theory.margins import maximise_bounded_margin, maximise_free_margin
 from support import reference as ref
 
 
-@parametrize_with_checks([MaximumMarginHyperplane(n_init=2, n_random=2, n_bandwidths=4)])
+@parametrize_with_checks([MaximumMarginHyperplane(n_init=1, n_random=1, n_bandwidths=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -237,12 +237,13 @@ def test_interval_is_respected_and_says_so(rng):
     assert wide.margin_ > mmh.margin_
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e7)])
-def test_units_and_offsets_do_not_matter(scale, shift, rng):
+def test_units_and_offsets_do_not_matter(rng):
     X = two_groups(rng, n=40)
-    one, other = MaximumMarginHyperplane().fit(X), MaximumMarginHyperplane().fit(X * scale + shift)
-    assert_array_equal(one.labels_, other.labels_)
-    assert other.margin_ == pytest.approx(one.margin_ * scale, rel=1e-6)
+    one = MaximumMarginHyperplane().fit(X)
+    for scale, shift in [(1e-8, 0.0), (1e8, 0.0), (1.0, 1e7)]:
+        other = MaximumMarginHyperplane().fit(X * scale + shift)
+        assert_array_equal(one.labels_, other.labels_)
+        assert other.margin_ == pytest.approx(one.margin_ * scale, rel=1e-6)
 
 
 def test_fewer_rows_than_columns_and_float32(rng):
