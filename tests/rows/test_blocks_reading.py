@@ -60,8 +60,9 @@ def test_every_pass_walks_by_itself(rows):
 def test_nodes_of_a_tree_read_a_function_at_the_same_time(rows, monkeypatch):
     monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 100)
     source = RowBlocks(lambda: reusing(rows))
-    one = MinimumDensityTree(5, n_init=2, random_state=0).fit(rows)
-    other = MinimumDensityTree(5, n_init=2, random_state=0, n_jobs=3).fit(source)
+    short = {"n_init": 1, "n_alpha": 3, "random_state": 0}
+    one = MinimumDensityTree(5, **short).fit(rows)
+    other = MinimumDensityTree(5, **short, n_jobs=3).fit(source)
     np.testing.assert_array_equal(one.labels_, other.labels_)
 
 
