@@ -56,7 +56,7 @@ def test_dir_lists_nothing_but_public_names():
     assert [name for name in names if not name.startswith("_")] == ravine.__all__
 
 
-def test_unknown_name_is_an_attribute_error_that_says_so():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'ravine' has no attribute 'MaximumDensityHyperplane'"):
         ravine.MaximumDensityHyperplane  # noqa: B018
     with pytest.raises(ImportError, match="MaximumDensityHyperplane"):

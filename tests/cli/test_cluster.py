@@ -187,7 +187,7 @@ def test_values_that_cannot_be_scaled_are_rejected(scale):
 
 
 @pytest.mark.parametrize("scale", ["standard", "robust", "none"])
-def test_scale_is_what_it_says(scale):
+def test_scale_standardises_as_named(scale):
     X, _ = blobs()
     ravine("cluster", write(table()[0]), "--scale", scale, "--clusters", 2)
     model = load("data-ravine/model.ravine")

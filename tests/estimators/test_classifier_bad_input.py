@@ -302,7 +302,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("parameters", "rows", "y", "weights"), FAILURES.values(), ids=FAILURES)
-def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, y, weights):
+def test_failed_fit_keeps_the_earlier_fit(parameters, rows, y, weights):
     frame = pd.DataFrame(X, columns=["colour", "height", "mass"])
     model = MinimumDensityClassifier(**QUICK).fit(frame, Y)
     before = {name: value for name, value in vars(model).items() if name.endswith("_") or name.startswith("_")}

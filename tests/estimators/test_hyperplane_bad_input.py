@@ -215,7 +215,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("parameters", "rows", "weights"), FAILURES.values(), ids=FAILURES)
-def test_failed_fit_leaves_the_earlier_fit_whole(parameters, rows, weights):
+def test_failed_fit_keeps_the_earlier_fit(parameters, rows, weights):
     mdh = MinimumDensityHyperplane().fit(FRAMES["pandas"](X))
     before = {name: value for name, value in vars(mdh).items() if name.endswith("_")}
     with pytest.raises((ValueError, RuntimeError)):

@@ -309,7 +309,7 @@ def test_model_does_not_keep_the_rows():
     assert abs(large - small) < 0.05 * small
 
 
-def test_callback_sees_every_step_of_the_path_as_it_is_made(data):
+def test_callback_receives_every_step_of_the_path(data):
     seen = []
     mdh = MinimumDensityHyperplane(callback=seen.append).fit(data[0])
     assert all(isinstance(step, PathStep) for step in seen)

@@ -226,7 +226,7 @@ def test_limit_of_minimum_density_is_the_svm_of_its_partition(rng):
     assert mmh.margin_ >= mdh.hyperplane_.margin(X)
 
 
-def test_interval_is_respected_and_says_so(rng):
+def test_interval_is_respected_and_reported(rng):
     X = rng.standard_normal((30, 2))
     X[0] = [40.0, 0.0]  # an outlier with a huge margin far outside the interval
     mmh = MaximumMarginHyperplane(alpha=0.3).fit(X)

@@ -90,7 +90,7 @@ def test_bad_value_is_refused_by_name(name, value):
     ("parameters", "allowed"),
     [({"n_clusters": "three"}, "integer"), ({"n_clusters": None}, "'auto'"), ({"split_next": "deep"}, "callable")],
 )
-def test_message_says_all_that_is_allowed(parameters, allowed):
+def test_message_lists_all_allowed_values(parameters, allowed):
     with pytest.raises((ValueError, TypeError), match=allowed):
         MinimumDensityTree(**parameters).fit(X)
 
@@ -122,7 +122,7 @@ def test_split_with_a_parameter_that_does_not_exist_is_refused(fitted):
     assert fitted.bandwidth == "silverman"
 
 
-def test_leaf_that_does_not_split_says_so(fitted):
+def test_leaf_that_cannot_be_split_is_named(fitted):
     with pytest.raises(ValueError, match="leaf 1 cannot be split"):
         fitted.split(1, X, bandwidth=100.0)
 
@@ -145,7 +145,7 @@ def test_cut_at_a_level_names_the_splits_without_a_test(fitted):
         edited.cut(significance=0.05)
 
 
-def test_split_is_tested_when_asked(fitted):
+def test_split_is_tested_on_request(fitted):
     edited = fitted.split(1, X, bandwidth=0.15, test=True)
     assert 0.0 <= edited.tree_.pvalue[1] <= 1.0
     assert edited.get_params() == fitted.get_params()

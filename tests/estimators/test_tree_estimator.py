@@ -157,7 +157,7 @@ def test_number_that_is_given_is_found(n_clusters, split_next):
     assert_consistent(mdt.tree_, X)
 
 
-def test_warning_gives_the_number_of_clusters_that_can_be_separated():
+def test_warning_gives_the_number_of_separable_clusters():
     with pytest.warns(NoSplitWarning, match=r"n_clusters=9 .*only 4 could be separated.*min_cluster_size=40") as caught:
         mdt = fit(9, min_cluster_size=40)
     assert mdt.n_clusters_ == 4

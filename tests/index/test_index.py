@@ -183,7 +183,7 @@ def test_ties_of_symmetric_data_are_counted():
     assert (index.index.n_evaluations, index.index.n_tied) == (2, 2)
 
 
-def test_a_single_minimiser_is_no_tie(rng):
+def test_single_minimiser_is_not_a_tie(rng):
     X, v, h, alpha, _ = case("shallow, interior", False, rng)
     index = Asked(X, h, alpha)
     index("begin", v)

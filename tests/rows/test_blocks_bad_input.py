@@ -39,7 +39,7 @@ class Duck:
         (lambda folder: [sp.csr_array(X), sp.csr_array(X)], r"list of sparse matrices.*scipy.sparse.vstack"),
     ],
 )
-def test_what_must_be_wrapped_is_said(model, make, message, tmp_path):
+def test_error_names_the_class_that_wraps_the_rows(model, make, message, tmp_path):
     y = [np.array([0, 1, -1, -1, -1, -1])] if model is MinimumDensityClassifier else []
     with pytest.raises(TypeError, match=message):
         model().fit(make(tmp_path), *y)

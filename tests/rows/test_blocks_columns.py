@@ -85,7 +85,7 @@ def test_names_that_are_numbers_are_matched_but_not_kept(frame):
 
 
 @pytest.mark.parametrize("index", ["unnamed", "named", "two", "range"])
-def test_the_index_of_a_frame_is_no_column(index, tmp_path, frame):
+def test_index_of_a_frame_is_not_a_column(index, tmp_path, frame):
     kept = frame
     if index == "two":
         kept = frame.set_axis(pd.MultiIndex.from_arrays([np.arange(300), np.arange(300) % 7], names=["u", "v"]))
@@ -163,7 +163,7 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize(("column", "error", "message"), COLUMNS.values(), ids=COLUMNS)
-def test_columns_that_are_no_numbers_are_named(column, error, message, tmp_path):
+def test_columns_without_numbers_are_named(column, error, message, tmp_path):
     table = pa.table({"fine": [1.0, 2.0], "bad": column})
     pa.parquet.write_table(table, tmp_path / "x.parquet")
     with pytest.raises(error, match=rf"x.parquet: column 'bad' .*({message})"):

@@ -177,7 +177,7 @@ def test_rows_beyond_the_end_of_a_file_are_refused(wanted, tmp_path, rows):
         RowBlocks(mapped).take(wanted)
 
 
-def test_a_file_may_give_less_than_it_is_asked_for(tmp_path, rows, monkeypatch):
+def test_file_may_return_fewer_bytes_than_requested(tmp_path, rows, monkeypatch):
     class Slow:
         def __init__(self, path, *_, **__):
             self.file = real_open(path, "rb", buffering=0)

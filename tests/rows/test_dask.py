@@ -200,7 +200,7 @@ def test_classifier_whose_rows_stay_on_the_cluster(client, remote, closed):
 # ------------------------------------------------------------------------------------------------- trouble
 
 
-def test_state_that_travels_knows_that_it_is_nothing(rows):
+def test_state_sent_to_another_process_is_stale(rows):
     import pickle
 
     part = WorkerRows("now", [rows], ["block 0"])
@@ -210,7 +210,7 @@ def test_state_that_travels_knows_that_it_is_nothing(rows):
     assert pickle.loads(run_commands(part, ("now", 0), nothing)) == []
 
 
-def test_replaced_worker_at_the_same_address_reports_missed_rounds(rows):
+def test_replaced_worker_reports_missed_rounds(rows):
     import pickle
 
     nothing, described = pickle.dumps([]), [("block 0", rows.shape)]
@@ -356,7 +356,7 @@ def test_a_block_that_cannot_be_computed_is_named(client, rows):
 
 
 @pytest.mark.parametrize("shape", [(900, 4), (1000, 3)])
-def test_a_block_of_another_shape_than_the_array_says_is_named(client, rows, shape):
+def test_block_of_a_shape_unlike_its_array_is_named(client, rows, shape):
     lie = dask.delayed(lambda: np.zeros(shape))()
     X = da.concatenate([da.from_array(rows[:1000], chunks=1000), da.from_delayed(lie, (1000, 4), float)])
     with pytest.raises(ValueError, match=r"block 1 of X has shape .*, but the Dask array says \(1000, 4\)"):
@@ -371,7 +371,7 @@ def test_a_block_of_another_length_is_named_by_predict(client, rows):
 
 
 @pytest.mark.parametrize("dtype", ["str", "category", "datetime64[ns]", "Int64"])
-def test_a_column_of_a_frame_that_is_no_number_is_named(client, dtype):
+def test_column_of_a_frame_without_numbers_is_named(client, dtype):
     frame = pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Series([1, 2, 3]).astype(dtype)})
@@ -380,7 +380,7 @@ def test_a_column_of_a_frame_that_is_no_number_is_named(client, dtype):
 
 
 @pytest.mark.parametrize("X", [np.zeros((3, 2)), da.zeros(3)], ids=["array", "one dimension"])
-def test_rows_that_are_no_dask_array_are_refused(X):
+def test_rows_other_than_dask_arrays_are_refused(X):
     with pytest.raises(TypeError, match="ClusterRows needs a two-dimensional Dask array"):
         ClusterRows(X)
 

@@ -181,7 +181,7 @@ def answers(sample, rng):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_answers_are_what_the_protocol_says(weighted, rng):
+def test_answers_follow_the_protocol(weighted, rng):
     X = rows(rng, 500, 5)
     w = rng.integers(0, 3, 500).astype(float) if weighted else None
     sample = DenseSample(X, w)

@@ -97,7 +97,7 @@ def index_of(X):
     return sample, ClusteringIndex(sample, sample.moments(), 0.3, BalancePenalty(), 0.5)
 
 
-def test_gradient_of_columns_that_know_nothing_is_noise(rng, unstored):
+def test_gradient_of_uninformative_columns_is_noise(rng, unstored):
     X = rng.standard_normal((4000, 200))
     X[:, 0] += np.where(rng.random(4000) < 0.5, 3.0, -3.0)
     sample, index = index_of(X)
@@ -105,7 +105,7 @@ def test_gradient_of_columns_that_know_nothing_is_noise(rng, unstored):
     assert 0.7 < ratio < 1.4  # a mean of 199 squares of normal variables: 1 with a standard deviation of 0.1
 
 
-def test_gradient_of_a_column_that_knows_better_is_not(rng, unstored):
+def test_gradient_of_an_informative_column_is_not_noise(rng, unstored):
     X = rng.standard_normal((4000, 200))
     X[:, :2] += np.where(rng.random(4000) < 0.5, 2.0, -2.0)[:, None]
     sample, index = index_of(X)

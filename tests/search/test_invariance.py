@@ -119,7 +119,7 @@ def test_equal_weights_change_nothing_at_a_fixed_bandwidth(X, weight):
     assert_same(weighted, original)
 
 
-def test_weights_of_one_are_no_weights(X):
+def test_weights_of_one_change_nothing(X):
     assert_same(fit(X, np.ones(len(X))), fit(X))
 
 

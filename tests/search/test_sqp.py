@@ -140,7 +140,7 @@ def test_labels_are_respected_as_constraints(rng):
         np.testing.assert_array_equal(side, np.repeat(signs > 0.0, 50))
 
 
-def test_labels_that_no_hyperplane_separates_are_no_solution(rng):
+def test_inseparable_labels_have_no_solution(rng):
     X = rng.standard_normal((60, 1))
     rows = np.argsort(X[:, 0])[[5, 25, 50]]
     signs = np.array([1.0, -1.0, 1.0])

@@ -166,7 +166,7 @@ def test_mirrored_rows_have_a_descent_direction_or_a_certificate(rng):
     assert found.norm == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_better_offset_elsewhere_is_told(rng):
+def test_better_offset_elsewhere_is_reported(rng):
     X = two_groups(rng)
     mdh = MinimumDensityHyperplane().fit(X)
     plane = mdh.hyperplane_
@@ -174,7 +174,7 @@ def test_a_better_offset_elsewhere_is_told(rng):
     assert not stationarity(moved, X).lowest_offset
 
 
-def test_classifiers_are_asked_with_their_labels(rng):
+def test_classifiers_are_certified_with_their_labels(rng):
     X = two_groups(rng)
     y = np.full(200, -1)
     y[[0, 1, 2, 150, 160]] = [0, 0, 0, 1, 1]

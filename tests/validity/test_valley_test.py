@@ -79,7 +79,7 @@ def test_too_few_rows_show_nothing(n):
         assert test.pvalue == 1.0 or n > 3
 
 
-def test_result_says_what_was_counted_in_words():
+def test_text_of_the_result_gives_the_counts():
     test = valley_test(two_clusters()[0], random_state=0)
     words = str(test)
     assert words.startswith(f"Valley test: P = {test.pvalue:.3g}")
@@ -195,7 +195,7 @@ def test_clear_mixture_is_shown_even_on_a_grid(decimals):
 # ----------------------------------------------------------------------------------------------- the estimator
 
 
-def test_hyperplane_is_tested_only_when_asked():
+def test_hyperplane_is_tested_only_on_request():
     X, _ = two_clusters(100)
     mdh = MinimumDensityHyperplane(test=True, n_splits=2, random_state=0, **QUICK).fit(X)
     assert mdh.pvalue_ == mdh.valley_test_.pvalue < LEVEL
@@ -207,7 +207,7 @@ def test_hyperplane_is_tested_only_when_asked():
         assert not hasattr(model, "valley_test_")
 
 
-def test_weights_are_no_evidence():
+def test_valley_test_refuses_weights():
     X, _ = two_clusters(100)
     mdh = MinimumDensityHyperplane(test=True, random_state=0, **QUICK).fit(X)
     earlier = mdh.pvalue_
