@@ -1,7 +1,9 @@
 """The package itself: light to import, and everything public can be found."""
 
+import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -73,3 +75,12 @@ def test_types_are_shipped():
     from importlib.resources import files
 
     assert files("ravine").joinpath("py.typed").is_file()
+
+
+def test_stub_lists_the_public_names():
+    from importlib.resources import files
+
+    stub = files("ravine").joinpath("__init__.pyi").read_text(encoding="utf-8")
+    listed = re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)
+    assert sorted(name for _, name in listed) == ravine.__all__
+    assert all(getattr(import_module(home), name) is getattr(ravine, name) for home, name in listed)

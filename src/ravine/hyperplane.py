@@ -93,25 +93,25 @@ class Hyperplane:
         """Whether the hyperplane is finite."""
         return bool(np.isfinite(self.offset))
 
-    def distance(self, X: Any, rows: NDArray[np.intp] | None = None) -> Array:
+    def distance(self, X: Any, indices: NDArray[np.intp] | None = None) -> Array:
         """Return the signed Euclidean distances of the rows of X, positive on the side the normal points to.
 
-        ``rows`` are the indices of the rows; by default all.
+        ``indices`` selects some rows; by default all.
         """
         values = as_rows(X)
         if len(values.shape) != 2 or values.shape[1] != len(self.normal):
             raise ValueError(f"X must have {len(self.normal)} features, got an array of shape {values.shape}.")
         if not self.splits:
-            return np.full(values.shape[0] if rows is None else len(rows), -self.offset)
+            return np.full(values.shape[0] if indices is None else len(indices), -self.offset)
         assert self.point is not None
-        return values.project(self.point, self.normal, rows)
+        return values.project(self.point, self.normal, indices)
 
-    def on_positive_side(self, X: Any, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
-        """Return whether each row of X, or each of some, lies on the side the normal points to."""
+    def on_positive_side(self, X: Any, indices: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
+        """Return whether each row of X, or each of the selected ones, lies on the side the normal points to."""
         if not self.splits:
-            return self.distance(X, rows) > 0.0
+            return self.distance(X, indices) > 0.0
         assert self.point is not None
-        return as_rows(X).sides(self.point, self.normal, rows)
+        return as_rows(X).sides(self.point, self.normal, indices)
 
     def side(self, X: ArrayLike) -> NDArray[np.intp]:
         """Return 1 for the rows of X on the side the normal points to, else 0."""

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from ravine import MinimumDensityTree
 from ravine.index import Separation
 from ravine.optimise import FunctionObjective
 from ravine.rows import as_rows
 from ravine.search import Problem, SearchSettings, find_hyperplane
+from ravine.tree.splitter import DensitySplitter
 
 
 class VarianceRatioIndex(FunctionObjective):
@@ -60,8 +62,14 @@ def test_new_index_of_one_class_finds_its_hyperplane(rng):
     X = rng.standard_normal((400, 5)) * [1.0, 1.0, 0.3, 1.0, 1.0]
     truth = np.arange(400) < 200
     X[truth, 2] += 4.0
-    settings = SearchSettings(init="pca", n_init=5)
-    problem = Problem.of(as_rows(X), settings=settings, rng=rng, new_index=VarianceRatioIndex)
-    fit = find_hyperplane(problem)
+    settings = SearchSettings(init="pca", n_init=5, new_index=VarianceRatioIndex)
+    fit = find_hyperplane(Problem.of(as_rows(X), settings=settings, rng=rng))
     assert abs(fit.hyperplane.normal[2]) > 0.99
     assert fit.labels.tolist() in (truth.astype(int).tolist(), (~truth).astype(int).tolist())
+
+
+def test_tree_grows_with_the_new_index(rng):
+    X = rng.standard_normal((300, 3)) + 9.0 * np.repeat([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 100, axis=0)
+    settings = SearchSettings(init="pca", n_init=3, new_index=VarianceRatioIndex)
+    tree = MinimumDensityTree(3, splitter=DensitySplitter(settings, None, None), random_state=0).fit(X)
+    assert sorted(np.bincount(tree.labels_)) == [100, 100, 100]

@@ -67,10 +67,10 @@ class MinimumDensityHyperplane(
     max_iter : int, default=8
         Optimiser iterations for each ``alpha``.
     select : {"last", "deepest"}, default="deepest"
-        Which hyperplane of the path is kept: the last one that separates two modes of the projected density, or the one
-        with the largest relative depth.
+        Which hyperplane of the path is kept, of those that separate two modes of the projected density: the last one,
+        or the one with the largest relative depth (of those with an offset inside its interval, if there are any).
     polish : bool, default=True
-        Whether to optimise the hyperplane that is kept to convergence.
+        Whether to optimise the hyperplane that is kept to convergence. A hyperplane found on a subsample always is.
     tol : float, default=1e-6
         The optimiser stops when the expected relative decrease of the density falls below this.
     optimiser : str, default="lbfgs"

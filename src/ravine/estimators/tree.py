@@ -224,7 +224,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
             settings = check_settings(**parameters).check_init(n_features)
             return DensitySplitter(settings, n_splits if test else None, level if n_clusters is None else None)
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
-            raise TypeError(f"splitter must have a method split(X, rows, rng), got {self.splitter!r}.")
+            raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
         if n_clusters is None:
             raise ValueError("n_clusters='auto' needs the default splitter, which tests its splits: give a number.")
         return self.splitter

@@ -222,8 +222,8 @@ class ClusteringIndex:
     def _sigma_derivative(self, m: Minima) -> float:
         """Return the derivative of log φ by σ_v, which is not zero only where b lies outside F(v).
 
-        At the minimiser the slope of the penalty equals minus the slope of the density, eq. (10). The latter is used:
-        it is as exact in the deepest valley, where the penalty itself underflows.
+        At the minimiser the slope of the penalty equals minus the slope of the density, eq. (10). The latter is used,
+        because it stays exact in the deepest valley, where the penalty itself underflows.
         """
         return m.side * m.slope / self.bandwidth * self.alpha * m.density_share if m.side else 0.0
 

@@ -13,7 +13,7 @@ from ravine.checks import check_choice, check_integer
 from ravine.explain import check_estimator, format_plural, name_features
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import check_rows, find_hyperplane
+from ravine.plotting.subject import check_rows, get_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class DirectionDisplay:
         """
         check_choice("kind", kind, KINDS)
         check_estimator(estimator)
-        plane = find_hyperplane(estimator, node, pair)
+        plane = get_hyperplane(estimator, node, pair)
         names = name_features(feature_names, len(plane.normal), estimator)
         rows = check_rows(X, estimator) if kind == "spread" else None
         return cls._from_normal(plane, rows, kind, names, max_features).plot(**plot_options)

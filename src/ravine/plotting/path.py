@@ -16,7 +16,7 @@ from ravine.estimators import MinimumDensityTree, PathStep
 from ravine.explain import check_estimator, place_points
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import check_rows, find_hyperplane
+from ravine.plotting.subject import check_rows, get_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class PathDisplay:
         check_estimator(estimator)
         if isinstance(estimator, MinimumDensityTree):
             raise TypeError("a tree keeps no paths: fit MinimumDensityHyperplane to the rows of the node instead.")
-        plane = find_hyperplane(estimator, None, pair)
+        plane = get_hyperplane(estimator, None, pair)
         rows = check_rows(X, estimator)
         most = check_integer("max_stages", max_stages, low=2)
         stages, kept = _select_stages(_select_pair(estimator, pair), plane, start)

@@ -18,7 +18,7 @@ from ravine.rows.inputs import validate_readable_rows
 from ravine.search import check_penalty
 from ravine.tree import Tree
 
-__all__ = ["Subject", "check_rows", "find_hyperplane", "find_subject"]
+__all__ = ["Subject", "check_rows", "find_subject", "get_hyperplane"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def check_rows(X: Any, estimator: Any = None) -> Rows:
     return validate_readable_rows(estimator, X, reset=False)
 
 
-def find_hyperplane(estimator: Any, node: int | None, pair: tuple[Any, Any] | None) -> Hyperplane:
+def get_hyperplane(estimator: Any, node: int | None, pair: tuple[Any, Any] | None) -> Hyperplane:
     """Return the hyperplane of an estimator, of one of its nodes or of two of its classes."""
     if node is not None and not isinstance(estimator, MinimumDensityTree):
         raise ValueError(f"node={node!r} is for trees, but the estimator is a {type(estimator).__name__}.")
@@ -109,7 +109,7 @@ def find_subject(
 ) -> Subject:
     """Return the hyperplane, rows and labels that a display of this estimator shows."""
     check_estimator(estimator)
-    plane = find_hyperplane(estimator, node, pair)
+    plane = get_hyperplane(estimator, node, pair)
     all_rows = check_rows(X, estimator)
     with all_rows.session():
         codes, names = _find_labels(estimator, all_rows, y, plane, node)

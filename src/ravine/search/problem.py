@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,9 +21,6 @@ from ravine.search.starts import PrincipalAxes, choose_starts
 from ravine.search.subsamples import draw_subsamples
 
 __all__ = ["Problem"]
-
-# Makes the index to minimise from a sample, the moments of all rows, a bandwidth and the settings.
-NewIndex = Callable[[Sample, Moments, float, SearchSettings], ProjectionIndex]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +44,6 @@ class Problem:
         Labelled rows of two classes.
     label_indices : ndarray of shape (l,) or None
         Indices of the labelled rows among those with weight.
-    new_index : callable, optional
-        Makes another index than that of the paper; see `ProjectionIndex`.
     fixed_pc1_std : float or None
         Standard deviation along the first principal axis, if it is that of another space.
     """
@@ -62,7 +56,6 @@ class Problem:
     subsamples: tuple[NDArray[np.intp], ...] = ()
     labelled: LabelledRows | None = None
     label_indices: NDArray[np.intp] | None = None
-    new_index: NewIndex | None = None
     fixed_pc1_std: float | None = None
 
     @classmethod
@@ -75,7 +68,6 @@ class Problem:
         settings: SearchSettings,
         rng: np.random.Generator,
         pool: ThreadPoolExecutor | None = None,
-        new_index: NewIndex | None = None,
     ) -> Problem:
         """Set up a problem.
 
@@ -90,7 +82,6 @@ class Problem:
         rng : numpy.random.Generator
         pool : ThreadPoolExecutor, optional
             Threads that share passes over the rows. The result does not depend on it.
-        new_index : callable, optional
         """
         all_rows, all_weights = rows, weights
         if weights is not None and not weights.all():
@@ -99,7 +90,7 @@ class Problem:
             signs = None if signs is None else signs[indices]
         space = WorkingSpace.of(rows, weights, pool)
         subsamples = () if space.has_no_spread else draw_subsamples(space.sample.n_rows, settings.subsample, rng)
-        problem = cls(all_rows, all_weights, space, settings, rng, tuple(subsamples), new_index=new_index)
+        problem = cls(all_rows, all_weights, space, settings, rng, tuple(subsamples))
         if signs is None:
             return problem
         indices = np.flatnonzero(signs)
@@ -186,15 +177,15 @@ class Problem:
         alpha, gamma : float, optional
             The first values of the settings by default.
         labelled : LabelledRows, optional
-            Other labelled rows than those of the problem.
+            Labelled rows to use instead of those of the problem.
         """
         settings, sample = self.settings, self.sample if sample is None else sample
         labelled = self.labelled if labelled is None else labelled
         if bandwidth is None:
             reference = self.bandwidth(sample.total) / self.space.unit
             bandwidth = reference if labelled is None else settings.labels.bandwidth_factor * reference
-        if self.new_index is not None:
-            return self.new_index(sample, self.moments, bandwidth, settings)
+        if settings.new_index is not None:
+            return settings.new_index(sample, self.moments, bandwidth, settings)
         alpha = settings.alpha_min if alpha is None else alpha
         if labelled is None:
             return ClusteringIndex(sample, self.moments, bandwidth, settings.penalty, alpha)

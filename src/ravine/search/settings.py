@@ -20,8 +20,9 @@ from ravine.checks import (
 )
 from ravine.density import BalancePenalty
 from ravine.hyperplane import PathStep
-from ravine.index import LabelPenalty
+from ravine.index import LabelPenalty, ProjectionIndex
 from ravine.optimise import OPTIMISERS
+from ravine.rows import Moments, Sample
 from ravine.search.bandwidth import BandwidthRule, check_bandwidth
 from ravine.search.label_starts import NAMED_STARTS, parse_component
 from ravine.search.subsamples import check_subsample
@@ -45,6 +46,8 @@ INITS = ("auto", "pca", "random")
 LABEL_INITS = "one or several of 'svm', 'lda', 'means', 'pc1', 'pc2', ..."
 
 Callback = Callable[[PathStep], object]
+# Makes an index from a sample, the moments of all rows, a bandwidth in working units, and the settings.
+NewIndex = Callable[[Sample, Moments, float, "SearchSettings"], ProjectionIndex]
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class SearchSettings:
     polish : bool
         Whether the hyperplane that is kept is then optimised to convergence.
     polish_iter : int
-        Largest number of iterations of that.
+        Largest number of iterations of that optimisation.
     tolerance : float
         Expected relative decrease of φ below which an optimisation has converged.
     optimiser : str
@@ -111,6 +114,8 @@ class SearchSettings:
     callback : callable, optional
         Called with a `PathStep` after every stage of every start.
     labels : LabelSettings
+    new_index : callable, optional
+        Makes the index to minimise, instead of that of the paper; see `ProjectionIndex`.
     """
 
     method: Literal["mdp2", "sqp"] = "mdp2"
@@ -133,6 +138,7 @@ class SearchSettings:
     n_threads: int = 1
     callback: Callback | None = None
     labels: LabelSettings = field(default_factory=LabelSettings)
+    new_index: NewIndex | None = None
 
     @property
     def n_axes(self) -> int:

@@ -101,9 +101,9 @@ class Path:
 def follow_path(
     index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify
 ) -> Questions[tuple[Path, ...]]:
-    """Minimise the index from v for an increasing alpha; return one path for each of the largest alphas.
+    """Minimise the index from v for an increasing alpha; return one path for each value of ``alpha_max``.
 
-    From each of the largest alphas the path continues with an increasing gamma. If only one hyperplane of a path can
+    At each value of ``alpha_max`` the path continues with an increasing gamma. If only one hyperplane of a path can
     win in the end, it is polished here. With labels, the paths of all starts are compared at the same alpha and gamma,
     and only the best of them is polished, later.
     """
@@ -113,7 +113,7 @@ def follow_path(
     for alphas in settings.alpha_segments:
         v_before = builder.v
         for alpha in alphas:
-            # Of a path with labels only the end is used.
+            # Only the end of a path with labels is used, so the depth of its other stages is not measured.
             depth = settings.select != "final" or not settings.gammas[1:]
             yield from builder.optimise(alpha, settings.gammas[0], depth)
         branch = builder.fork() if settings.gammas[1:] else builder

@@ -55,8 +55,10 @@ def refine_in_all_features(problem: Problem, search: Problem, stage: Stage, noti
         Called with every stage as it is reached.
     """
     index = replace(problem, fixed_pc1_std=search.pc1_std).index()
-    assert isinstance(index, ClusteringIndex)
-    refinement = _refine(index, search.space.to_original_stage(stage), problem.settings, notify)
+    stage = search.space.to_original_stage(stage)
+    if not isinstance(index, ClusteringIndex):  # only this index measures the noise of its gradient
+        return stage
+    refinement = _refine(index, stage, problem.settings, notify)
     (refined,) = drive(problem.sample, [refinement])
     return refined
 

@@ -40,7 +40,7 @@ class Split:
 class Splitter(Protocol):
     """Object that splits rows by a hyperplane; with several threads it is called for several nodes at once."""
 
-    def split(self, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Split the rows of X with these indices."""
 
 

@@ -1,0 +1,35 @@
+from ravine.density import ProjectedDensity as ProjectedDensity
+from ravine.density import Valley as Valley
+from ravine.estimators import BandwidthPath as BandwidthPath
+from ravine.estimators import BandwidthStep as BandwidthStep
+from ravine.estimators import HalfTest as HalfTest
+from ravine.estimators import MaximumMarginHyperplane as MaximumMarginHyperplane
+from ravine.estimators import MinimumDensityClassifier as MinimumDensityClassifier
+from ravine.estimators import MinimumDensityHyperplane as MinimumDensityHyperplane
+from ravine.estimators import MinimumDensityTree as MinimumDensityTree
+from ravine.estimators import NoSplitWarning as NoSplitWarning
+from ravine.estimators import PathStep as PathStep
+from ravine.estimators import Stationarity as Stationarity
+from ravine.estimators import ValleyTest as ValleyTest
+from ravine.estimators import bandwidth_path as bandwidth_path
+from ravine.estimators import minimum_density_hyperplane as minimum_density_hyperplane
+from ravine.estimators import paper_settings as paper_settings
+from ravine.estimators import stationarity as stationarity
+from ravine.estimators import valley_test as valley_test
+from ravine.hyperplane import Hyperplane as Hyperplane
+from ravine.models import load as load
+from ravine.models import save as save
+from ravine.optimise import GradientCheck as GradientCheck
+from ravine.optimise import check_gradient as check_gradient
+from ravine.plotting import DirectionDisplay as DirectionDisplay
+from ravine.plotting import HyperplaneDisplay as HyperplaneDisplay
+from ravine.plotting import PathDisplay as PathDisplay
+from ravine.plotting import TreeDisplay as TreeDisplay
+from ravine.rows import ClusterError as ClusterError
+from ravine.rows import ClusterRows as ClusterRows
+from ravine.rows import RowBlocks as RowBlocks
+from ravine.tree import Split as Split
+from ravine.tree import Tree as Tree
+
+__all__: list[str]
+__version__: str
