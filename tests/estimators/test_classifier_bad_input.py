@@ -57,7 +57,7 @@ def test_cell_that_is_not_finite_is_located(value, word, fitted):
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        (with_cell("red", object), ValueError, "not numbers: column 1"),
+        (with_cell("red", object), ValueError, "not numbers: feature 1"),
         (pd.DataFrame(X, columns=list("abc")).assign(word="red"), ValueError, "not numbers: 'word'"),
         (X[:, 0], ValueError, "Expected 2D array"),
         (np.empty((0, 3)), ValueError, r"0 sample\(s\)"),
@@ -94,10 +94,10 @@ BAD_LABELS = {
     "one class of text": (np.where(Y == 1, "yes", None), r"y has labels of only one class, 'yes'"),
     "infinity": (np.where(Y < 0, np.inf, Y), "y contains infinity"),
     "continuous": (X[:, 0], "Unknown label type: continuous"),
-    "dates": (np.array(["2020", "2021"] * 40, dtype="M8[D]"), "y holds datetime64.*text or integers"),
-    "text '-1'": (np.where(Y < 0, "-1", np.where(Y == 1, "yes", "no")), "y holds the text '-1'.*dtype object"),
-    "text '-1' as objects": (np.where(Y < 0, "-1", TEXT), "y holds the text '-1'"),
-    "text 'nan'": (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "y holds the text 'nan'"),
+    "dates": (np.array(["2020", "2021"] * 40, dtype="M8[D]"), "y contains datetime64.*text or integers"),
+    "text '-1'": (np.where(Y < 0, "-1", np.where(Y == 1, "yes", "no")), "y contains the text '-1'.*dtype object"),
+    "text '-1' as objects": (np.where(Y < 0, "-1", TEXT), "y contains the text '-1'"),
+    "text 'nan'": (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "y contains the text 'nan'"),
     "numbers and text": (np.where(Y == 1, "yes", np.where(Y < 0, None, Y)), "y mixes"),
     "bytes": (np.where(TRUTH == 1, b"yes", b"no"), "y .*bytes"),
     "huge integers": (np.array([None if c < 0 else int(c) + 2**70 for c in Y], dtype=object), "y .*integers"),
@@ -112,7 +112,7 @@ def test_labels_of_the_wrong_kind_are_refused(y, message):
 
 
 def test_only_minus_and_plus_one_are_two_classes_with_a_warning():
-    with pytest.warns(UserWarning, match="y holds only -1 and .1.*two classes.*every row labelled.*NaN") as caught:
+    with pytest.warns(UserWarning, match="y contains only -1 and .1.*two classes.*every row labelled.*NaN") as caught:
         model = fit(y=2 * TRUTH - 1, **QUICK)
     assert caught[0].filename == __file__
     assert_array_equal(model.classes_, [-1, 1])
@@ -239,7 +239,7 @@ BAD_PARAMETERS = [
         ("svm", 3),
     ),
     *each("init", r".*directions of shape \(k, 3\)", np.ones((2, 2)), [[1.0, np.nan, 0.0]]),
-    ("init", "pc99", "X has only 3 columns"),
+    ("init", "pc99", "X has only 3 features"),
     ("init", [[0.0, 0.0, 0.0]], "init has a row.*zeros"),
     *each("select_start", "one of 'final', 'initial'", "deepest", None),
     *each("alpha_min", r"a number in \[0, alpha_max=0.3\]", 0.5, -0.1, None),
@@ -320,7 +320,7 @@ def test_warning_as_an_error_keeps_the_earlier_fit(monkeypatch):
     monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning, match="hyperplane between 0 and 1 is not fully converged"):
+        with pytest.raises(ConvergenceWarning, match="hyperplane between 0 and 1 has not fully converged"):
             model.set_params(polish=True).fit(X[:, ::-1], Y)
     assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
 

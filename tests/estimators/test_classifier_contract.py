@@ -80,7 +80,7 @@ def three():
 # ----------------------------------------------------------------------------------------------- scikit-learn
 
 
-@pytest.mark.filterwarnings("ignore:y holds only -1")
+@pytest.mark.filterwarnings("ignore:y contains only -1")
 @parametrize_with_checks(
     [MinimumDensityClassifier(**parameters) for parameters in SHORT_VARIANTS.values()],
     expected_failed_checks=lambda estimator: {},
@@ -90,7 +90,7 @@ def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:y holds only -1")
+@pytest.mark.filterwarnings("ignore:y contains only -1")
 @parametrize_with_checks(
     [MinimumDensityClassifier(**parameters) for parameters in VARIANTS.values()],
     expected_failed_checks=lambda estimator: {},

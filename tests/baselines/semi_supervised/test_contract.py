@@ -16,14 +16,14 @@ from ravine.baselines import SSSL, XNV, GradientTSVM, LaplacianSVM
 from support.baseline_problems import FIXED, METHODS, TRUTH, TRUTH3, X3, Y3, X, Y, few_labels
 
 
-@pytest.mark.filterwarnings("ignore:y holds only -1")
+@pytest.mark.filterwarnings("ignore:y contains only -1")
 @parametrize_with_checks([method() for method in METHODS], expected_failed_checks=lambda estimator: {})
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:y holds only -1")
+@pytest.mark.filterwarnings("ignore:y contains only -1")
 @parametrize_with_checks(
     [
         LaplacianSVM(kernel="rbf", **FIXED[LaplacianSVM]),
