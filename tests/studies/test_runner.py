@@ -188,10 +188,12 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_stopping_a_run_stops_its_processes_and_keeps_results(tmp_path, sent):
     code = f"""
+import signal
 from support import study_toys
 from ravine.studies.engine.runner import Task, run_tasks
 from ravine.studies.engine.store import ResultStore
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
     quick = [Task("", ("square.1",), study_toys.square)]
     slow = [Task("", (f"s.{{i}}",), study_toys.sleep, {{"seconds": 600.0}}, weight=0.5) for i in range(4)]
     store = ResultStore({str(tmp_path)!r}, "toys", {{}})

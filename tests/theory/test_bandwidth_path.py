@@ -242,5 +242,5 @@ def test_labels_that_cannot_be_separated_are_said():
 
 def test_words_for_starts_are_refused_with_labels():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
-    with pytest.raises(ValueError, match="init must be left out or be directions"):
+    with pytest.raises(ValueError, match="init must be omitted or be directions"):
         bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, init="pca")
