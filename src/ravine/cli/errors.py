@@ -62,7 +62,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with translate_errors(self.stopped, debug=ctx.params.get("debug", False)):
+        with translate_errors(self.stopped, debug=ctx.params.get("debug")):
             return super().invoke(ctx)
 
 
@@ -73,7 +73,7 @@ class CommandGroup(click.Group):
 
 
 @contextmanager
-def translate_errors(stopped: str = STOPPED, *, debug: bool = False) -> Iterator[None]:
+def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> Iterator[None]:
     """Turn exceptions into one-line errors with exit code 1.
 
     Ctrl-C ends the command with exit code 130, other signals with 128 plus their number; incomplete files are removed
@@ -83,8 +83,8 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool = False) -> Iterator
     ----------
     stopped : str
         Message for Ctrl-C and signals.
-    debug : bool
-        Whether to print a traceback before the message.
+    debug : bool, optional
+        Whether to print a traceback before the message; None if the command has no option for it.
     """
     try:
         with _raise_on_signals():
@@ -99,7 +99,8 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool = False) -> Iterator
             traceback.print_exc()
         if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
             raise
-        raise CommandError(describe_error(error)) from error
+        hint = "" if debug is None else " (use --debug for a traceback)"
+        raise CommandError(describe_error(error, hint)) from error
 
 
 @contextmanager
@@ -128,8 +129,8 @@ def escape(text: object) -> str:
     )
 
 
-def describe_error(error: BaseException) -> str:
-    """Return a message for the user in one line."""
+def describe_error(error: BaseException, hint: str = "") -> str:
+    """Return a message for the user in one line; the hint follows an unexpected error."""
     text = " ".join(str(error).split())
     # Exceptions of this package, and errors of its checks, are written for the user.
     if text and type(error).__module__.split(".")[0] == "ravine":
@@ -142,7 +143,7 @@ def describe_error(error: BaseException) -> str:
         return f"the package {error.name!r} is not installed: run  pip install 'ravine[app]'"
     if isinstance(error, ValueError | TypeError) and text:
         return text
-    return f"unexpected {type(error).__name__}: {text or 'no message'} (use --debug for a traceback)."
+    return f"unexpected {type(error).__name__}: {text or 'no message'}{hint}."
 
 
 def _describe_os_error(error: OSError) -> str:
