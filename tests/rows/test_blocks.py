@@ -1,4 +1,4 @@
-"""Rows in blocks: any source and any cut give the fit of the one array; what cannot be read is named."""
+"""Rows in blocks: any source and any split give the fit of the array; unreadable blocks are named."""
 
 import itertools
 
@@ -49,9 +49,9 @@ def assert_same_fit(one, other, density=1e-9, normal=1e-6):
 def test_answers_are_those_of_the_dense_sample(weighted, some, rows, rng):
     w = rng.random(3000) if weighted else None
     chosen = np.sort(rng.choice(3000, 1200, replace=False)) if some else None
-    their_w = w if w is None or chosen is None else w[chosen]
-    one = DenseSample(rows, their_w, indices=chosen)
-    other = BlockSample(RowBlocks(cut(rows)), their_w, indices=chosen)
+    chosen_w = w if w is None or chosen is None else w[chosen]
+    one = DenseSample(rows, chosen_w, indices=chosen)
+    other = BlockSample(RowBlocks(cut(rows)), chosen_w, indices=chosen)
     np.testing.assert_allclose(other.moments().covariance, one.moments().covariance, atol=1e-13)
     np.testing.assert_allclose(other.origin, one.origin, atol=1e-13)
     other.origin = one.origin

@@ -14,7 +14,7 @@ X = np.arange(12.0).reshape(6, 2)
 
 
 class Duck:
-    """An array of another library, of which NumPy knows nothing."""
+    """Array of another library, which NumPy cannot convert."""
 
     shape, dtype = X.shape, X.dtype
 

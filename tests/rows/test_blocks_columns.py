@@ -1,4 +1,4 @@
-"""Blocks whose columns have names: files and frames are matched by them, and what cannot be matched is named."""
+"""Blocks with column names: files and frames are matched by them; errors name columns that cannot be matched."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""How blocks are read: what changes is noticed, what is short is refused, and nothing is shared that must not be."""
+"""Reading of blocks: changes are noticed, truncated files are refused, and readers share no memory by mistake."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ def everything(source):
 
 
 def reusing(rows, size=100):
-    """Blocks that are all made in the same memory."""
+    """Yield blocks that all use the same memory."""
     buffer = np.empty((size, rows.shape[1]))
     for first in range(0, len(rows), size):
         buffer[:] = rows[first : first + size]
@@ -143,7 +143,7 @@ def test_only_files_that_are_read_are_looked_at(tmp_path, rows):
         source.take(np.array([6001]))
 
 
-def test_cells_in_memory_are_checked_in_every_fit(rows):
+def test_values_in_memory_are_checked_in_every_fit(rows):
     cut = np.split(rows.copy(), 3)
     for source in (RowBlocks(cut), RowBlocks(lambda: iter(cut))):
         model = MinimumDensityHyperplane().fit(source)
@@ -317,7 +317,7 @@ def test_a_map_whose_file_was_replaced_is_read_through_the_map(tmp_path, rng):
 
 def test_foreign_array_is_read_by_one_thread_at_a_time(tmp_path, rng):
     class OneReader:
-        """Seeks and reads by one handle, as arrays of other libraries may."""
+        """Seek and read with one handle, as arrays of other libraries may do."""
 
         def __init__(self, X):
             self.X, self.shape, self.dtype, self.busy = X, X.shape, X.dtype, 0

@@ -1,4 +1,4 @@
-"""A Dask cluster: the fit of the one array, blocks that stay where they are, few rounds, lost workers."""
+"""Fits on a Dask cluster: results of the array, blocks that stay on their workers, few rounds, lost workers."""
 
 import gc
 import os
@@ -33,8 +33,8 @@ def client():
 
 
 @pytest.fixture(autouse=True)
-def without_garbage_of_earlier_tests():
-    """Arrays of the tests themselves; what a fit leaves behind must go without this."""
+def no_garbage_of_earlier_tests():
+    """Collect arrays of the tests themselves before a test, not during it: a fit must free its own without this."""
     gc.collect()
     gc.disable()
     yield
@@ -43,21 +43,21 @@ def without_garbage_of_earlier_tests():
 
 @pytest.fixture
 def remote(monkeypatch):
-    """Nothing is small enough to be fetched."""
+    """Let no subsample be small enough to be fetched."""
     monkeypatch.setattr(cluster, "TAKE_BYTES", 0)
     monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 0)
 
 
 @pytest.fixture
 def closed(monkeypatch):
-    """The sources of rows that fits have used."""
+    """Return the rows that fits have closed."""
     seen, close = [], ClusterRows.close
 
-    def noted(self):
+    def close_and_note(self):
         close(self)
         seen.append(self)
 
-    monkeypatch.setattr(ClusterRows, "close", noted)
+    monkeypatch.setattr(ClusterRows, "close", close_and_note)
     return seen
 
 
@@ -77,7 +77,7 @@ def on_workers(rows, client, chunks=CHUNKS):
 
 
 def left_behind(client, but=()):
-    """Names of tasks that the scheduler still knows, after it had time to forget."""
+    """Return the names of tasks that the scheduler still has, after it had time to drop them."""
     known = {future.key for X in but for future in distributed.futures_of(X)}
     for _ in range(100):
         names = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))
@@ -236,9 +236,9 @@ def test_an_interrupted_fit_leaves_nothing_behind(client, rows, remote):
 
 @pytest.mark.parametrize("n_killed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_workers_killed_in_mid_fit_change_nothing(rows, remote, n_killed):
-    """Their blocks are made again, the state is restored and the round is asked again.
+    """Blocks are made again, the state is restored and the round is repeated.
 
-    Where all are killed there is no worker for a while, until their nannies have started new ones.
+    If all workers are killed there is none for a while, until their nannies have started new ones.
     """
     expected = quick().fit(rows)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
@@ -260,7 +260,7 @@ def test_workers_killed_in_mid_fit_change_nothing(rows, remote, n_killed):
 
 
 def test_worker_killed_during_its_reply_changes_nothing(rows, remote):
-    """Only that worker may make the reply again, so nobody would."""
+    """The task is bound to its worker, so no other worker would make the reply."""
     expected = quick().fit(rows)
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
@@ -406,10 +406,10 @@ def test_a_closed_client_is_refused(rows, monkeypatch):
     with pytest.raises(ClusterError, match="client is closed"):
         quick().fit(ClusterRows(da.from_array(rows, chunks=CHUNKS), closed))
 
-    def nobody():
+    def raise_error():
         raise ValueError("No global client found")
 
-    monkeypatch.setattr(distributed, "get_client", nobody)
+    monkeypatch.setattr(distributed, "get_client", raise_error)
     with pytest.raises(ClusterError, match="no Dask client"):
         quick().fit(da.from_array(rows, chunks=CHUNKS))
 

@@ -1,4 +1,4 @@
-"""One oracle: the array in memory; every other way to hold the same rows must give its answer."""
+"""One oracle, the array in memory: rows of every other kind must give its answer."""
 
 from itertools import pairwise
 
@@ -64,7 +64,7 @@ def test_sparse(form, rows, oracle):
 
 
 def test_sparse_with_principal_directions_by_lanczos(rows, monkeypatch):
-    """Without the subsample, whose variances are its own where the covariance is not stored."""
+    """Fit without a subsample, which would have its own variances if the covariance is not stored."""
     expected = model(init="pca", subsample=None).fit(rows)
     monkeypatch.setattr(sparse, "STORED_FEATURES", 0)
     assert_answer(model(init="pca", subsample=None).fit(sp.csr_array(rows)), expected)

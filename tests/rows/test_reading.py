@@ -1,4 +1,4 @@
-"""Chunks that are read while others are computed with: order, buffers, errors, threads."""
+"""Reading of chunks while others are computed with: order, buffers, errors, threads."""
 
 import io
 import threading
@@ -16,7 +16,7 @@ def reading_threads():
 
 
 def chunks(n=23, rows=5, in_turn=False, seen=None):
-    """Chunks that read into the buffer they are given, each after a while of its own."""
+    """Make chunks that read into the buffer they get, each with its own delay."""
     waits = np.random.default_rng(0).uniform(0.0, 0.004, n)
 
     def read(buffer, k):
@@ -48,13 +48,13 @@ def tasks(given):
 
 @pytest.mark.parametrize("in_turn", [False, True])
 def test_results_are_in_order_and_blocks_are_their_own(in_turn):
-    def said(block, place):
+    def check(block, place):
         first = block[0, 0]
         time.sleep(0.001)
-        assert (block == first).all()  # nobody reads into it meanwhile
+        assert (block == first).all()  # no other read overwrites it
         return first, place
 
-    found = list(ChunkReader().map(said, tasks(chunks(in_turn=in_turn))))
+    found = list(ChunkReader().map(check, tasks(chunks(in_turn=in_turn))))
     assert found == [(k, 5 * k) for k in range(23)]
     assert not reading_threads()
 
@@ -74,11 +74,11 @@ def test_two_threads_compute():
 def test_error_of_the_function_propagates_and_ends_the_threads():
     def fail(block, place):
         if place == 50:
-            raise KeyError("what the function says")
+            raise KeyError("error of the function")
         return place
 
     found = ChunkReader().map(fail, tasks(chunks()))
-    with pytest.raises(KeyError, match="what the function says"):
+    with pytest.raises(KeyError, match="error of the function"):
         list(found)
     assert not reading_threads()
 

@@ -1,4 +1,4 @@
-"""The sample in memory: moments, answers, blocks and threads, the row space."""
+"""Sample of an array in memory: moments, answers, blocks and threads, the row space."""
 
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -75,7 +75,7 @@ def one_far_row(X):
 
 
 def equal_where_looked_at_first(X):
-    """The rows from which the provisional units are taken are all the same."""
+    """Make rows that are equal wherever provisional units are guessed."""
     X[:: max(1, len(X) // 1024)] = 3.0
     return X
 
@@ -151,7 +151,7 @@ def test_rows_with_gaps_both_ways_are_copied_once(rng):
 
 
 def questions(sample, rng, pq):
-    """One of each request, as an optimisation would ask them."""
+    """Return one of each request, in the order of an optimisation."""
     d = sample.n_features
     v = ref.unit(rng.standard_normal(d))
     u, h = ref.tangent(rng, v), 0.3
@@ -172,7 +172,7 @@ def questions(sample, rng, pq):
 
 
 def answers(sample, rng):
-    """All answers, flattened into one list of arrays, with the projections at the end."""
+    """Return all answers as one list of arrays, with the projections at the end."""
     pq = sample.new_projections()
     asked, _ = questions(sample, rng, pq)
     replies = [reply for question in asked for reply in sample.answer([question])[0]]
@@ -278,7 +278,7 @@ def distances(X):
 
 
 def assert_same_geometry(space, X, atol):
-    """Orthonormal basis, and the rows' places, about the origin and in the units that the row space tells."""
+    """Check that the basis is orthonormal, and that the coordinates give the rows, in the units of the row space."""
     r = space.basis.shape[1]
     assert 1 <= r <= min(X.shape)
     np.testing.assert_allclose(space.basis.T @ space.basis, np.eye(r), atol=1e-13)
@@ -305,7 +305,7 @@ def test_row_space_has_no_scale(scale, rng):
 
 
 def test_row_space_keeps_directions_of_small_variance(rng):
-    """The Gram matrix squares the condition number, so that about 1e-7 of the largest is the limit."""
+    """The Gram matrix squares the condition number, so the limit is about 1e-7 of the largest."""
     X = np.linalg.qr(rng.standard_normal((30, 12)))[0].T * np.logspace(0, -6, 12)[:, None]
     space = RowSpace(X)
     assert space.basis.shape[1] == 11

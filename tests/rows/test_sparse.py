@@ -1,4 +1,4 @@
-"""Sparse matrices: the fits of the dense array, without ever making one."""
+"""Sparse matrices: fits equal those of the dense array, which is never made."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_arra
 
 @pytest.fixture(params=["stored", "unstored"])
 def unstored_or_not(request, monkeypatch):
-    """With the covariance, and as if there were too many columns to store it."""
+    """Run with a stored covariance, and as if there were too many features to store one."""
     if request.param == "unstored":
         monkeypatch.setattr(sparse, "STORED_FEATURES", 0)
 
@@ -104,7 +104,7 @@ def test_fit_far_from_zero_is_that_of_the_array(offset, unstored_or_not):
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-290, 1e250])
-def test_fit_of_tiny_and_huge_cells_is_that_of_the_array(scale, unstored_or_not):
+def test_fit_of_tiny_and_huge_values_is_that_of_the_array(scale, unstored_or_not):
     X = scale * with_zeros(two_clusters(300, 5)[0])
     one, other = (MinimumDensityHyperplane(init="pca").fit(data) for data in (X, sp.csr_array(X)))
     assert one.labels_.any()
@@ -136,7 +136,7 @@ def test_scaling_without_centring_in_a_pipeline():
 
 
 def in_parts(X, form, dtype):
-    """Every cell stored as two parts, in no order."""
+    """Store every value as two entries, unordered."""
     lines = X if form is sp.csr_array else X.T
     rows, columns = (np.tile(places, 2) for places in np.nonzero(lines))
     parts = np.concatenate([0.25 * lines[lines != 0], 0.75 * lines[lines != 0]]).astype(dtype)
@@ -149,7 +149,7 @@ def in_parts(X, form, dtype):
 @pytest.mark.parametrize("offset", [0.0, 4096.0])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_matrix])
-def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, offset, unstored_or_not):
+def test_duplicate_entries_are_summed_in_a_copy(form, dtype, offset, unstored_or_not):
     X = np.rint(8.0 * with_zeros(two_clusters(300, 5)[0])) + offset
     given = in_parts(X, form, dtype)
     before = [part.copy() for part in (given.data, given.indices, given.indptr)]
@@ -170,7 +170,7 @@ def test_a_cell_in_parts_is_their_sum_and_stays_in_parts(form, dtype, offset, un
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("estimator", [MinimumDensityHyperplane(), MinimumDensityTree(2)])
-def test_a_bad_cell_is_named(estimator, value):
+def test_a_bad_value_is_named(estimator, value):
     X = sp.lil_array(two_clusters(50, 3)[0])
     X[17, 2] = value
     with pytest.raises(ValueError, match=r"feature 2 \(row 17\)"):

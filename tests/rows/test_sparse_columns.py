@@ -1,4 +1,4 @@
-"""Sparse rows of very many columns: a few directions first, all columns while the gradient is more than noise."""
+"""Sparse rows of very many features: a few directions first, all features while the gradient exceeds its noise."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from support.simulate import with_zeros
 
 
 def topics(n, d=20_000, k=40, shared=28, seed=0):
-    """Documents of two topics that share most words; no array of n x d or d x d would fit a test's time."""
+    """Make documents of two topics that share most words; an array of n x d or d x d would be too slow for a test."""
     rng = np.random.default_rng(seed)
     topic = rng.integers(0, 2, n)
     words = rng.integers(0, d, (n, k))
@@ -34,7 +34,7 @@ def agreement(labels, truth):
 
 
 def log_density_of(model, X):
-    """Of these rows, on the hyperplane that other rows have placed."""
+    """Return the log density of rows on a hyperplane that was fitted to other rows."""
     u = model.decision_function(X) / model.bandwidth_
     return np.log(np.mean(np.exp(-0.5 * u * u)))
 
@@ -53,7 +53,7 @@ def test_direct_method_stays_among_a_few_directions():
 
 
 def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():
-    """With more columns than rows near the hyperplane, all columns could make the density of these rows anything."""
+    """With more features than rows near the hyperplane, a search in all features would overfit these rows."""
     X, topic = topics(8000, shared=30)
     model = MinimumDensityHyperplane(random_state=0).fit(X[:4000])
     assert log_density_of(model, X[4000:]) < log_density_of(model, X[:4000]) + 0.5
@@ -114,7 +114,7 @@ def test_gradient_of_an_informative_column_is_not_noise(rng, unstored):
 
 
 def test_all_columns_are_used_where_the_rows_can_tell(unstored):
-    """One start, so five of thirty axes: the rest of the normal must come from all columns."""
+    """One start uses five of thirty axes: the rest of the normal must come from all features."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
     X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
@@ -126,7 +126,7 @@ def test_all_columns_are_used_where_the_rows_can_tell(unstored):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("optimiser", ["gradient_sampling", "adaptive_gradient_sampling"])
 def test_all_columns_are_for_lbfgs(optimiser, unstored):
-    """Gradient sampling would draw twice as many gradients as there are columns in every step."""
+    """Gradient sampling would draw twice as many gradients as there are features in every step."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
     X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]

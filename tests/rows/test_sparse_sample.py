@@ -1,4 +1,4 @@
-"""The sample of sparse rows: moments, digits, answers and principal directions."""
+"""Sample of sparse rows: moments, digits, answers and principal directions."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_moments_match_extended_precision(scale, offset, weighted, rng):
 
 
 def far_from_zero(rng, offset, gaps):
-    """Five columns: one about zero, three far from it, one of them constant; some of their zeros are not stored."""
+    """Make five features: one about zero, three far from it, one constant; some of their zeros are not stored."""
     X = with_zeros(rng.standard_normal((30_000, 5)))
     X[:, 1:4] += offset * np.array([1.0, -3.0, 0.5])
     X[:, 3] = 0.5 * offset
@@ -101,8 +101,8 @@ def test_columns_about_zero_are_not_copied(rng):
     assert SparseSample(far)._matrix.shifted is far
 
 
-def test_zeros_of_hardly_any_weight_are_not_listed(rng):
-    """A heavy row with cells where others have none is far from zero by weight, not by number."""
+def test_zeros_of_negligible_weight_are_not_listed(rng):
+    """A heavy row with values where others store none is far from zero by weight, not by number."""
     X = np.zeros((500, 4))
     X[0] = 3.0
     X[1:, 0] = rng.standard_normal(499)
@@ -119,7 +119,7 @@ def test_zeros_of_hardly_any_weight_are_not_listed(rng):
 def test_distances_of_far_rows_have_all_digits(twice, gaps, rows, rng):
     X = far_from_zero(rng, 1e12, gaps)
     given = sp.csr_array(X)
-    if twice:  # every cell in two parts that add up exactly
+    if twice:  # two entries for every value, which add up exactly
         halves, columns, ends = np.repeat(given.data / 2, 2), np.repeat(given.indices, 2), 2 * given.indptr
         given = sp.csr_array((halves, columns, ends), shape=X.shape)
     v = np.linalg.qr(rng.standard_normal((5, 1)))[0][:, 0]
