@@ -27,7 +27,7 @@ class Hyperplane:
     offset : float
         Value of ``normal·x`` on the hyperplane; infinite if all rows are on one side.
     density : float
-        Density integrated along the hyperplane, Î(v, b) of eq. (3), computed as an exact sum.
+        Density integrated over the hyperplane, Î(v, b) of eq. (3), computed as an exact sum.
     relative_depth : float
         Relative depth below the lower of the two adjacent modes of the projected density (eq. (30)); 0 if the
         hyperplane does not separate two modes.

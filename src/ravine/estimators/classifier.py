@@ -29,7 +29,7 @@ __all__ = ["MinimumDensityClassifier"]
 class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimator):
     """Classify with few labels: hyperplanes that respect them and avoid dense regions.
 
-    The hyperplane minimises the density of all rows along it, labelled or not, plus a penalty for labelled rows on the
+    The hyperplane minimises the density of all rows on it, labelled or not, plus a penalty for labelled rows on the
     wrong side, eq. (17) of the paper. A few labels define the two sides, and the unlabelled rows show where the gap
     between them is. Several classes need one hyperplane for each pair.
 

@@ -33,9 +33,9 @@ class NoSplitWarning(UserWarning):
 class MinimumDensityHyperplane(
     HyperplanePlotMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Split data in two by the hyperplane with the lowest density along it.
+    """Split data in two by the hyperplane of lowest density.
 
-    The hyperplane minimises the integral of the kernel density of the data along it, eq. (6) of the paper, so it avoids
+    The hyperplane minimises the integral of the kernel density of the data over it, eq. (6) of the paper, so it avoids
     cutting through dense clusters. Minimum density projection pursuit (MDP²) finds it: for every direction the best
     offset is found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed
     offsets that widens from the mean outwards.
@@ -109,7 +109,7 @@ class MinimumDensityHyperplane(
     intercept_ : ndarray of shape (1,)
         Minus the offset, so that ``X @ coef_.T + intercept_`` is the signed distance.
     density_ : float
-        Density integrated along the hyperplane; NaN if no split was found.
+        Density integrated over the hyperplane; NaN if no split was found.
     relative_depth_ : float
         Relative difference between the density at the lower of the two adjacent modes and that on the hyperplane, at
         most 8.2e307; 0 if no split was found. It is not evidence for clusters by itself, because the direction was

@@ -41,7 +41,7 @@ __all__ = ["MinimumDensityTree"]
 class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     """Divisive clustering by minimum density hyperplanes.
 
-    The hyperplane with the lowest density along it splits the rows, then each side again, until there are
+    The hyperplane of lowest density splits the rows, then each side is split again, until there are
     ``n_clusters`` clusters or, with ``"auto"``, until the valley test shows no further split to be real.
 
     Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.

@@ -90,7 +90,7 @@ def _write_classes(found: Findings, table: str) -> list[str]:
     labelled = f", based on the labels of {format_plural(n_labelled, 'row')}" if n_labelled else ""
     method = (
         "The labels determine which class lies on which side, and the rows without a label determine where the valley "
-        "between the classes is: the hyperplane minimises the density along it plus a penalty for labelled rows on the "
+        "between the classes is: the hyperplane minimises the density on it plus a penalty for labelled rows on the "
         "wrong side."
     )
     if n > 2:

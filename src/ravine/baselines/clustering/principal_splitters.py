@@ -35,14 +35,14 @@ class ScatterHyperplane(Hyperplane):
 class MeanSplitter:
     """Splitter at the mean of the first principal component (Boley 1998)."""
 
-    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    def split(self, X: NDArray[np.floating[Any]], indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Split some rows, unless they are all equal."""
-        axis = PrincipalAxis.of(X, rows)
+        axis = PrincipalAxis.of(X, indices)
         if axis is None:
             return Split(None)
         offset = float(axis.direction @ axis.mean)
         plane = ScatterHyperplane(axis.direction, offset, point=axis.mean, scatter=axis.scatter)
-        return Split(_point_to_smaller_side(plane, X, rows))
+        return Split(_point_to_smaller_side(plane, X, indices))
 
 
 class ValleySplitter:
@@ -59,12 +59,12 @@ class ValleySplitter:
         self.spread = spread
         self.percentile = percentile
 
-    def split(self, X: NDArray[np.floating[Any]], rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
+    def split(self, X: NDArray[np.floating[Any]], indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Split some rows if their density has a local minimum strictly between the two quantiles."""
-        axis = PrincipalAxis.of(X, rows)
+        axis = PrincipalAxis.of(X, indices)
         if axis is None:
             return Split(None)
-        projections = as_rows(X).project(axis.mean, axis.direction, rows)
+        projections = as_rows(X).project(axis.mean, axis.direction, indices)
         lo, hi = np.quantile(projections, [self.percentile, 1.0 - self.percentile]).tolist()
         if not lo < hi:
             return Split(None)
@@ -84,7 +84,7 @@ class ValleySplitter:
             bandwidth=h,
             point=point,
         )
-        return Split(_point_to_smaller_side(plane, X, rows))
+        return Split(_point_to_smaller_side(plane, X, indices))
 
     def _choose_bandwidth(self, projections: Array) -> float:
         rule = float(self.bandwidth_scale * 0.9 * self._compute_spread(projections) * len(projections) ** -0.2)
