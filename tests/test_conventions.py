@@ -1,9 +1,10 @@
-"""Conventions of the tests: short names, a docstring in every file, one folder for each package."""
+"""Conventions: short test names, a docstring in every file, one folder for each package, whole docstring sections."""
 
 import ast
+import re
 from pathlib import Path
 
-from support.layers import MODULES, layer_of
+from support.layers import MODULES, ROOT, layer_of
 
 TESTS = Path(__file__).parent
 FILES = sorted(TESTS.rglob("test_*.py"))
@@ -38,3 +39,13 @@ def test_helpers_are_in_support():
 
 def is_test(node):
     return isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+
+
+def test_sections_of_docstrings_stand_on_lines_of_their_own():
+    merged = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in MODULES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if re.search(r"\w -{4,} \w", line)
+    ]
+    assert merged == []

@@ -262,7 +262,7 @@ def test_hull_gap_is_exact_in_many_dimensions_and_far_away(rng):
     assert 2.0 / np.linalg.norm(solved.x[:-1]) <= near.distance * (1 + 1e-6)
 
 
-# ------------------------------------------------------------------------------------------------- in the pursuit
+# ------------------------------------------------------------------------------------------------- in the search
 
 
 def two_groups(rng, n=150, d=4):

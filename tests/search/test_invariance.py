@@ -152,7 +152,7 @@ def test_zero_weight_equals_removal(X, far):
 
 @pytest.mark.parametrize(("n", "d", "more"), [(40, 6, 500), (40, 500, 700), (12, 3, 13), (30, 29, 31)])
 def test_rotation_into_more_dimensions_adds_nothing(n, d, more, init):
-    """With fewer rows than columns the pursuit runs in the row space; it must find what it finds without it."""
+    """With fewer rows than features the search runs in the row space; it must find what it finds without it."""
     X = two_clusters(n, d, seed=2)[0]
     embedding = orthogonal(more, seed=3)[:d]
     original, embedded = fit(X, init=init), fit(X @ embedding, init=init)

@@ -140,9 +140,11 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     MinimumDensityHyperplane : Two clusters, without labels.
     paper_settings : Constructor arguments that reproduce the paper.
 
-    Notes ----- The defaults are not those of the paper, which ``paper_settings("classification")`` gives. The penalty
-    does not depend on units, the start is chosen by the end of its path, and the labels choose the interval of offsets.
-    The constants ``bandwidth_factor=0.7``, 0.3 and 0.9 in ``alpha_max`` and ``alpha_standard_errors=1`` were chosen by
+    Notes
+    -----
+    The defaults are not those of the paper, which ``paper_settings("classification")`` gives. The penalty does not
+    depend on units, the start is chosen by the end of its path, and the labels choose the interval of offsets. The
+    constants ``bandwidth_factor=0.7``, 0.3 and 0.9 in ``alpha_max`` and ``alpha_standard_errors=1`` were chosen by
     comparing many variants on eight of the paper's data sets **with all labels in view**, so the errors reported for
     those sets are slightly optimistic. The value 3.0 and the rules for wide intervals are for rare classes, and were
     chosen on simulated data. They cost a little accuracy on those sets with five labels.

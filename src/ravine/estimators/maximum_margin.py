@@ -82,8 +82,10 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
     --------
     bandwidth_path : Minimum density hyperplanes for decreasing bandwidths.
 
-    Notes ----- Maximum margin clustering is a hard problem, and there is no guarantee of the global optimum in many
-    dimensions. With many rows, a margin depends on a few of them and says little about clusters: prefer
+    Notes
+    -----
+    Maximum margin clustering is a hard problem, and there is no guarantee of the global optimum in many dimensions.
+    With many rows, a margin depends on a few of them and says little about clusters: prefer
     :class:`MinimumDensityHyperplane` then.
 
     References

@@ -238,7 +238,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return tags if self.n_clusters == "auto" else allow_sparse(tags)  # the valley test is not for sparse columns
+        return tags if self.n_clusters == "auto" else allow_sparse(tags)  # the valley test does not support sparse rows
 
     # ------------------------------------------------------------------------------------------- use
 

@@ -1,7 +1,7 @@
 """Interface between a projection index and the search that minimises it.
 
 A projection index assigns a number to every direction; the search looks for the direction where it is lowest. To add
-one, write a class with the members of `ProjectionIndex` and pass it to `ravine.search.Problem` as ``new_index``.
+one, write a class with the members of `ProjectionIndex` and name it in `ravine.search.SearchSettings` as ``new_index``.
 `ClusteringIndex` and `SemiSupervisedIndex` are the two indices of the paper.
 """
 

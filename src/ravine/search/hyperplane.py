@@ -66,7 +66,7 @@ def find_hyperplane(problem: Problem) -> Fit:
     features they run in a subspace, and the result is refined in all features.
     """
     if problem.has_no_spread:
-        return _report_no_split(problem, "all rows are equal" if problem.rows.shape[0] > 1 else "there is only one row")
+        return _report_no_split(problem, "all rows are equal" if problem.sample.n_rows > 1 else "there is only one row")
     log = PathLog(problem.settings.callback)
     search = problem.in_subspace(span_leading_directions(problem)) if problem.is_wide else problem
     starts = search.starts()

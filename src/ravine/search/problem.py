@@ -173,7 +173,7 @@ class Problem:
         bandwidth : float, optional
             In working units; by the rule of the settings by default.
         reference : float, optional
-            Bandwidth h0 in which the margin of the labels is measured.
+            Bandwidth h0 in which the margin of the labels is measured; used only with ``bandwidth``.
         alpha, gamma : float, optional
             The first values of the settings by default.
         labelled : LabelledRows, optional

@@ -1,4 +1,4 @@
-"""The path of a pursuit, the choice from it, and what the multilevel scheme may change."""
+"""Paths of a search: starts, subsamples, selection and results."""
 
 import warnings
 from itertools import pairwise
