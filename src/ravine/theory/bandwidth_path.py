@@ -244,12 +244,12 @@ def _make_step(problem: Problem, stage: Stage, before: BandwidthStep | None, n_e
     distance = plane.distance(problem.rows)
     has_weight = np.ones(len(distance), dtype=bool) if problem.weights is None else problem.weights > 0.0
     # The normal keeps its side; the first points to the smaller one.
-    reversed_ = (
+    points_back = (
         float(plane.normal @ before.hyperplane.normal) < 0.0
         if before is not None
         else int((distance > 0.0).sum()) > int((distance <= 0.0).sum())
     )
-    if reversed_:
+    if points_back:
         plane, distance = plane.reversed(), -distance
     h = plane.bandwidth
     squares = (distance / h) ** 2
