@@ -77,10 +77,13 @@ class ClusteringIndex:
         Whether the minimum over b was certified in all evaluations.
     exact : bool
         Whether to skip binning. For few rows and small bandwidths exact sums are cheaper.
+    offsets : tuple of two float
+        Interval that b is restricted to, in addition to F(v): where the sample has all rows that matter.
     """
 
     gamma = 0.0
     exact = False
+    offsets = (-math.inf, math.inf)
 
     def __init__(
         self, sample: Sample, moments: Moments, bandwidth: float, penalty: BalancePenalty, alpha: float
@@ -278,6 +281,7 @@ class ClusteringIndex:
         """Return the global minimisers over b of the penalised density at the angle t, eq. (13)."""
         h = self.bandwidth
         lo, hi, minimise = self._offset_problem(t, self.alpha * sigma)
+        lo, hi = _clip(lo, *self.offsets), _clip(hi, *self.offsets)
         window = None if self.exact else Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
         self.n_evaluations += 1
         if window is None:
@@ -317,6 +321,10 @@ class ClusteringIndex:
 def measure_reach(bandwidth: float, log_density: float) -> float:
     """Return the distance from b beyond which rows are negligible for the density there and its derivatives."""
     return bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - log_density))
+
+
+def _clip(b: float, lo: float, hi: float) -> float:
+    return min(max(b, lo), hi)
 
 
 def _find_deep_part(density: BinnedDensity, lo: float, hi: float, h: float) -> tuple[float, float]:
