@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all sanitize lint bench clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -22,6 +22,11 @@ test: $(INSTALLED)
 
 test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python tests/support/sanitize.py
+
+# The kernels with the address, undefined-behaviour and thread sanitizers of gcc, in folders of their own.
+sanitize: $(INSTALLED)
+	$(BIN)/python tests/support/sanitize.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -1,0 +1,168 @@
+"""Run the kernel and determinism tests with kernels built for gcc's sanitizers: `make sanitize`.
+
+    python tests/support/sanitize.py [address] [thread]
+
+Each variant is built below `build/sanitize` and never installed. Before the tests, deliberate errors check that the
+sanitizers are at work: a read beyond an array, a misaligned read, two threads that write the same array.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "sanitize"
+
+READ_BEYOND_THE_END = """
+import numpy as np
+from ravine import _kernels
+p = np.lib.stride_tricks.as_strided(np.ones(1000), (1001,))
+_kernels.log_sum(p, None, 1.0, 0.0, None, 1.0, 0.0)
+"""
+READ_MISALIGNED = """
+import numpy as np
+from ravine import _kernels
+_kernels.log_sum(np.frombuffer(bytearray(8001), offset=1), None, 1.0, 0.0, None, 1.0, 0.0)
+"""
+WRITE_FROM_TWO_THREADS = """
+import threading
+import numpy as np
+from ravine import _kernels
+p, q = np.ones(1_000_000), np.ones(1_000_000)
+threads = [threading.Thread(target=_kernels.rotate, args=(p, q, 0.8, 0.6)) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Kernels built with some sanitizers, and the tests that they run."""
+
+    name: str
+    sanitizers: str
+    library: str
+    options: dict[str, str]
+    errors: dict[str, str]  # report -> script that causes it
+    tests: tuple[str, ...]
+
+    @property
+    def package(self) -> Path:
+        """Folder of the package with these kernels."""
+        return BUILD / self.name / "ravine"
+
+
+THREADS = (
+    "tests/kernels",
+    "tests/search/test_determinism.py",
+    "tests/rows/test_samples.py",
+    "tests/estimators/test_tree_estimator.py::test_threads_do_not_change_a_bit",
+)
+VARIANTS = (
+    Variant(
+        "address",
+        "address,undefined",
+        "libasan.so",
+        # The interpreter keeps memory until it ends.
+        {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
+        {"heap-buffer-overflow": READ_BEYOND_THE_END, "misaligned address": READ_MISALIGNED},
+        (*THREADS, "tests/density"),
+    ),
+    Variant(
+        "thread",
+        "thread",
+        "libtsan.so",
+        {"TSAN_OPTIONS": "halt_on_error=1"},
+        {"data race": WRITE_FROM_TWO_THREADS},
+        THREADS,
+    ),
+)
+
+
+def find_library(name: str) -> str:
+    """Return the path of a library of the C++ compiler."""
+    compiler = os.environ.get("CXX", "g++")
+    try:
+        asked = subprocess.run([compiler, f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"make sanitize needs g++ (or another gcc, named by the variable CXX): {error}")
+    path = asked.stdout.strip()
+    if not os.path.isabs(path) or not os.path.exists(path):
+        sys.exit(
+            f"make sanitize needs {name}, which {compiler} does not have. Install the sanitizer libraries of gcc "
+            "(Debian and Ubuntu: part of g++; Fedora: libasan, libubsan and libtsan), or name a gcc that has them: "
+            "make sanitize CXX=g++-12."
+        )
+    return path
+
+
+def build(variant: Variant) -> None:
+    """Build the kernels if their sources have changed, and copy the package next to them."""
+    sources = [ROOT / "CMakeLists.txt", *(ROOT / "src" / "_kernels").iterdir()]
+    built = list(variant.package.glob("_kernels*.so"))
+    if not built or built[0].stat().st_mtime < max(path.stat().st_mtime for path in sources):
+        print(f"building the kernels with -fsanitize={variant.sanitizers}", flush=True)
+        shutil.rmtree(variant.package.parent, ignore_errors=True)
+        settings = [f"cmake.define.RAVINE_SANITIZE={variant.sanitizers}", "cmake.build-type=Debug"]
+        settings.append(f"build-dir={BUILD / f'{variant.name}-objects'}")
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", variant.package.parent]
+        options = [word for setting in settings for word in ("--config-settings", setting)]
+        subprocess.run(
+            [*install, *options, str(ROOT)], check=True, env=os.environ | {"CXX": os.environ.get("CXX", "g++")}
+        )
+    without_kernels = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "src" / "ravine", variant.package, ignore=without_kernels, dirs_exist_ok=True)
+
+
+def run_python(variant: Variant, *arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run Python with the sanitized package.
+
+    The interpreter is the one below the virtual environment, with the environment's packages on its path: an editable
+    installation would take precedence over PYTHONPATH otherwise.
+    """
+    folders = [str(variant.package.parent), *map(sysconfig.get_path, ("purelib", "platlib"))]
+    environment = os.environ | variant.options
+    environment |= {"LD_PRELOAD": f"{find_library(variant.library)} {find_library('libstdc++.so')}"}
+    environment |= {"PYTHONPATH": os.pathsep.join(folders), "PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1"}
+    command = [os.path.realpath(sys.executable), *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=capture, check=False)
+
+
+def check_that_errors_are_reported(variant: Variant) -> None:
+    """Exit if the sanitizers do not report deliberate errors in the kernels of the variant."""
+    where = run_python(variant, "-c", "import ravine._kernels as k; print(k.__file__)", capture=True)
+    if not where.stdout.startswith(str(variant.package)):
+        sys.exit(f"the sanitized kernels could not be loaded: {where.stdout}{where.stderr}")
+    for report, script in variant.errors.items():
+        done = run_python(variant, "-c", script, capture=True)
+        if report not in done.stderr or "_kernels" not in done.stderr or done.returncode == 0:
+            sys.exit(f"a deliberate error in the kernels was not reported ({report}): {done.stderr}")
+        print(f"a deliberate error is reported: {report}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("variants", nargs="*", choices=[variant.name for variant in VARIANTS], metavar="variant")
+    names = parser.parse_args().variants or [variant.name for variant in VARIANTS]
+    for variant in VARIANTS:
+        if variant.name in names:
+            find_library(variant.library)
+            build(variant)
+            check_that_errors_are_reported(variant)
+            # Reports of the sanitizers go past pytest, which would lose them when the process ends.
+            options = ("-q", "-x", "-p", "no:cacheprovider", "--capture=sys")
+            done = run_python(variant, "-m", "pytest", *options, *variant.tests)
+            if done.returncode:
+                sys.exit(f"the tests failed with the {variant.name} sanitizer")
+    print("the sanitizers found nothing")
+
+
+if __name__ == "__main__":
+    main()
