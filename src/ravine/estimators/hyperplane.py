@@ -225,7 +225,7 @@ class MinimumDensityHyperplane(
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             settings = check_settings(**pick_parameters(self, check_settings))
             rng = make_generator(self.random_state)
-            rows = validate_rows(self, X, reset=True)
+            rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
             weights = check_weights(sample_weight, rows.shape[0])
             if test and weights is not None:
                 raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")

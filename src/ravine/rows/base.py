@@ -65,6 +65,10 @@ class Rows(ABC):
     def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
         """Compute ``(x - center) @ direction`` in double precision, without a copy of the rows."""
 
+    def signs(self, center: Array, direction: Array) -> NDArray[np.int8]:
+        """Return the signs -1, 0 or 1 of ``(x - center) @ direction``."""
+        return np.sign(self.project(center, direction)).astype(np.int8)
+
     def sides(self, center: Array, direction: Array, indices: Indices | None = None) -> NDArray[np.bool_]:
         """Return whether ``(x - center) @ direction`` is positive."""
         return self.project(center, direction, indices) > 0.0

@@ -23,7 +23,7 @@ from ravine.rows.workers.rounds import ClusterError, get_current_client
 __all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows"]
 
 
-def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
+def validate_rows(estimator: Any, X: Any, *, reset: bool, measure: bool = False) -> Rows:
     """Validate X of any kind for an estimator; the values of arrays and sparse matrices are checked, too.
 
     Parameters
@@ -33,6 +33,9 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
     X : array-like, sparse matrix, blocks of rows, Dask collection or Rows
     reset : bool
         Set ``n_features_in_`` and ``feature_names_in_`` of the estimator instead of comparing them.
+    measure : bool, default=False
+        Whether a sample of all rows without weights will be needed. The values of an array are then checked by the
+        pass that measures its mean and covariance.
     """
     if is_sparse_matrix(X):
         return SparseRows(_check_sparse(estimator, X, reset))
@@ -51,7 +54,10 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
         _check_n_features(estimator, X, reset=reset)
         return X
     _check_not_source(X)
-    return ArrayRows(validate_array(estimator, X, reset=reset))
+    rows = ArrayRows(_convert(estimator, X, reset=reset))
+    if rows.needs_row_space or not (measure and rows.measure()):
+        _check_finite(estimator, rows.array)
+    return rows
 
 
 def validate_readable_rows(estimator: Any, X: Any, *, reset: bool) -> Rows:
@@ -164,6 +170,13 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
 
 def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
     """Validate X as a float32 or float64 array, which is copied only if X has another type."""
+    rows = _convert(estimator, X, reset=reset)
+    _check_finite(estimator, rows)
+    return rows
+
+
+def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
+    """Convert X to a float32 or float64 array; its values are not checked."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
@@ -183,7 +196,6 @@ def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floatin
         ) from error
     if not rows.dtype.isnative or not rows.flags.aligned:
         rows = rows.astype(rows.dtype.newbyteorder("="))
-    _check_finite(estimator, rows)
     return rows
 
 

@@ -60,7 +60,7 @@ class LocalSample(Sample):
 
     @abstractmethod
     def _map_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
-        """Apply a function to blocks of z = (x - center) / unit, which it must not keep, and their weights."""
+        """Apply a function to blocks of z = (x - center) / unit, which it must neither keep nor change, and weights."""
 
     def _map_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
         """Apply a function to blocks of projections on a few directions (rows) and their weights."""
@@ -72,7 +72,11 @@ class LocalSample(Sample):
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Return the weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
         d = self.n_features
-        sums = sum_arrays(self._map_centred(_sum_seconds, center, unit), (d + 1, d))
+        # Units are powers of two: unless numbers overflow or underflow, it is the same to scale the rows or the sums.
+        divisor = unit if 1e-100 < unit < 1e100 else 1.0
+        sums = sum_arrays(self._map_centred(_sum_seconds, center, unit / divisor), (d + 1, d))
+        sums /= divisor
+        sums[:d] /= divisor
         return sums[:d], sums[d]
 
     def side_sums(self, center: Array, direction: Array, scale: float) -> Array:
@@ -212,8 +216,10 @@ class SharedPassSample(LocalSample):
 
 def _sum_seconds(z: Array, w: Array | None) -> Array:
     """Sum z zᵀ and, as one more row, z."""
-    weighted = z if w is None else z * w[:, None]
-    return np.concatenate([z.T @ weighted, weighted.sum(axis=0)[None]])
+    roots = np.ones(len(z)) if w is None else np.sqrt(w)
+    y = z if w is None else z * roots[:, None]
+    # NumPy recognises a matrix times its own transpose, and computes one half of the product only.
+    return np.concatenate([y.T @ y, (roots @ y)[None]])
 
 
 def _sum_sides(distance: Array, w: Array | None) -> Array:

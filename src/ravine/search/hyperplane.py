@@ -102,31 +102,35 @@ def open_pool(n_threads: int) -> Iterator[ThreadPoolExecutor | None]:
 
 def points_to_larger(distance: Array, weights: Array | None) -> bool:
     """Return whether the positive side is the larger one or, if both are equal, that of the shorter tail."""
-    on_positive_side = distance > 0
-    if weights is None:
-        balance = float(2 * np.count_nonzero(on_positive_side) - len(distance))
-    else:
-        balance = float(weights[on_positive_side].sum() - weights[~on_positive_side].sum())
+    balance = _compare_sides(distance > 0.0, weights)
     if balance:
-        return balance > 0
+        return balance > 0.0
     cubes = (distance / np.max(np.abs(distance))) ** 3
     return bool((cubes.sum() if weights is None else weights @ cubes) < 0)
+
+
+def _compare_sides(on_positive_side: NDArray[np.bool_], weights: Array | None) -> float:
+    """Return the weight of the rows on the positive side minus that of the others."""
+    if weights is None:
+        return float(2 * np.count_nonzero(on_positive_side) - len(on_positive_side))
+    return float(weights[on_positive_side].sum() - weights[~on_positive_side].sum())
 
 
 def _orient(problem: Problem, best: PathStep, steps: Sequence[PathStep]) -> Fit:
     """Let the normal point to the smaller side or, if both are equal, to the longer tail."""
     plane, sample = best.hyperplane, problem.sample
+    assert plane.point is not None
     if sample.is_remote:
-        assert plane.point is not None
         balance, cubes = sample.side_sums(plane.point, plane.normal, plane.bandwidth)
         if balance > 0 or (balance == 0 and cubes < 0):
             best = replace(best, hyperplane=plane.reversed())
         return Fit(best.hyperplane, None, tuple(steps), best, None)
-    distance = plane.distance(problem.rows)
-    if points_to_larger(distance, problem.weights):
+    signs = problem.rows.signs(plane.point, plane.normal)
+    balance = _compare_sides(signs > 0, problem.weights)
+    if balance > 0.0 or (balance == 0.0 and points_to_larger(plane.distance(problem.rows), problem.weights)):
         best = replace(best, hyperplane=plane.reversed())
-        distance = -distance  # equal, to the bit, to the distance from the reversed hyperplane
-    return Fit(best.hyperplane, (distance > 0.0).astype(np.intp), tuple(steps), best, None)
+        signs = -signs  # those of the reversed hyperplane, since its distances are the same up to their signs
+    return Fit(best.hyperplane, (signs > 0).astype(np.intp), tuple(steps), best, None)
 
 
 def _report_no_split(problem: Problem, why: str, steps: Sequence[PathStep] = (), bandwidth: float = math.nan) -> Fit:
