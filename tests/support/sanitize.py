@@ -1,6 +1,6 @@
 """Run the kernel and determinism tests with kernels built for gcc's sanitizers: `make sanitize`.
 
-    python tests/support/sanitize.py [address] [thread]
+    python tests/support/sanitize.py [--only address|thread]
 
 Each variant is built below `build/sanitize` and never installed. Before the tests, deliberate errors check that the
 sanitizers are at work: a read beyond an array, a misaligned read, two threads that write the same array.
@@ -149,10 +149,10 @@ def check_that_errors_are_reported(variant: Variant) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("variants", nargs="*", choices=[variant.name for variant in VARIANTS], metavar="variant")
-    names = parser.parse_args().variants or [variant.name for variant in VARIANTS]
+    parser.add_argument("--only", choices=[variant.name for variant in VARIANTS], help="run one variant")
+    only = parser.parse_args().only
     for variant in VARIANTS:
-        if variant.name in names:
+        if only in (None, variant.name):
             find_library(variant.library)
             build(variant)
             check_that_errors_are_reported(variant)
