@@ -8,6 +8,7 @@ from importlib import import_module
 import pytest
 
 import ravine
+from ravine import estimators
 
 
 def words_printed_by(script):
@@ -46,6 +47,14 @@ def test_estimator_loads_no_library_that_scikit_learn_does_not():
     assert heavy(loaded) == heavy(modules_after("import sklearn.base"))
 
 
+def test_estimator_loads_no_other_estimator():
+    loaded = modules_after("from ravine import MinimumDensityHyperplane") - modules_after("import sklearn.base")
+    assert {name.split(".")[1] for name in loaded if name.startswith("ravine.")}.isdisjoint(
+        {"classes", "theory", "tree"}
+    )
+    assert not [name for name in loaded if name.startswith(("sklearn.svm", "sklearn.linear_model", "scipy.optimize"))]
+
+
 def test_public_names_are_sorted_listed_and_can_be_imported():
     assert sorted(ravine.__all__) == ravine.__all__
     assert set(ravine.__all__) <= set(dir(ravine))
@@ -77,10 +86,13 @@ def test_types_are_shipped():
     assert files("ravine").joinpath("py.typed").is_file()
 
 
-def test_stub_lists_the_public_names():
+@pytest.mark.parametrize("package", [ravine, estimators], ids=["ravine", "estimators"])
+def test_stub_lists_the_public_names(package):
     from importlib.resources import files
 
-    stub = files("ravine").joinpath("__init__.pyi").read_text(encoding="utf-8")
+    stub = files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     listed = re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)
-    assert sorted(name for _, name in listed) == ravine.__all__
-    assert all(getattr(import_module(home), name) is getattr(ravine, name) for home, name in listed)
+    assert sorted(name for _, name in listed) == package.__all__ == [n for n in dir(package) if not n.startswith("_")]
+    assert all(getattr(import_module(home), name) is getattr(package, name) for home, name in listed)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Unknown'"):
+        package.Unknown  # noqa: B018

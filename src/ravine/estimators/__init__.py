@@ -1,31 +1,35 @@
-"""The scikit-learn estimators, and the same as functions."""
+"""The scikit-learn estimators, and the same as functions.
 
-from ravine.estimators.classifier import MinimumDensityClassifier
-from ravine.estimators.functions import bandwidth_path, minimum_density_hyperplane, stationarity, valley_test
-from ravine.estimators.hyperplane import MinimumDensityHyperplane, NoSplitWarning
-from ravine.estimators.maximum_margin import MaximumMarginHyperplane
-from ravine.estimators.settings import paper_settings
-from ravine.estimators.tree import MinimumDensityTree
-from ravine.hyperplane import PathStep
-from ravine.theory.bandwidth_path import BandwidthPath, BandwidthStep
-from ravine.theory.stationarity import Stationarity
-from ravine.validity import HalfTest, ValleyTest
+Names are imported when they are first used (PEP 562), so that one estimator does not load the others. ``__init__.pyi``
+lists them for type checkers.
+"""
 
-__all__ = [
-    "BandwidthPath",
-    "BandwidthStep",
-    "HalfTest",
-    "MaximumMarginHyperplane",
-    "MinimumDensityClassifier",
-    "MinimumDensityHyperplane",
-    "MinimumDensityTree",
-    "NoSplitWarning",
-    "PathStep",
-    "Stationarity",
-    "ValleyTest",
-    "bandwidth_path",
-    "minimum_density_hyperplane",
-    "paper_settings",
-    "stationarity",
-    "valley_test",
-]
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "ravine.estimators.classifier": ["MinimumDensityClassifier"],
+    "ravine.estimators.functions": ["bandwidth_path", "minimum_density_hyperplane", "stationarity", "valley_test"],
+    "ravine.estimators.hyperplane": ["MinimumDensityHyperplane", "NoSplitWarning"],
+    "ravine.estimators.maximum_margin": ["MaximumMarginHyperplane"],
+    "ravine.estimators.settings": ["paper_settings"],
+    "ravine.estimators.tree": ["MinimumDensityTree"],
+    "ravine.hyperplane": ["PathStep"],
+    "ravine.theory": ["BandwidthPath", "BandwidthStep", "Stationarity"],
+    "ravine.validity": ["HalfTest", "ValleyTest"],
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ravine.estimators' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

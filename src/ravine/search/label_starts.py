@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from ravine._typing import Array
 from ravine.index import LabelledRows
@@ -113,7 +112,9 @@ def _fit_svm_weights(labelled: LabelledRows, scale: float, C: float, rng: np.ran
 
 def _fit_linear_svm(
     rows: Array, targets: NDArray[Any], weights: Array | None, C: float, rng: np.random.Generator
-) -> LinearSVC:
+) -> Any:
+    from sklearn.svm import LinearSVC  # here, because it takes longer to load than the rest of the package
+
     if len(rows) > MOST_LABELS:
         some = np.sort(rng.choice(len(rows), MOST_LABELS, replace=False))
         if len(np.unique(targets[some])) == len(np.unique(targets)):

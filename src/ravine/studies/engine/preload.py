@@ -1,3 +1,3 @@
 """Imports shared by the processes of a study, made once in the fork server."""
 
-import ravine.estimators  # noqa: F401
+from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane  # noqa: F401
