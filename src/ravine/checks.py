@@ -7,6 +7,7 @@ import numbers
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -167,11 +168,20 @@ def make_generator(random_state: Any) -> np.random.Generator:
         return random_state
     if random_state is None:
         return np.random.default_rng()
-    from sklearn.utils import check_random_state  # here, so that the bottom layer loads without scikit-learn
-
     try:
-        return np.random.default_rng(check_random_state(random_state).randint(0, 2**31, size=4))
+        is_number = isinstance(random_state, numbers.Integral)
+        return np.random.default_rng(_expand_seed(random_state) if is_number else _draw_seeds(random_state))
     except ValueError as error:
         raise ValueError(
             f"random_state must be None, a non-negative integer, a RandomState or a Generator, got {random_state!r}."
         ) from error
+
+
+def _draw_seeds(random_state: Any) -> list[int]:
+    from sklearn.utils import check_random_state  # here, so that the bottom layer loads without scikit-learn
+
+    return check_random_state(random_state).randint(0, 2**31, size=4).tolist()  # type: ignore[no-any-return]
+
+
+# A RandomState takes a tenth of a millisecond to seed, and few seeds are used again and again.
+_expand_seed = lru_cache(maxsize=16)(_draw_seeds)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +14,19 @@ from ravine._html import draw_weights, format_number, make_section, make_table
 from ravine._typing import Array
 from ravine.rows import as_rows
 
-__all__ = ["Hyperplane", "PathStep"]
+__all__ = ["Hyperplane", "PathStep", "assemble"]
+
+T = TypeVar("T")
+
+
+def assemble(cls: type[T], **values: Any) -> T:
+    """Make an instance of a frozen dataclass from the values of all its fields.
+
+    The constructor, which sets one field at a time, would take several times as long. Nothing is checked.
+    """
+    made = object.__new__(cls)
+    made.__dict__.update(values)
+    return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +93,30 @@ class Hyperplane:
             object.__setattr__(self, name, value)
 
     @classmethod
+    def make_many(
+        cls,
+        normals: Array,
+        points: Array,
+        *,
+        density: Sequence[float],
+        relative_depth: Sequence[float],
+        bandwidth: Sequence[float],
+        alpha: Sequence[float],
+    ) -> list[Hyperplane]:
+        """Make a hyperplane from each unit normal (row) and each point (row) on it, in less time than one by one.
+
+        Nothing is checked. Both arrays become read-only.
+        """
+        normals.flags.writeable = points.flags.writeable = False
+        offset = np.einsum("ij,ij->i", normals, points).tolist()
+        return [
+            assemble(cls, normal=v, offset=b, density=f, relative_depth=depth, bandwidth=h, alpha=a, point=x)
+            for v, b, f, depth, h, a, x in zip(
+                normals, offset, density, relative_depth, bandwidth, alpha, points, strict=True
+            )
+        ]
+
+    @classmethod
     def at_infinity(cls, normal: ArrayLike, bandwidth: float = np.nan, alpha: float = np.nan) -> Hyperplane:
         """Return the hyperplane that leaves all rows on one side: the result if no split was found."""
         return cls(np.asarray(normal, dtype=np.float64), np.inf, np.nan, 0.0, bandwidth, alpha)
@@ -91,7 +128,7 @@ class Hyperplane:
     @property
     def splits(self) -> bool:
         """Whether the hyperplane is finite."""
-        return bool(np.isfinite(self.offset))
+        return math.isfinite(self.offset)
 
     def distance(self, X: Any, indices: NDArray[np.intp] | None = None) -> Array:
         """Return the signed Euclidean distances of the rows of X, positive on the side the normal points to.

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ravine import MinimumDensityHyperplane
@@ -83,6 +84,22 @@ def test_bad_values_of_weightless_rows_are_refused(rng):
     X[7, 1], w[7] = np.nan, 0.0
     with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 7\)"):
         MinimumDensityHyperplane().fit(X, sample_weight=w)
+
+
+@pytest.mark.parametrize("given", [np.zeros(3), np.zeros((0, 3)), np.zeros((3, 0)), np.zeros((2, 2, 2)), 1.0])
+def test_arrays_of_other_shapes_are_refused_as_before(given):
+    with pytest.raises(ValueError, match=r"2D array|0 sample\(s\)|0 feature\(s\)|dim 3"):
+        validate_rows(MinimumDensityHyperplane(), given, reset=True)
+
+
+def test_names_and_numbers_of_features_are_compared(rng):
+    X = make_rows(rng) + np.repeat([[0.0], [20.0]], 1500, axis=0)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    mdh = MinimumDensityHyperplane().fit(frame)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        mdh.predict(X)
+    with pytest.raises(ValueError, match="X has 3 features, but MinimumDensityHyperplane is expecting 4"):
+        MinimumDensityHyperplane().fit(X).predict(X[:, :3])
 
 
 # ------------------------------------------------------------------------------------------------- moments

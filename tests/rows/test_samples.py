@@ -21,6 +21,7 @@ from ravine.rows import (
     as_rows,
 )
 from ravine.rows.sample import ROWS_WORTH_A_THREAD
+from ravine.rows.units import GUESS_ROWS
 from support import reference as ref
 
 EPS = np.finfo(float).eps
@@ -76,7 +77,7 @@ def one_far_row(X):
 
 def equal_where_looked_at_first(X):
     """Make rows that are equal wherever provisional units are guessed."""
-    X[:: max(1, len(X) // 1024)] = 3.0
+    X[:: max(1, len(X) // GUESS_ROWS)] = 3.0
     return X
 
 

@@ -16,7 +16,7 @@ from ravine.rows.base import Indices, Rows
 from ravine.rows.projections import BLOCK_ROWS, LocalSample
 from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
-from ravine.rows.units import guess_units
+from ravine.rows.units import GUESS_ROWS, guess_units
 
 __all__ = ["ArrayRows", "DenseSample", "project_array"]
 
@@ -136,7 +136,7 @@ class DenseSample(LocalSample):
         self.indices = indices
         self._set_size((len(X) if indices is None else len(indices), X.shape[1]), weights, pool, BLOCK_ROWS)
         if origin is None or unit is None:
-            few = self._rows_at(slice(None, None, max(1, self.n_rows // 1024)))
+            few = self._rows_at(slice(None, None, max(1, self.n_rows // GUESS_ROWS)))
             self._set_units(*guess_units(few.astype(np.float64)))
         else:
             self.origin, self.unit = origin, unit

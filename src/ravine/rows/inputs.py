@@ -177,6 +177,18 @@ def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floatin
 
 def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
     """Convert X to a float32 or float64 array; its values are not checked."""
+    if (
+        type(X) is np.ndarray
+        and X.dtype.char in "df"
+        and X.dtype.isnative
+        and X.flags.aligned
+        and X.ndim == 2
+        and X.size
+    ):
+        # Nothing to convert: what is left of scikit-learn's validation.
+        _check_feature_names(estimator, X, reset=reset)
+        _check_n_features(estimator, X, reset=reset)
+        return X
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")

@@ -8,10 +8,12 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["SMALLEST_UNIT", "guess_units", "is_rounding", "round_to_power_of_two"]
+__all__ = ["GUESS_ROWS", "SMALLEST_UNIT", "guess_units", "is_rounding", "round_to_power_of_two"]
 
 # Its inverse must be finite.
 SMALLEST_UNIT = 2.0**-1000
+# Number of rows from which units are guessed.
+GUESS_ROWS = 128
 # A centre of at most this many standard deviations costs sums about 0 two digits, and saves a pass that subtracts it.
 NEAR_ZERO = 8.0
 # Units of rounding of the data's magnitude up to which a spread counts as none.
@@ -23,12 +25,12 @@ def guess_units(few: Array) -> tuple[Array, float]:
 
     The centre is 0 where that is near enough, so that the rows need not be centred.
     """
-    center = few[0] + np.mean(few - few[0], axis=0)
+    center = few[0] + (few - few[0]).sum(axis=0) / len(few)
     deviations = few - center
-    unit = round_to_power_of_two(float(np.max(np.abs(deviations), initial=0.0)))
+    unit = round_to_power_of_two(max(float(deviations.max(initial=0.0)), -float(deviations.min(initial=0.0))))
     deviations /= unit
-    spread = np.sqrt(np.einsum("ij,ij->j", deviations, deviations) / len(few)) * unit
-    return (np.zeros_like(center) if (np.abs(center) <= NEAR_ZERO * spread).all() else center), unit
+    spread = unit * np.sqrt(np.einsum("ij,ij->j", deviations, deviations) / len(few))
+    return (np.zeros(len(center)) if (np.abs(center) <= NEAR_ZERO * spread).all() else center), unit
 
 
 def round_to_power_of_two(x: float) -> float:

@@ -79,7 +79,7 @@ def find_hyperplane(problem: Problem) -> Fit:
     if problem.is_wide and problem.settings.method == "mdp2":
         best = refine_in_all_features(problem, search, best, log.record_in(problem.space))
         search = problem
-    return _orient(problem, search.space.make_step(best), log.steps)
+    return _orient(problem, search.space.make_steps([best])[0], log.steps)
 
 
 def fit_hyperplane(
