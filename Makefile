@@ -39,8 +39,9 @@ $(BENCH_VENV)/.installed:
 	-$(BENCH_VENV)/bin/python -m pip install --quiet HiPart==1.1.0
 	touch $@
 
+# More options in BENCH, for example BENCH="--only small" (see docs/performance.md).
 bench: $(INSTALLED) $(BENCH_VENV)/.installed
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python $(BENCH)
 
 clean:
 	rm -rf $(VENV) $(BENCH_VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis

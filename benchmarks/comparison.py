@@ -1,21 +1,20 @@
 """Compare ravine with scikit-learn's clusterers: the figures of docs/comparison.md.
 
-    RAVINE_DATA=folder python benchmarks/comparison.py sets|speed|nuisance
+    RAVINE_DATA=folder python benchmarks/comparison.py sets|nuisance
 
-sets: adjusted Rand index on the paper's sets, number of classes given. speed: CPU seconds for a split into two on
-Gaussian mixtures. nuisance: success ratio where the leading principal components carry no clusters. Everything runs on
-one thread (set OMP_NUM_THREADS=1), with the defaults of each class, and nothing here was used to choose settings.
+sets: adjusted Rand index on the paper's sets, number of classes given. nuisance: success ratio where the leading
+principal components carry no clusters. Everything runs with the defaults of each class, and nothing here was used to
+choose settings. `benchmarks/run.py --compare` compares times.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans
+from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
@@ -47,31 +46,6 @@ def print_sets() -> None:
     print("| **mean** | " + " | ".join(f"{score:.3f}" for score in np.mean(scores, axis=0)) + " |")
 
 
-def measure_cpu_seconds(model: object, X: np.ndarray) -> float:
-    """Return the processor time of one fit."""
-    start = time.process_time()
-    model.fit(X)
-    return time.process_time() - start
-
-
-def print_speed() -> None:
-    """Print the CPU seconds of a split into two."""
-    print("| rows x features | ravine | KMeans | GaussianMixture | HDBSCAN |\n" + "|---" * 5 + "|")
-    for n, d in ((1_000, 10), (10_000, 10), (10_000, 50), (100_000, 10), (100_000, 50), (1_000_000, 10)):
-        X, _ = simulate_mixture(n, d)
-        models = [
-            MinimumDensityHyperplane(random_state=0),
-            KMeans(2, n_init=10, random_state=0),
-            GaussianMixture(2, random_state=0),
-        ]
-        if n <= 10_000:
-            models.append(HDBSCAN())
-        print(
-            f"| {n:.0e} x {d} | " + " | ".join(f"{measure_cpu_seconds(model, X):.2g}" for model in models) + " |",
-            flush=True,
-        )
-
-
 def print_nuisance() -> None:
     """Print success ratios where three axes of large variance carry no clusters."""
     for d in (10, 50):
@@ -82,9 +56,9 @@ def print_nuisance() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["sets", "speed", "nuisance"])
+    parser.add_argument("what", choices=["sets", "nuisance"])
     warnings.simplefilter("ignore")
-    {"sets": print_sets, "speed": print_speed, "nuisance": print_nuisance}[parser.parse_args().what]()
+    {"sets": print_sets, "nuisance": print_nuisance}[parser.parse_args().what]()
 
 
 if __name__ == "__main__":
