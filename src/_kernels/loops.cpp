@@ -35,10 +35,19 @@ void rotate(double *p, const double *q, double c, double s, int64_t n) {
 
 // ---------------------------------------------------------------------------------------------- projection
 
+// The last columns of a row that do not fill a group of lanes are read with the ones before them, which count as zero.
+// Rows with fewer columns than lanes have no such group.
+inline Lanes keep_last(const double *x, int64_t d) {
+    double kept[kLanes] = {0.0, 0.0, 0.0, 0.0};
+    for (int64_t l = kLanes - d % kLanes; l < kLanes; ++l) kept[l] = x ? x[d - kLanes + l] : 1.0;
+    return load(kept);
+}
+
 // Project kRows rows at a time. The order of additions is always the same, so that the projection of a row does not
 // depend on its position.
 template <int kRows, class T>
-inline void project_row_group(const T *row, int64_t row_stride, int64_t d, const double *center, const double *v, double *out) {
+inline void project_row_group(const T *row, int64_t row_stride, int64_t d, const double *center, const double *v, Lanes last,
+                              double *out) {
     Lanes sums[kRows];
     for (int r = 0; r < kRows; ++r) sums[r] = broadcast(0.0);
     int64_t j = 0;
@@ -46,18 +55,28 @@ inline void project_row_group(const T *row, int64_t row_stride, int64_t d, const
         const Lanes m = load(center + j), f = load(v + j);
         for (int r = 0; r < kRows; ++r) sums[r] += (load(row + r * row_stride + j) - m) * f;
     }
-    for (int r = 0; r < kRows; ++r) {
-        double rest = 0.0;
-        for (int64_t l = j; l < d; ++l) rest += (static_cast<double>(row[r * row_stride + l]) - center[l]) * v[l];
-        out[r] = sum(sums[r]) + rest;
+    if (j < d) {
+        const Lanes m = load(center + d - kLanes);
+        for (int r = 0; r < kRows; ++r) sums[r] += (load(row + r * row_stride + d - kLanes) - m) * last;
     }
+    for (int r = 0; r < kRows; ++r) out[r] = sum(sums[r]);
 }
 
 template <class T>
 void project_rows(Rows<T> x, const double *center, const double *v, double *out) {
+    const Lanes last = keep_last(v, x.d);
     int64_t i = 0;
-    for (; i + 4 <= x.n; i += 4) project_row_group<4>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, out + i);
-    for (; i < x.n; ++i) project_row_group<1>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, out + i);
+    for (; i + 4 <= x.n; i += 4)
+        project_row_group<4>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, last, out + i);
+    for (; i < x.n; ++i) project_row_group<1>(x.data + i * x.row_stride, x.row_stride, x.d, center, v, last, out + i);
+}
+
+template <class T>
+void project_short_rows(Rows<T> x, const double *center, const double *v, double *out) {
+    for (int64_t i = 0; i < x.n; ++i) {
+        out[i] = 0.0;
+        for (int64_t j = 0; j < x.d; ++j) out[i] += (static_cast<double>(x.data[i * x.row_stride + j]) - center[j]) * v[j];
+    }
 }
 
 template <class T>
@@ -76,7 +95,9 @@ void project(Rows<T> x, const double *center, const double *directions, int64_t 
         const int64_t count = at_most(kChunk, x.n - first);
         const Rows<T> chunk{x.data + first * x.row_stride, count, x.d, x.row_stride, x.col_stride};
         for (int64_t l = 0; l < k; ++l) {  // the chunk stays in the cache for all directions
-            if (x.col_stride == 1)
+            if (x.col_stride == 1 && x.d < kLanes)
+                project_short_rows(chunk, center, directions + l * x.d, out[l] + first);
+            else if (x.col_stride == 1)
                 project_rows(chunk, center, directions + l * x.d, out[l] + first);
             else
                 project_columns(chunk, center, directions + l * x.d, out[l] + first);
@@ -131,10 +152,15 @@ void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, d
     first -= first % kLanes;
     Lanes value = broadcast(0.0), slope = broadcast(0.0), curvature = broadcast(0.0);
     const Lanes steps = {0.5, 1.5, 2.5, 3.5};
+    // From one group of bins to the next u decreases by 1, so exp(-u^2/2) is multiplied by exp(u - 1/2), which is itself
+    // divided by e. At most 17 groups are in reach, so that rounding errors do not add up.
+    constexpr double inverse_e = 0.36787944117144233;
+    static_assert(kLanes == kBinsPerBandwidth, "a group of bins is one bandwidth wide");
+    Lanes u = (broadcast(place - static_cast<double>(first)) - steps) * broadcast(width);
+    Lanes kernel = exp_lanes(u * u * broadcast(-0.5)), ratio = exp_lanes(u - broadcast(0.5));
     for (int64_t j = first; j < last; j += kLanes) {  // n_bins is a multiple of kLanes
         // Hermite functions He_k(u) exp(-u^2/2); the derivative of the k-th is minus the (k+1)-th.
-        const Lanes u = (broadcast(place - static_cast<double>(j)) - steps) * broadcast(width);
-        Lanes f0 = exp_lanes(u * u * broadcast(-0.5)), f1 = u * f0;
+        Lanes f0 = kernel, f1 = u * f0;
         for (int k = 0; k < kMoments; ++k) {
             const Lanes m = load(coefficients + k * n_bins + j), f2 = u * f1 - broadcast(k + 1) * f0;
             value += m * f0;
@@ -143,6 +169,9 @@ void evaluate(const double *coefficients, int64_t n_bins, double lo, double h, d
             f0 = f1;
             f1 = f2;
         }
+        kernel *= ratio;
+        ratio *= broadcast(inverse_e);
+        u -= broadcast(1.0);
     }
     out[0] = sum(value);
     out[1] = sum(slope);
@@ -290,7 +319,7 @@ double along(Projections x, double h, double b, double log_sum, double reach) {
 // out_j += sum_r k_r (x_rj - center_j) over kRows rows at once, so that `out` is read and written only once for them.
 template <int kRows, class T>
 inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, const double *k, const double *center,
-                     double *out) {
+                     Lanes last, double *out) {
     const T *row[kRows];
     for (int r = 0; r < kRows; ++r) row[r] = base + index[r] * rows.row_stride;
     int64_t j = 0;
@@ -300,8 +329,13 @@ inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, c
         for (int r = 0; r < kRows; ++r) sums += (load(row[r] + j) - m) * broadcast(k[r]);
         store(out + j, sums);
     }
-    for (; j < rows.d; ++j)
-        for (int r = 0; r < kRows; ++r) out[j] += k[r] * (static_cast<double>(row[r][j]) - center[j]);
+    if (j < rows.d) {
+        j = rows.d - kLanes;
+        const Lanes m = load(center + j);
+        Lanes sums = load(out + j);
+        for (int r = 0; r < kRows; ++r) sums += (load(row[r] + j) - m) * (last * broadcast(k[r]));
+        store(out + j, sums);
+    }
 }
 
 template <class T>
@@ -310,20 +344,22 @@ void pull_back(Rows<T> rows, const double *center, Projections x, double h, doub
     double buffer[kChunk];
     NearRows near;
     const double inverse = 1.0 / h;
+    const Lanes last = keep_last(nullptr, rows.d);
     for (int64_t first = 0; first < x.n; first += kChunk) {
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
         for (int64_t i = 0; i < near.count; ++i) near.k[i] *= -near.u[i] * inverse;
-        if (rows.col_stride == 1) {
+        if (rows.col_stride == 1 && rows.d >= kLanes) {
             const T *base = rows.data + first * rows.row_stride;
             int64_t i = 0;
-            for (; i + 4 <= near.count; i += 4) add_rows<4>(base, rows, near.index + i, near.k + i, center, out);
-            for (; i < near.count; ++i) add_rows<1>(base, rows, near.index + i, near.k + i, center, out);
+            for (; i + 4 <= near.count; i += 4) add_rows<4>(base, rows, near.index + i, near.k + i, center, last, out);
+            for (; i < near.count; ++i) add_rows<1>(base, rows, near.index + i, near.k + i, center, last, out);
         } else {
             for (int64_t j = 0; j < rows.d; ++j) {
                 const T *column = rows.data + first * rows.row_stride + j * rows.col_stride;
                 const double m = center[j];
                 double sum = 0.0;
-                for (int64_t i = 0; i < near.count; ++i) sum += near.k[i] * (static_cast<double>(column[near.index[i]]) - m);
+                for (int64_t i = 0; i < near.count; ++i)
+                    sum += near.k[i] * (static_cast<double>(column[near.index[i] * rows.row_stride]) - m);
                 out[j] += sum;
             }
         }

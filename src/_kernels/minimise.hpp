@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <queue>
 #include <vector>
 
 #include "hinges.hpp"
@@ -85,26 +84,32 @@ inline Bound bound_by_parabolas(double left, double left_slope, double right, do
 
 struct Cell {
     double bound;
-    double split;  // where to evaluate next
-    Node left, right;
-    bool operator<(const Cell &other) const { return bound > other.bound; }  // lowest bound on top of the queue
+    double split;        // where to evaluate next
+    size_t left, right;  // places of its nodes
+    bool operator<(const Cell &other) const { return bound > other.bound; }  // lowest bound on top of the heap
 };
 
-inline Cell make_cell(const Node &l, const Node &r) {
+// Lower bound of f + q between two nodes, with the place where it is attained.
+inline Bound bound_between(const Node &l, const Node &r) {
     const double w = r.x - l.x;
     Bound best = bound_by_parabolas(l.f.log_value, l.f.slope, r.f.log_value, r.f.slope, w, 1.0);
-    if (l.q.value > 0.0 || r.q.value > 0.0) {
-        const double lowest_q = std::max(0.0, bound_by_parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0, kRounding).value);
-        best.value = compute_log_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
-        // log f + x^2/2 is convex, so f is at most the larger end of its chord, measured from either end, and at most 1.
-        const double highest = std::min({0.0, std::max(l.f.log_value, r.f.log_value + 0.5 * w * w),
-                                         std::max(l.f.log_value + 0.5 * w * w, r.f.log_value)});
-        const double scale = std::max(l.g.log_value, r.g.log_value);
-        const double left = std::exp(l.g.log_value - scale), right = std::exp(r.g.log_value - scale);
-        const Bound both = bound_by_parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale), kRounding);
-        if (both.value > 0.0 && std::log(both.value) + scale > best.value) best = {std::log(both.value) + scale, both.at};
-    }
-    return {best.value, l.x + std::min(std::max(best.at, 0.05 * w), 0.95 * w), l, r};
+    if (!(l.q.value > 0.0 || r.q.value > 0.0)) return best;
+    const double lowest_q = std::max(0.0, bound_by_parabolas(l.q.value, l.q.slope, r.q.value, r.q.slope, w, 0.0, kRounding).value);
+    best.value = compute_log_sum({best.value, 0.0, 0.0}, {lowest_q, 0.0, 0.0}).log_value;
+    // log f + x^2/2 is convex, so f is at most the larger end of its chord, measured from either end, and at most 1.
+    const double highest = std::min({0.0, std::max(l.f.log_value, r.f.log_value + 0.5 * w * w),
+                                     std::max(l.f.log_value + 0.5 * w * w, r.f.log_value)});
+    const double scale = std::max(l.g.log_value, r.g.log_value);
+    const double left = std::exp(l.g.log_value - scale), right = std::exp(r.g.log_value - scale);
+    const Bound both = bound_by_parabolas(left, left * l.g.slope, right, right * r.g.slope, w, std::exp(highest - scale), kRounding);
+    if (both.value > 0.0 && std::log(both.value) + scale > best.value) best = {std::log(both.value) + scale, both.at};
+    return best;
+}
+
+// Distance from a node within which f is convex: the second derivative is positive there, and the third is at most 1.3802
+// in units of h and of the kernel's peak. The factor 0.9 leaves room for the error of bins.
+inline double find_convex_radius(const Node &at) {
+    return 0.9 / 1.3802 * std::exp(at.f.log_value) * (at.f.curvature + at.f.slope * at.f.slope);
 }
 
 }  // namespace detail
@@ -121,43 +126,43 @@ class Search {
         : evaluate_(evaluate), convex_(convex), h_(h), a_(a), length_(std::max(0.0, (c - a) / h)),
           tolerance_of_peak_(tolerance_of_peak), tolerance_relative_(tolerance_relative) {}
 
-    Node evaluate_node(double x) {
-        ++evaluations;
-        const double b = a_ + x * h_;
-        const LogDensity f = evaluate_(b);
-        const ConvexValue q = convex_(b);
-        nodes_.push_back({x, f, q, detail::compute_log_sum(f, q)});
-        best = std::min(best, nodes_.back().g.log_value);
-        return nodes_.back();
-    }
-
     void place_nodes(double spacing) {
         const auto n_cells = static_cast<int64_t>(std::min(std::max(std::ceil(length_ / spacing), 1.0), 65536.0));
-        lower = upper = evaluate_node(0.0);
+        size_t last = evaluate_node(0.0);
+        lower = nodes_[last];
         for (int64_t i = 1; i <= n_cells && length_ > 0.0; ++i) {
-            const Node previous = upper;
-            upper = evaluate_node(i == n_cells ? length_ : length_ * static_cast<double>(i) / static_cast<double>(n_cells));
-            cells_.push_back(detail::make_cell(previous, upper));
+            const double x = i == n_cells ? length_ : length_ * static_cast<double>(i) / static_cast<double>(n_cells);
+            const size_t next = evaluate_node(x);
+            push_cell(last, next);
+            last = next;
         }
+        upper = nodes_[last];
     }
 
-    double tolerance() const {
-        const double rounding = 1e-14 * std::fabs(best);  // of the logarithm, which matters in the deepest valleys
-        return std::max({rounding, tolerance_relative_, std::log1p(tolerance_of_peak_ * std::exp(-std::max(best, -700.0)))});
+    // Take note of a value of f + q, or of one outside [a, c].
+    void lower_best(double log_index) {
+        if (!(log_index < best_)) return;
+        best_ = log_index;
+        const double rounding = 1e-14 * std::fabs(best_);  // of the logarithm, which matters in the deepest valleys
+        tolerance_ = std::max({rounding, tolerance_relative_, std::log1p(tolerance_of_peak_ * std::exp(-std::max(best_, -700.0)))});
     }
 
     // Split cells until none can be lower than the best value by more than the tolerance.
     bool certify(int64_t budget) {
-        std::priority_queue<Cell> queue(std::less<Cell>(), std::move(cells_));
-        while (!queue.empty() && queue.top().bound < best + tolerance()) {
-            const Cell cell = queue.top();
-            queue.pop();
-            const double width = cell.right.x - cell.left.x, value = std::min(cell.left.g.log_value, cell.right.g.log_value);
-            if (width < 1e-9 + 1e-15 * length_ || value - cell.bound < 0.5 * tolerance()) continue;  // settled
+        while (!cells_.empty() && cells_.front().bound < best_ + tolerance_) {
+            std::pop_heap(cells_.begin(), cells_.end());
+            const Cell cell = cells_.back();
+            cells_.pop_back();
+            const Node &l = nodes_[cell.left], &r = nodes_[cell.right];
+            if (is_settled(r.x - l.x, std::min(l.g.log_value, r.g.log_value) - cell.bound)) continue;
             if (evaluations >= budget) return false;
-            const Node middle = evaluate_node(cell.split);
-            queue.push(detail::make_cell(cell.left, middle));
-            queue.push(detail::make_cell(middle, cell.right));
+            if (l.g.slope < 0.0 && r.g.slope > 0.0) {
+                descend(cell);
+            } else {
+                const size_t middle = evaluate_node(cell.split);
+                push_cell(cell.left, middle);
+                push_cell(middle, cell.right);
+            }
         }
         return true;
     }
@@ -167,21 +172,19 @@ class Search {
         std::sort(nodes_.begin(), nodes_.end(), [](const Node &l, const Node &r) { return l.x < r.x; });
         const std::vector<Node> known = nodes_;
         for (size_t i = 1; i < known.size(); ++i) {
-            const Cell cell = detail::make_cell(known[i - 1], known[i]);
-            if (cell.bound > best + tolerance() || cell.left.g.slope > 0.0 || cell.right.g.slope <= 0.0) continue;
-            double left = cell.left.x, right = cell.right.x;
-            Node at = cell.left.g.log_value <= cell.right.g.log_value ? cell.left : cell.right;
+            const Node &l = known[i - 1], &r = known[i];
+            if (l.g.slope > 0.0 || r.g.slope <= 0.0 || detail::bound_between(l, r).value > best_ + tolerance_) continue;
+            double left = l.x, right = r.x;
+            Node at = l.g.log_value <= r.g.log_value ? l : r;
             Node lowest = at;
-            for (int i = 0; i < 200 && right - left > 1e-15 * (1.0 + right); ++i) {
+            for (int k = 0; k < 200 && right - left > 1e-15 * (1.0 + right); ++k) {
                 (at.g.slope <= 0.0 ? left : right) = at.x;
-                double next = at.g.curvature > 0.0 ? at.x - at.g.slope / at.g.curvature : left - 1.0;
-                if (!(next > left && next < right)) next = 0.5 * (left + right);
-                const double step = std::fabs(next - at.x);
-                at = evaluate_node(next);
+                const double next = step_newton(at, left, right), step = std::fabs(next - at.x);
+                at = nodes_[evaluate_node(next)];
                 if (at.g.log_value <= lowest.g.log_value) lowest = at;
                 if ((step <= 1e-12 && at.g.curvature > 0.0) || at.g.slope == 0.0) break;
             }
-            if (lowest.g.log_value < at.g.log_value - tolerance()) at = lowest;  // on the wrong side of a kink
+            if (lowest.g.log_value < at.g.log_value - tolerance_) at = lowest;  // on the wrong side of a kink
             add_minimiser(at);
             move_to_hinge();
         }
@@ -189,7 +192,7 @@ class Search {
         const Node &lowest = *std::min_element(
             known.begin(), known.end(), [](const Node &l, const Node &r) { return l.g.log_value < r.g.log_value; });
         if (std::none_of(found.begin(), found.end(),
-                         [&](const Minimiser &m) { return m.log_index <= lowest.g.log_value + tolerance(); }))
+                         [&](const Minimiser &m) { return m.log_index <= lowest.g.log_value + tolerance_; }))
             add_minimiser(lowest);
     }
 
@@ -198,7 +201,7 @@ class Search {
         std::sort(found.begin(), found.end(), [](const Minimiser &l, const Minimiser &r) { return l.log_index < r.log_index; });
         std::vector<Minimiser> kept;
         for (const Minimiser &m : found) {
-            if (m.log_index > found.front().log_index + tolerance()) break;
+            if (m.log_index > found.front().log_index + tolerance_) break;
             const bool repeated =
                 std::any_of(kept.begin(), kept.end(), [&](const Minimiser &o) { return std::fabs(o.b - m.b) < 1e-6 * h_; });
             if (!repeated) kept.push_back(m);
@@ -207,11 +210,57 @@ class Search {
     }
 
     Node lower, upper;
-    double best = INFINITY;
     int64_t evaluations = 0;
     std::vector<Minimiser> found;
 
    private:
+    size_t evaluate_node(double x) {
+        ++evaluations;
+        const double b = a_ + x * h_;
+        const LogDensity f = evaluate_(b);
+        const ConvexValue q = convex_(b);
+        nodes_.push_back({x, f, q, detail::compute_log_sum(f, q)});
+        lower_best(nodes_.back().g.log_value);
+        return nodes_.size() - 1;
+    }
+
+    void push_cell(size_t left, size_t right) {
+        const double w = nodes_[right].x - nodes_[left].x;
+        const detail::Bound bound = detail::bound_between(nodes_[left], nodes_[right]);
+        cells_.push_back({bound.value, nodes_[left].x + std::min(std::max(bound.at, 0.05 * w), 0.95 * w), left, right});
+        std::push_heap(cells_.begin(), cells_.end());
+    }
+
+    bool is_settled(double width, double gap) const { return width < 1e-9 + 1e-15 * length_ || gap < 0.5 * tolerance_; }
+
+    double step_newton(const Node &at, double left, double right) const {
+        const double next = at.g.curvature > 0.0 ? at.x - at.g.slope / at.g.curvature : left - 1.0;
+        return next > left && next < right ? next : 0.5 * (left + right);
+    }
+
+    // Go down to a local minimum in a cell that has one. Around it f is convex, so that nothing there is lower by more than
+    // the slope allows. The rest of the cell, on both sides, is split as usual.
+    void descend(const Cell &cell) {
+        std::vector<size_t> path{cell.left, cell.right};
+        double left = nodes_[cell.left].x, right = nodes_[cell.right].x;
+        size_t at = nodes_[cell.left].g.log_value <= nodes_[cell.right].g.log_value ? cell.left : cell.right;
+        for (int k = 0; k < 10; ++k) {
+            at = evaluate_node(step_newton(nodes_[at], left, right));
+            path.push_back(at);
+            const Node &node = nodes_[at];
+            (node.g.slope < 0.0 ? left : right) = node.x;
+            if (node.g.curvature > 0.0 && node.g.slope * node.g.slope <= 0.02 * tolerance_ * node.g.curvature) break;
+        }
+        const Node middle = nodes_[at];
+        double radius = detail::find_convex_radius(middle);
+        if (!(std::fabs(middle.g.slope) * radius <= 0.25 * tolerance_)) radius = 0.0;
+        for (double end : {middle.x - radius, middle.x + radius})
+            if (end != middle.x && end > nodes_[cell.left].x && end < nodes_[cell.right].x) path.push_back(evaluate_node(end));
+        std::sort(path.begin(), path.end(), [&](size_t l, size_t r) { return nodes_[l].x < nodes_[r].x; });
+        for (size_t i = 1; i < path.size(); ++i)
+            if (nodes_[path[i - 1]].x < middle.x - radius || nodes_[path[i]].x > middle.x + radius) push_cell(path[i - 1], path[i]);
+    }
+
     // The distance of b from an active hinge may be below the rounding error of its position: then b is that position.
     void move_to_hinge() {
         Minimiser &last = found.back();
@@ -221,7 +270,7 @@ class Search {
         const double log_index = detail::compute_log_sum(f, convex_(hinge)).log_value;
         if (!(log_index < last.log_index)) return;
         last = {hinge, log_index, f, 0.0};
-        best = std::min(best, log_index);
+        lower_best(log_index);
     }
 
     void add_minimiser(const Node &at) { found.push_back({a_ + at.x * h_, at.g.log_value, at.f, 0.0}); }
@@ -229,8 +278,9 @@ class Search {
     const Evaluate &evaluate_;
     const Convex &convex_;
     double h_, a_, length_, tolerance_of_peak_, tolerance_relative_;
+    double best_ = INFINITY, tolerance_ = 0.0;
     std::vector<Node> nodes_;  // all nodes evaluated in [a, c]
-    std::vector<Cell> cells_;
+    std::vector<Cell> cells_;  // a heap, lowest bound first
 };
 
 // Minimise f plus the balance penalty over [a - eta h, c + eta h]; `evaluate(b)` returns the LogDensity.
@@ -267,7 +317,7 @@ Minimum minimise(const Evaluate &evaluate, double h, double a, double c, double 
         const double gap = e > 0.0 ? std::log(penalty.k) + (1.0 + penalty.epsilon) * std::log(e) - f.log_value : -INFINITY;
         const double log_index = f.log_value + (gap > 0.0 ? gap + std::log1p(std::exp(-gap)) : std::log1p(std::exp(gap)));
         search.found.push_back({a + end.x * h + direction * e * h, log_index, f, direction});
-        search.best = std::min(search.best, log_index);
+        search.lower_best(log_index);
     };
     search_strip(search.lower, -1.0);
     search_strip(search.upper, +1.0);

@@ -1,64 +1,21 @@
-// Python bindings: check sizes, release the GIL, call the loops. Array arguments are never converted: a wrong dtype or
-// layout raises a TypeError instead of causing a silent copy.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <optional>
-#include <stdexcept>
-#include <tuple>
-#include <vector>
-
+// Python bindings of the loops and of the minimisation over b: check sizes, release the GIL, call.
+#include "arrays.hpp"
+#include "density.hpp"
 #include "hinges.hpp"
+#include "index_binding.hpp"
 #include "loops.hpp"
 #include "minimise.hpp"
 
+using namespace nanobind::literals;
 namespace nb = nanobind;
-using namespace nb::literals;
 using ravine::Hinges;
 using ravine::kMoments;
 using ravine::loops;
 using ravine::Projections;
-
-using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using AnyMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-using OptionalVector = std::optional<Vector>;
-
-static void require(bool condition, const char *message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-static nb::object new_array(std::vector<double> values, size_t rows, size_t columns) {
-    auto *owner = new std::vector<double>(std::move(values));
-    nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<2>>(owner->data(), {rows, columns}, capsule));
-}
-
-static Projections make_projections(const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w) {
-    require(!q || q->size() == p.size(), "p and q must have the same length");
-    require(!w || w->size() == p.size(), "weights must have the length of p");
-    return {p.data(), q ? q->data() : nullptr, w ? w->data() : nullptr, c, s, static_cast<int64_t>(p.size())};
-}
-
-template <class T>
-static ravine::Rows<T> make_rows(const AnyMatrix<T> &x) {
-    const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
-    int64_t row = x.stride(0), column = x.stride(1);
-    if (d <= 1) column = 1;
-    if (n == 1 && column != 1) row = 1;
-    if (n == 0) return {x.data(), 0, d, d, 1};
-    require(row == 1 || column == 1, "X must have adjacent elements along its rows or its columns");
-    return {x.data(), n, d, row, column};
-}
+using namespace ravine::binding;
 
 template <class T, class Loop>
-static void project(const AnyMatrix<T> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out,
+static void project(const AnyMatrix<T> &x, const Array &center, const Matrix &directions, const std::vector<MutableArray> &out,
                     Loop loop) {
     const auto rows = make_rows<T>(x);
     require(center.size() == x.shape(1) && directions.shape(1) == x.shape(1), "center and directions must have as many columns as X");
@@ -73,23 +30,14 @@ static void project(const AnyMatrix<T> &x, const Vector &center, const Matrix &d
 }
 
 template <class T, class Loop>
-static void pull_back(const AnyMatrix<T> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
-                      double log_sum, double reach, const MutableVector &out, Loop loop) {
+static void pull_back(const AnyMatrix<T> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
+                      double log_sum, double reach, const MutableArray &out, Loop loop) {
     const auto rows = make_rows<T>(x);
     require(p.size() == x.shape(0), "p must have as many elements as X has rows");
     require(center.size() == x.shape(1) && out.size() == x.shape(1), "center and out must have as many elements as X has columns");
     const auto all = make_projections(p, std::nullopt, 1.0, 0.0, w);
     nb::gil_scoped_release release;
     loop(rows, center.data(), all, h, b, log_sum, reach, out.data());
-}
-
-using Minima = std::tuple<nb::object, bool, int64_t>;
-
-static Minima pack_minima(const ravine::Minimum &minimum) {
-    std::vector<double> values;
-    for (const auto &m : minimum.minimisers)
-        values.insert(values.end(), {m.b, m.log_index, m.density.log_value, m.density.slope, m.density.curvature, m.side});
-    return {new_array(std::move(values), minimum.minimisers.size(), 6), minimum.certified, minimum.evaluations};
 }
 
 static void check_bins(const Matrix &coefficients) {
@@ -108,36 +56,17 @@ static auto run_without_gil(const Work &work) {
     return work();
 }
 
-// Two ways to evaluate the log-density in a search over [a, c].
-struct BinnedEvaluator {
-    BinnedEvaluator(const Matrix &coefficients, double lo, double h, double a, double c)
-        : data(coefficients.data()), n_bins(static_cast<int64_t>(coefficients.shape(1))), lo(lo), h(h) {
-        check_bins(coefficients);
-        check_interval(h, a, c);
-    }
-    ravine::LogDensity operator()(double b) const {
-        double at[3];
-        loops().evaluate(data, n_bins, lo, h, b, at);
-        const double f = std::max(at[0], 1e-14);  // below this bins contain only rounding errors
-        const double slope = at[1] / f;
-        return {std::log(f), slope, at[2] / f - slope * slope};
-    }
-    const double *data;
-    int64_t n_bins;
-    double lo, h;
-};
+static ravine::BinnedEvaluator make_binned(const Matrix &coefficients, double lo, double h, double a, double c) {
+    check_bins(coefficients);
+    check_interval(h, a, c);
+    return {coefficients.data(), static_cast<int64_t>(coefficients.shape(1)), lo, h};
+}
 
-struct SortedEvaluator {
-    SortedEvaluator(const Vector &p, const OptionalVector &w, double total, double h, double a, double c)
-        : x(make_projections(p, std::nullopt, 1.0, 0.0, w)), total(total), h(h) {
-        check_interval(h, a, c);
-    }
-    ravine::LogDensity operator()(double b) const { return loops().evaluate_sorted(x.p, x.w, x.n, total, h, b); }
-    Projections x;
-    double total, h;
-};
-
-constexpr double kBinSpacing = 1.0 / ravine::kBinsPerBandwidth;
+static ravine::SortedEvaluator make_sorted(const Array &p, const OptionalArray &w, double total, double h, double a, double c) {
+    check_interval(h, a, c);
+    const auto x = make_projections(p, std::nullopt, 1.0, 0.0, w);
+    return {x.p, x.w, x.n, total, h};
+}
 
 NB_MODULE(_kernels, m) {
     m.attr("MOMENTS") = kMoments;
@@ -145,31 +74,31 @@ NB_MODULE(_kernels, m) {
     m.attr("REACH") = ravine::kReach;
     m.def("instruction_set", [] { return loops().name; }, "Return the instruction set in use: 'v3' (AVX2, FMA) or 'baseline'.");
 
-    m.def("project", [](const AnyMatrix<double> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
+    m.def("project", [](const AnyMatrix<double> &x, const Array &center, const Matrix &directions, const std::vector<MutableArray> &out) {
         project<double>(x, center, directions, out, loops().project_f64);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "directions"_a.noconvert(), "out"_a.noconvert());
-    m.def("project", [](const AnyMatrix<float> &x, const Vector &center, const Matrix &directions, const std::vector<MutableVector> &out) {
+    m.def("project", [](const AnyMatrix<float> &x, const Array &center, const Matrix &directions, const std::vector<MutableArray> &out) {
         project<float>(x, center, directions, out, loops().project_f32);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "directions"_a.noconvert(), "out"_a.noconvert(),
        "Compute out[k][i] = (X[i] - center) . directions[k] in double precision.");
 
-    m.def("pull_back", [](const AnyMatrix<double> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
-                          double log_sum, double reach, const MutableVector &out) {
+    m.def("pull_back", [](const AnyMatrix<double> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
+                          double log_sum, double reach, const MutableArray &out) {
         pull_back<double>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f64);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert());
-    m.def("pull_back", [](const AnyMatrix<float> &x, const Vector &center, const Vector &p, const OptionalVector &w, double h, double b,
-                          double log_sum, double reach, const MutableVector &out) {
+    m.def("pull_back", [](const AnyMatrix<float> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
+                          double log_sum, double reach, const MutableArray &out) {
         pull_back<float>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f32);
     }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(),
        "Add sum_i w_i K_i exp(-log_sum) (b - p_i)/h^2 (X[i] - center) over the rows within reach of b to out.");
 
-    m.def("rotate", [](const MutableVector &p, const Vector &q, double c, double s) {
+    m.def("rotate", [](const MutableArray &p, const Array &q, double c, double s) {
         require(p.size() == q.size(), "p and q must have the same length");
         nb::gil_scoped_release release;
         loops().rotate(p.data(), q.data(), c, s, static_cast<int64_t>(p.size()));
     }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "Replace p by c p + s q, in place.");
 
-    m.def("bin", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double lo, double width,
+    m.def("bin", [](const Array &p, const OptionalArray &q, double c, double s, const OptionalArray &w, double lo, double width,
                     const MutableMatrix &moments) {
         const auto x = make_projections(p, q, c, s, w);
         require(moments.shape(0) >= 3 && moments.shape(1) == kMoments, "moments must have n_bins + 2 rows of 8");
@@ -180,7 +109,7 @@ NB_MODULE(_kernels, m) {
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "lo"_a, "width"_a, "moments"_a.noconvert(),
        "Add the binned moments of c p + s q to moments; its first and last rows collect projections outside the bins.");
 
-    m.def("evaluate", [](const Matrix &coefficients, double lo, double h, const Vector &points) {
+    m.def("evaluate", [](const Matrix &coefficients, double lo, double h, const Array &points) {
         check_bins(coefficients);
         const size_t k = points.size();
         std::vector<double> out(3 * k);
@@ -196,7 +125,7 @@ NB_MODULE(_kernels, m) {
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "points"_a.noconvert(),
        "Return value, slope and curvature of the density at the points as rows (in units of h and of the kernel's peak).");
 
-    m.def("evaluate_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, const Vector &points) {
+    m.def("evaluate_sorted", [](const Array &p, const OptionalArray &w, double total, double h, const Array &points) {
         const auto x = make_projections(p, std::nullopt, 1.0, 0.0, w);
         const size_t k = points.size();
         std::vector<double> out(3 * k);
@@ -213,14 +142,14 @@ NB_MODULE(_kernels, m) {
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "points"_a.noconvert(),
        "Return the exact log-density of sorted p at the points and its first two derivatives (in units of h) as rows.");
 
-    m.def("log_sum", [](const Vector &p, const OptionalVector &q, double c, double s, const OptionalVector &w, double h, double b) {
+    m.def("log_sum", [](const Array &p, const OptionalArray &q, double c, double s, const OptionalArray &w, double h, double b) {
         const auto x = make_projections(p, q, c, s, w);
         nb::gil_scoped_release release;
         return loops().log_sum(x, h, b);
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a,
        "Return the exact log of sum_i w_i exp(-(x_i - b)^2 / 2h^2).");
 
-    m.def("along", [](const Vector &p, const Vector &q, double c, double s, const OptionalVector &w, double h, double b, double log_sum,
+    m.def("along", [](const Array &p, const Array &q, double c, double s, const OptionalArray &w, double h, double b, double log_sum,
                       double reach) {
         const auto x = make_projections(p, q, c, s, w);
         nb::gil_scoped_release release;
@@ -229,13 +158,13 @@ NB_MODULE(_kernels, m) {
        "Return d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
 
     nb::class_<Hinges>(m, "Hinges", "Convex function of b: weighted powers of hinges on both sides, in units of h.")
-        .def("__init__", [](Hinges *self, const Vector &right, const Vector &right_weights, const Vector &left, const Vector &left_weights,
+        .def("__init__", [](Hinges *self, const Array &right, const Array &right_weights, const Array &left, const Array &left_weights,
                             double power, double h) {
             require(right.size() == right_weights.size() && left.size() == left_weights.size(), "one weight for each hinge");
             require(right.size() > 0 && left.size() > 0, "at least one hinge on each side");
             require(power > 1.0 && power <= 2.0, "the power must lie in (1, 2]");
             require(h > 0.0 && std::isfinite(h), "h must be positive and finite");
-            auto make_side = [&](const Vector &at, const Vector &weights, double sign) {
+            auto make_side = [&](const Array &at, const Array &weights, double sign) {
                 std::vector<double> places(at.data(), at.data() + at.size());
                 for (size_t i = 0; i < places.size(); ++i) {
                     require(std::isfinite(places[i]), "hinges must be finite");
@@ -258,17 +187,17 @@ NB_MODULE(_kernels, m) {
 
     m.def("minimise", [](const Matrix &coefficients, double lo, double h, double a, double c, double k, double epsilon, double eta,
                          double tolerance, int64_t budget) {
-        const BinnedEvaluator evaluate(coefficients, lo, h, a, c);
-        const auto minimum = run_without_gil([&] { return ravine::minimise(evaluate, h, a, c, kBinSpacing, {k, epsilon, eta}, tolerance, 1e-13, budget); });
+        const auto evaluate = make_binned(coefficients, lo, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise(evaluate, h, a, c, ravine::kBinSpacing, {k, epsilon, eta}, tolerance, ravine::kBinnedRounding, budget); });
         return pack_minima(minimum);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "k"_a, "epsilon"_a, "eta"_a, "tolerance"_a, "budget"_a,
        "Return the global minimisers of the penalised binned density over [a, c] as rows (b, log index, log density, slope, "
        "curvature, side), whether they are certified to the tolerance (as a fraction of the kernel's peak), and the number of "
        "evaluations.");
 
-    m.def("minimise_sorted", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
+    m.def("minimise_sorted", [](const Array &p, const OptionalArray &w, double total, double h, double a, double c, double spacing,
                                 double k, double epsilon, double eta, double tolerance, int64_t budget) {
-        const SortedEvaluator evaluate(p, w, total, h, a, c);
+        const auto evaluate = make_sorted(p, w, total, h, a, c);
         const auto minimum = run_without_gil([&] { return ravine::minimise(evaluate, h, a, c, spacing, {k, epsilon, eta}, 0.0, tolerance, budget); });
         return pack_minima(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "k"_a, "epsilon"_a, "eta"_a,
@@ -277,17 +206,19 @@ NB_MODULE(_kernels, m) {
 
     m.def("minimise_with", [](const Matrix &coefficients, double lo, double h, double a, double c, const Hinges &hinges,
                               double tolerance, int64_t budget) {
-        const BinnedEvaluator evaluate(coefficients, lo, h, a, c);
-        const auto minimum = run_without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, kBinSpacing, tolerance, 1e-13, budget); });
+        const auto evaluate = make_binned(coefficients, lo, h, a, c);
+        const auto minimum = run_without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, ravine::kBinSpacing, tolerance, ravine::kBinnedRounding, budget); });
         return pack_minima(minimum);
     }, "coefficients"_a.noconvert(), "lo"_a, "h"_a, "a"_a, "c"_a, "hinges"_a, "tolerance"_a, "budget"_a,
        "Return the global minimisers of the binned density plus hinges over [a, c], as minimise does, with side 0.");
 
-    m.def("minimise_sorted_with", [](const Vector &p, const OptionalVector &w, double total, double h, double a, double c, double spacing,
+    m.def("minimise_sorted_with", [](const Array &p, const OptionalArray &w, double total, double h, double a, double c, double spacing,
                                      const Hinges &hinges, double tolerance, int64_t budget) {
-        const SortedEvaluator evaluate(p, w, total, h, a, c);
+        const auto evaluate = make_sorted(p, w, total, h, a, c);
         const auto minimum = run_without_gil([&] { return ravine::minimise_with(evaluate, hinges, h, a, c, spacing, 0.0, tolerance, budget); });
         return pack_minima(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "hinges"_a, "tolerance"_a, "budget"_a,
        "Do the same as minimise_with with exact sums over sorted projections; the tolerance is relative to the minimum.");
+
+    ravine::binding::bind_index(m);
 }

@@ -49,7 +49,7 @@ def test_each_start_has_a_step_per_alpha_and_one_for_the_polish(n_alpha, n_init,
     for steps in steps_by_start(mdh):
         assert_allclose([s.hyperplane.alpha for s in steps], np.linspace(0.1, 0.8, n_alpha) if n_alpha > 1 else [0.8])
     finished = [k for k, steps in enumerate(steps_by_start(mdh)) if any(s.valid for s in steps)]
-    assert [s.start for s in mdh.path_ if s.polished] == (sorted(finished) if polish else [])
+    assert sorted(s.start for s in mdh.path_ if s.polished) == (finished if polish else [])
     assert len(steps_by_start(mdh)) == n_init
 
 

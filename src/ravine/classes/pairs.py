@@ -17,8 +17,8 @@ from ravine.checks import check_choice, check_integer, check_number
 from ravine.classes.calibration import count_votes, couple_log_probabilities, fit_slope
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
-from ravine.rows import Rows
-from ravine.search import Problem, SearchSettings, Separator, find_separator, open_pool, predict_by_svm
+from ravine.rows import Rows, open_pool
+from ravine.search import Problem, SearchSettings, Separator, find_separator, predict_by_svm
 
 __all__ = ["PairModel", "PairSettings", "check_pair_settings", "fit_pairs"]
 

@@ -2,12 +2,16 @@
 
 from ravine.index.base import ProjectionIndex
 from ravine.index.clustering import ClusteringIndex
+from ravine.index.compiled import CompiledClusteringIndex, CompiledIndex, CompiledSemiSupervisedIndex
 from ravine.index.describe import Separation
 from ravine.index.joint import JointDensity
 from ravine.index.semi_supervised import LabelledRows, LabelPenalty, SemiSupervisedIndex
 
 __all__ = [
     "ClusteringIndex",
+    "CompiledClusteringIndex",
+    "CompiledIndex",
+    "CompiledSemiSupervisedIndex",
     "JointDensity",
     "LabelPenalty",
     "LabelledRows",

@@ -58,6 +58,16 @@ class Memory:
         """Remove all pairs."""
         self._count = 0
 
+    def buffers(self, n_features: int) -> tuple[Array, Array, Array]:
+        """Return the arrays as flat views, for a compiled optimiser that changes them; see `resize`."""
+        if self._pairs is None:
+            self._pairs = np.empty((2, self.size, n_features))
+        return self._pairs.ravel(), self._upper.T.ravel(), self._changes.ravel()
+
+    def resize(self, count: int) -> None:
+        """Set the number of pairs, after `buffers` were changed."""
+        self._count = count
+
     def rescale(self, factor: float) -> None:
         """Multiply all changes of the gradient by a factor, as for a function whose curvature grew by it."""
         if self._pairs is not None:

@@ -8,6 +8,7 @@ from ravine.rows.conversion import as_rows
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.questions import (
     AngleDerivative,
+    Compute,
     CovarianceProduct,
     Gradient,
     GradientNoise,
@@ -23,6 +24,7 @@ from ravine.rows.questions import (
 from ravine.rows.row_space import RowSpace
 from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
+from ravine.rows.threads import open_pool
 from ravine.rows.units import is_rounding, round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
@@ -32,6 +34,7 @@ __all__ = [
     "BlockSample",
     "ClusterError",
     "ClusterRows",
+    "Compute",
     "CovarianceProduct",
     "DenseSample",
     "Gradient",
@@ -56,5 +59,6 @@ __all__ = [
     "Variances",
     "as_rows",
     "is_rounding",
+    "open_pool",
     "round_to_power_of_two",
 ]

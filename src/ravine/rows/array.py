@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
 from ravine.rows.projections import BLOCK_ROWS, LocalSample
-from ravine.rows.questions import Gradient, Request, SetDirection, SetTangent
+from ravine.rows.questions import Compute, Gradient, Request, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
 from ravine.rows.units import GUESS_ROWS, guess_units
 
@@ -28,6 +29,12 @@ FEWEST_ROWS = 256
 SIGN_ROWS = 1 << 14
 # Rows whose mean and unit are smaller have values that are far from overflow.
 MODERATE = 1e100
+# A compiled stage runs on one thread, so with more rows than this their blocks are better shared by several.
+MOST_STAGE_ROWS = 1 << 18
+# With fewer rows, a compiled stage costs less than to hand it to a thread.
+ROWS_WORTH_A_STAGE = 4_000
+# Rows that are gathered for a compiled stage at once.
+MOST_GATHERED_BYTES = 1 << 26
 
 T = TypeVar("T")
 
@@ -176,6 +183,16 @@ class DenseSample(LocalSample):
         for start in range(block.start, block.stop, step):
             yield slice(start, min(start + step, block.stop))
 
+    @cached_property
+    def stage_rows(self) -> NDArray[np.floating[Any]] | None:
+        """Rows as one array in memory for compiled stages; None if they are too many."""
+        if self.n_rows > MOST_STAGE_ROWS:
+            return None
+        if self.indices is None:
+            return self.X
+        too_large = self.n_rows * self.n_features * self.X.itemsize > MOST_GATHERED_BYTES
+        return None if too_large else self._rows_at(slice(None))
+
     def take(self, indices: Indices) -> DenseSample:
         """Return the sample of some rows, in the same working units."""
         weights = None if self.weights is None else self.weights[indices]
@@ -190,10 +207,16 @@ class DenseSample(LocalSample):
         """Answer the questions of one round; the projections of all questions share one pass over X."""
         self._project([r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)])
         if len(questions) > 1:
-            return self._map(lambda question: [self._reply(r, map) for r in question], questions)
+            has_stage = any(isinstance(r, Compute) for question in questions for r in question)
+            pool = self._given_pool if has_stage and self.n_rows >= ROWS_WORTH_A_STAGE else self._pool
+            return list(
+                (pool.map if pool else map)(lambda question: [self._reply(r, map) for r in question], questions)
+            )
         return [[self._reply(r, self._map) for r in question] for question in questions]
 
-    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
+    def _reply(self, r: Request | Compute, mapper: Callable[..., Iterable[Any]]) -> Any:
+        if isinstance(r, Compute):
+            return r.function()
         return self._compute_gradient(r, mapper) if isinstance(r, Gradient) else super()._reply(r, mapper)
 
     def _project(self, requests: Sequence[SetDirection | SetTangent]) -> None:

@@ -47,7 +47,13 @@ class Sample(ABC):
     lightest: float
     origin: Array
     unit: float
+    weights: Array | None
     is_remote = False
+
+    @property
+    def stage_rows(self) -> NDArray[np.floating[Any]] | None:
+        """Rows as one array in memory for compiled stages; None if they are elsewhere or too many."""
+        return None
 
     def _set_size(
         self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int

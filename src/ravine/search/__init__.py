@@ -6,7 +6,7 @@ Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in 
 from ravine.search.bandwidth import BandwidthRule, check_bandwidth, resolve_bandwidth
 from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
-from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, open_pool, points_to_larger
+from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, points_to_larger
 from ravine.search.label_starts import predict_by_svm
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
@@ -49,7 +49,6 @@ __all__ = [
     "find_separator",
     "fit_hyperplane",
     "follow_paths",
-    "open_pool",
     "points_to_larger",
     "polish",
     "predict_by_svm",

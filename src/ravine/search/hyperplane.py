@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,14 +11,14 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
-from ravine.rows import Rows
+from ravine.rows import Rows, open_pool
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
 from ravine.search.wide import refine_in_all_features, span_leading_directions
 
-__all__ = ["Fit", "find_hyperplane", "fit_hyperplane", "open_pool", "points_to_larger"]
+__all__ = ["Fit", "find_hyperplane", "fit_hyperplane", "points_to_larger"]
 
 
 @dataclass(frozen=True)
@@ -88,16 +86,6 @@ def fit_hyperplane(
     """Find the minimum density hyperplane of rows, with the threads of the settings."""
     with open_pool(settings.n_threads) as pool:
         return find_hyperplane(Problem.of(rows, weights, settings=settings, rng=rng, pool=pool))
-
-
-@contextmanager
-def open_pool(n_threads: int) -> Iterator[ThreadPoolExecutor | None]:
-    """Provide threads, or None where one thread is enough."""
-    if n_threads == 1:
-        yield None
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield pool
 
 
 def points_to_larger(distance: Array, weights: Array | None) -> bool:

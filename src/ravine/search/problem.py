@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.index import ClusteringIndex, JointDensity, LabelledRows, ProjectionIndex, SemiSupervisedIndex
+from ravine.index import (
+    ClusteringIndex,
+    CompiledClusteringIndex,
+    CompiledSemiSupervisedIndex,
+    JointDensity,
+    LabelledRows,
+    ProjectionIndex,
+    SemiSupervisedIndex,
+)
 from ravine.rows import Moments, Rows, Sample
 from ravine.search.bandwidth import resolve_bandwidth
 from ravine.search.label_starts import suggest_starts
@@ -187,9 +195,12 @@ class Problem:
         if settings.new_index is not None:
             return settings.new_index(sample, self.moments, bandwidth, settings)
         alpha = settings.alpha_min if alpha is None else alpha
+        compiled = settings.optimiser == "lbfgs" and self.moments.is_stored and sample.stage_rows is not None
         if labelled is None:
-            return ClusteringIndex(sample, self.moments, bandwidth, settings.penalty, alpha)
-        return SemiSupervisedIndex(
+            new_index = CompiledClusteringIndex if compiled else ClusteringIndex
+            return new_index(sample, self.moments, bandwidth, settings.penalty, alpha)
+        new_labelled_index = CompiledSemiSupervisedIndex if compiled else SemiSupervisedIndex
+        return new_labelled_index(
             sample,
             self.moments,
             bandwidth,

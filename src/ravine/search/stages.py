@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from ravine._typing import Array
-from ravine.index import ProjectionIndex, Separation
+from ravine.index import CompiledIndex, ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
 from ravine.search.settings import SearchSettings
 
@@ -157,9 +158,7 @@ class _PathBuilder:
             stage = last.copy_to(alpha, gamma, index.n_tied - before[1])
         else:
             index.alpha, index.gamma = alpha, gamma
-            result = yield from OPTIMISERS[settings.optimiser](
-                index, self.v, max_iter=settings.max_iter, tolerance=settings.tolerance, memory=self.memory
-            )
+            result = yield from _minimise(index, self.v, settings, settings.max_iter, self.memory)
             self.v = result.v
             stage = yield from describe_stage(index, result, self.start, before, depth)
         self._append(stage)
@@ -195,9 +194,7 @@ def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: 
     assert stage is not None
     index.alpha, index.gamma = stage.alpha, stage.gamma
     before = index.n_evaluations, index.n_tied
-    result = yield from OPTIMISERS[settings.optimiser](
-        index, stage.normal, max_iter=settings.polish_iter, tolerance=settings.tolerance, memory=path.memory
-    )
+    result = yield from _minimise(index, stage.normal, settings, settings.polish_iter, path.memory)
     return replace((yield from describe_stage(index, result, stage.start, before, depth)), polished=True)
 
 
@@ -205,6 +202,14 @@ def append_polished(path: Path, polished: Stage, settings: SearchSettings) -> Pa
     """Append the polished stage, and keep it unless it should separate two modes but does not."""
     fails = settings.select != "final" and not polished.valid
     return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
+
+
+def _minimise(
+    index: ProjectionIndex, v: Array, settings: SearchSettings, max_iter: int, memory: Memory
+) -> Questions[SphereResult]:
+    """Minimise the index from v with the optimiser of the settings: in one compiled call where the index has one."""
+    minimise = index.minimise if isinstance(index, CompiledIndex) else partial(OPTIMISERS[settings.optimiser], index)
+    return (yield from minimise(v, max_iter=max_iter, tolerance=settings.tolerance, memory=memory))
 
 
 def describe_stage(

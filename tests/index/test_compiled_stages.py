@@ -1,0 +1,198 @@
+"""The compiled stages against the generators, which are their slow and readable twins."""
+
+import numpy as np
+import pytest
+
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine.density import BalancePenalty
+from ravine.index import (
+    ClusteringIndex,
+    CompiledClusteringIndex,
+    CompiledSemiSupervisedIndex,
+    LabelledRows,
+    LabelPenalty,
+    SemiSupervisedIndex,
+)
+from ravine.optimise import Memory, minimise_on_sphere
+from ravine.rows import DenseSample
+from ravine.search import drive
+from support.simulate import mixture, two_clusters
+
+
+def heavy_tails(rng):
+    return rng.standard_t(1.5, (400, 5))
+
+
+def repeated(rng):
+    return np.repeat(rng.integers(0, 5, (60, 3)), 7, axis=0).astype(float)
+
+
+ROWS = {
+    "clusters": lambda rng: two_clusters(300, 4)[0],
+    "one column": lambda rng: two_clusters(300, 4)[0][:, :1],
+    "three columns": lambda rng: two_clusters(300, 3)[0],
+    "ten columns": lambda rng: mixture(500, 10)[0],
+    "one Gaussian": lambda rng: rng.standard_normal((300, 6)),
+    "deep valley": lambda rng: two_clusters(300, 5, separation=60.0)[0],
+    "float32": lambda rng: two_clusters(300, 7)[0].astype(np.float32),
+    "columns adjacent": lambda rng: np.asfortranarray(two_clusters(300, 7)[0]),
+    "far away": lambda rng: two_clusters(300, 4)[0] + 1e9,
+    "tiny": lambda rng: two_clusters(300, 4)[0] * 1e-150,
+    "heavy tails": heavy_tails,
+    "repeated rows": repeated,
+    "few rows": lambda rng: rng.standard_normal((7, 3)),
+}
+BANDWIDTHS = {"usual": 1.0, "small": 0.1, "too small for bins": 2e-3, "large": 20.0}
+
+
+def make_sample(name, weighted, rng):
+    X = ROWS[name](rng)
+    return DenseSample(X, rng.integers(1, 4, len(X)).astype(float) if weighted else None)
+
+
+def make_labels(sample, rng):
+    indices = rng.permutation(sample.n_rows)[: min(12, sample.n_rows)]
+    rows = sample.fetch(indices).astype(float)
+    signs = np.where(rows[:, 0] > np.median(rows[:, 0]), 1.0, -1.0)
+    signs[0] *= -1.0  # one mistake
+    return LabelledRows(rows, signs, np.ones(len(rows)))
+
+
+def make_twins(sample, h, alpha, labelled=None, epsilon=1.0 - 1e-6):
+    """The index of generators, and the compiled one."""
+    arguments = sample, sample.moments(), h, BalancePenalty(epsilon=epsilon), alpha
+    if labelled is None:
+        return ClusteringIndex(*arguments), CompiledClusteringIndex(*arguments)
+    options = {"labelled": labelled, "label_penalty": LabelPenalty(), "reference": h, "gamma": 0.5}
+    return SemiSupervisedIndex(*arguments, **options), CompiledSemiSupervisedIndex(*arguments, **options)
+
+
+def usual_bandwidth(sample):
+    variance = np.linalg.eigvalsh(sample.moments().covariance)[-1]
+    return 0.9 * np.sqrt(variance) * sample.total**-0.2
+
+
+def run_both(sample, twins, v, max_iter=6):
+    """Results of one stage of both, and their memories."""
+    slow, fast = twins
+    memories = Memory(), Memory()
+    of_slow = minimise_on_sphere(slow, v, max_iter=max_iter, tolerance=1e-9, memory=memories[0])
+    of_fast = fast.minimise(v, max_iter=max_iter, tolerance=1e-9, memory=memories[1])
+    return [drive(sample, [generator])[0] for generator in (of_slow, of_fast)], memories
+
+
+def assert_same_stage(sample, twins, v, max_iter=6):
+    (expected, found), memories = run_both(sample, twins, v, max_iter)
+    slow, fast = twins
+    assert found.value == pytest.approx(expected.value, rel=1e-10, abs=1e-10)
+    assert np.allclose(found.v, expected.v, atol=1e-6)
+    assert fast.minima.b == pytest.approx(slow.minima.b, abs=1e-6 * slow.bandwidth + 1e-9)
+    assert (found.n_iter, found.n_trials) == (expected.n_iter, expected.n_trials)
+    assert (found.converged, found.stalled) == (expected.converged, expected.stalled)
+    assert (fast.n_evaluations, fast.n_tied) == (slow.n_evaluations, slow.n_tied)
+    assert fast.certified == slow.certified
+    assert len(memories[1]) == len(memories[0])
+    descriptions = [drive(sample, [index.describe()])[0] for index in twins]
+    assert descriptions[1].log_density == pytest.approx(descriptions[0].log_density, rel=1e-9, abs=1e-9)
+    assert descriptions[1].log_depth == pytest.approx(descriptions[0].log_depth, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bandwidth", BANDWIDTHS)
+@pytest.mark.parametrize("name", ROWS)
+def test_a_stage_equals_that_of_the_generators(name, bandwidth, weighted, rng):
+    sample = make_sample(name, weighted, rng)
+    h = BANDWIDTHS[bandwidth] * usual_bandwidth(sample)
+    v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
+    # A tiny bandwidth makes the index a function with kinks, on which rounding errors grow from step to step.
+    max_iter = 1 if bandwidth == "too small for bins" else 3
+    for alpha in (0.01, 0.9):
+        assert_same_stage(sample, make_twins(sample, h, alpha), v, max_iter)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6, 0.5])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_stage_with_labels_equals_that_of_the_generators(name, epsilon, rng):
+    sample = make_sample(name, weighted=False, rng=rng)
+    h, labelled = usual_bandwidth(sample), make_labels(sample, rng)
+    v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
+    assert_same_stage(sample, make_twins(sample, h, 0.9, labelled, epsilon), v, max_iter=3)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("name", ROWS)
+def test_a_larger_interval_leads_to_the_same_minimum(name, labels, rng):
+    sample = make_sample(name, weighted=False, rng=rng)
+    labelled = make_labels(sample, rng) if labels else None
+    twins = make_twins(sample, usual_bandwidth(sample), 0.3, labelled)
+    v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
+    for index in twins:
+        drive(sample, [index.begin(v)])
+    for alpha in (0.5, 0.9, 1.5):
+        stays = [drive(sample, [index.adjust(alpha, index.gamma)])[0] for index in twins]
+        assert stays[0] == stays[1]
+        assert twins[1].minima.log_index == pytest.approx(twins[0].minima.log_index, rel=1e-9, abs=1e-9)
+        assert twins[1].minima.b == pytest.approx(twins[0].minima.b, abs=1e-6 * twins[0].bandwidth)
+
+
+def test_a_restricted_offset_is_the_same_for_both(rng):
+    sample = make_sample("clusters", weighted=False, rng=rng)
+    twins = make_twins(sample, usual_bandwidth(sample), 1.5)
+    v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
+    for index in twins:
+        index.offsets = (0.2, 0.4)
+    assert_same_stage(sample, twins, v, max_iter=2)
+    assert 0.19 <= twins[1].minima.b <= 0.41
+
+
+def test_generators_and_compiled_stages_can_alternate(rng):
+    sample = make_sample("clusters", weighted=True, rng=rng)
+    labelled = make_labels(sample, rng)
+    slow, fast = make_twins(sample, usual_bandwidth(sample), 0.9, labelled)
+    v = np.eye(4)[1]
+    for index, alternate in ((slow, False), (fast, True)):
+        drive(sample, [minimise_on_sphere(index, v, max_iter=2, tolerance=1e-9)])
+        following = (
+            index.minimise(index._v, max_iter=2, tolerance=1e-9, memory=Memory())
+            if alternate
+            else minimise_on_sphere(index, index._v, max_iter=2, tolerance=1e-9)
+        )
+        drive(sample, [following])
+    gradients = [drive(sample, [index.gradients()])[0] for index in (slow, fast)]
+    assert np.allclose(gradients[1], gradients[0], rtol=1e-6, atol=1e-8)
+    assert fast.n_evaluations == slow.n_evaluations
+
+
+@pytest.fixture
+def without_compiled_stages(monkeypatch):
+    """Switch the compiled stages off and on."""
+    return lambda: monkeypatch.setattr("ravine.rows.array.MOST_STAGE_ROWS", 0)
+
+
+@pytest.mark.parametrize("name", ["clusters", "ten columns", "one Gaussian", "deep valley", "float32", "few rows"])
+def test_fits_equal_those_of_the_generators(name, rng, without_compiled_stages):
+    X = ROWS[name](rng)
+    fast = MinimumDensityHyperplane(random_state=0).fit(X)
+    without_compiled_stages()
+    slow = MinimumDensityHyperplane(random_state=0).fit(X)
+    assert np.array_equal(fast.labels_, slow.labels_)
+    assert fast.density_ == pytest.approx(slow.density_, rel=1e-6)
+    assert len(fast.path_) == len(slow.path_)
+
+
+def test_a_classifier_equals_that_of_the_generators(rng, without_compiled_stages):
+    X, y = two_clusters(300, 6, separation=3.0)
+    y = np.where(rng.random(len(y)) < 0.1, y, -1)
+    fast = MinimumDensityClassifier(random_state=0).fit(X, y)
+    without_compiled_stages()
+    slow = MinimumDensityClassifier(random_state=0).fit(X, y)
+    assert np.array_equal(fast.predict(X), slow.predict(X))
+
+
+def test_more_columns_than_rows_run_compiled_in_the_row_space(rng, without_compiled_stages):
+    X = rng.standard_normal((30, 80))
+    X[:12, 0] += 30.0
+    fast = MinimumDensityHyperplane(random_state=0).fit(X)
+    without_compiled_stages()
+    slow = MinimumDensityHyperplane(random_state=0).fit(X)
+    assert np.array_equal(fast.labels_, slow.labels_)
