@@ -120,15 +120,15 @@ nb::tuple begin(BoundIndex &self, const Array &v) {
                           pack_minima(self.index().minima));
 }
 
-nb::tuple minimise_stage(BoundIndex &self, const Array &v, int64_t max_iter, double tolerance, const MutableArray &pairs,
-                         const MutableArray &upper, const MutableArray &products, size_t size, size_t count) {
+nb::tuple minimise_stage(BoundIndex &self, const Array &v, int64_t max_iter, double tolerance, double largest_angle,
+                         const MutableArray &pairs, const MutableArray &upper, const MutableArray &products, size_t size, size_t count) {
     const size_t d = self.d();
     require(v.size() == d, "v must have as many elements as X has columns");
     require(pairs.size() == 2 * size * d && upper.size() == size * size && products.size() == size * size && count <= size,
             "the arrays of the memory must have its size");
     Memory memory(pairs.data(), upper.data(), products.data(), size, count, d);
     SphereResult result = run_search([&] {
-        return minimise_on_sphere(self.index(), Vector(v.data(), v.data() + d), max_iter, tolerance, memory);
+        return minimise_on_sphere(self.index(), Vector(v.data(), v.data() + d), max_iter, tolerance, largest_angle, memory);
     });
     return nb::make_tuple(new_vector(std::move(result.v)), result.value, new_vector(std::move(result.gradient)), result.iterations,
                           result.trials, result.converged, result.stalled, memory.count(),
@@ -177,8 +177,8 @@ void bind_index(nb::module_ &m) {
             return std::make_tuple(found.log_density, found.log_depth);
         }, "depth"_a, "Return the exact log-density at the current hyperplane and its log-depth (NaN if not wanted).")
         .def("begin", &begin, "v"_a.noconvert(), "Go to v; return value, gradient, covariance times v and minimisers over b.")
-        .def("minimise", &minimise_stage, "v"_a.noconvert(), "max_iter"_a, "tolerance"_a, "pairs"_a.noconvert(), "upper"_a.noconvert(),
-             "products"_a.noconvert(), "size"_a, "count"_a,
+        .def("minimise", &minimise_stage, "v"_a.noconvert(), "max_iter"_a, "tolerance"_a, "largest_angle"_a,
+             "pairs"_a.noconvert(), "upper"_a.noconvert(), "products"_a.noconvert(), "size"_a, "count"_a,
              "Run L-BFGS on the sphere from v; return normal, value, gradient, numbers of iterations and trials, whether it "
              "converged, whether it stalled, the number of pairs in the memory, the covariance times the normal, and the "
              "minimisers over b.");

@@ -14,7 +14,7 @@ struct Step {
 
 namespace detail {
 
-constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9, kLargestAngle = 1.5707963267948966;
+constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9;
 constexpr int64_t kMaxTrials = 25;
 
 // Minimise the parabola given by value and slope at the low point and the value at the high point; the result stays well
@@ -27,11 +27,12 @@ inline double interpolate(double low, double low_value, double slope, double hig
 
 }  // namespace detail
 
-// Find an angle with sufficient decrease and a sufficiently increased slope. `value` and `slope` are those at angle 0.
+// Find an angle with sufficient decrease and a sufficiently increased slope, or the largest one. `value` and `slope` are
+// those at angle 0.
 template <class Objective>
-Step search_weak_wolfe(Objective &objective, double value, double slope, double first, double resolution) {
+Step search_weak_wolfe(Objective &objective, double value, double slope, double first, double resolution, double largest) {
     using namespace detail;
-    double low = 0.0, low_value = value, high = INFINITY, t = std::min(first, kLargestAngle), last = 0.0;
+    double low = 0.0, low_value = value, high = INFINITY, t = std::min(first, largest), last = 0.0;
     int64_t trials = 0;
     while (trials < kMaxTrials) {
         const double at = objective.evaluate(t);
@@ -41,10 +42,10 @@ Step search_weak_wolfe(Objective &objective, double value, double slope, double 
             high = t;
             t = interpolate(low, low_value, low == 0.0 ? slope : NAN, high, at);
         } else {
-            if (objective.differentiate(t) >= kCurvature * slope || t >= kLargestAngle) return {t, at, trials};
+            if (objective.differentiate(t) >= kCurvature * slope || t >= largest) return {t, at, trials};
             low = t;
             low_value = at;
-            t = std::isinf(high) ? std::min(2.0 * t, kLargestAngle) : 0.5 * (low + high);
+            t = std::isinf(high) ? std::min(2.0 * t, largest) : 0.5 * (low + high);
         }
         if (!std::isinf(high) && std::fabs(slope) * (high - low) <= resolution) break;
     }

@@ -17,13 +17,19 @@ struct SphereResult {
 
 // First step without curvature information: small, so that a start stays in its own basin.
 constexpr double kFirstAngle = 0.1;
+// Largest angle of one step.
+constexpr double kLargestAngle = 1.5707963267948966;
 // Smallest significant difference of values.
 constexpr double kResolution = 1e-14;
 
 // The objective has begin(v, gradient), set_tangent(u), evaluate(t), differentiate(t) and accept(t, v, gradient), as
-// `ravine.optimise.SphereObjective` documents them.
+// `ravine.optimise.SphereObjective` documents them. No step is larger than `largest_angle`, and none is made farther than
+// this from the start.
 template <class Objective>
-SphereResult minimise_on_sphere(Objective &objective, Vector v, int64_t max_iterations, double tolerance, Memory &memory) {
+SphereResult minimise_on_sphere(Objective &objective, Vector v, int64_t max_iterations, double tolerance, double largest_angle,
+                                Memory &memory) {
+    const Vector start = v;
+    const double largest = std::min(largest_angle, kLargestAngle), smallest_cosine = std::cos(largest_angle) - 1e-9;
     SphereResult result{std::move(v), 0.0, Vector(), 0, 0, false, false};
     Vector &at = result.v, &gradient = result.gradient;
     result.value = objective.begin(at, gradient);
@@ -37,11 +43,11 @@ SphereResult minimise_on_sphere(Objective &objective, Vector v, int64_t max_iter
             const double slope = length > 0.0 ? dot(gradient, direction) / length : 0.0;
             const double first = memory.empty() ? kFirstAngle : length;
             result.converged = -0.5 * slope * first <= tolerance && slope <= 0.0;
-            if (result.converged || result.iterations == max_iterations) return result;
+            if (result.converged || result.iterations == max_iterations || dot(at, start) < smallest_cosine) return result;
             if (slope < -1e-6 * std::sqrt(dot(gradient, gradient))) {
                 u = make_unit_tangent(std::move(direction), at);
                 objective.set_tangent(u);
-                step = search_weak_wolfe(objective, result.value, slope, first, kResolution);
+                step = search_weak_wolfe(objective, result.value, slope, first, kResolution, largest);
                 result.trials += step.trials;
                 if (step.angle > 0.0) break;
             }

@@ -79,6 +79,7 @@ class Index:
         v: Array,
         max_iter: int,
         tolerance: float,
+        largest_angle: float,
         pairs: Array,
         upper: Array,
         products: Array,

@@ -1,7 +1,7 @@
 """Projection indices: functions of a direction that the search minimises."""
 
 from ravine.index.base import ProjectionIndex
-from ravine.index.clustering import ClusteringIndex
+from ravine.index.clustering import ClusteringIndex, measure_reach
 from ravine.index.compiled import CompiledClusteringIndex, CompiledIndex, CompiledSemiSupervisedIndex
 from ravine.index.describe import Separation
 from ravine.index.joint import JointDensity
@@ -18,4 +18,5 @@ __all__ = [
     "ProjectionIndex",
     "SemiSupervisedIndex",
     "Separation",
+    "measure_reach",
 ]

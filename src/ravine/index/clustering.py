@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from ravine.rows import (
     Moments,
     Request,
     Rotate,
+    RowsIn,
     Sample,
     SetDirection,
     SetTangent,
@@ -108,11 +110,7 @@ class ClusteringIndex:
 
     def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Go to v and return value and gradient; project only if not there already."""
-        if not self.is_at(v):
-            self._set_direction(v)
-            if not self.moments.is_stored:
-                *_, (self._variance, _, _) = yield [*self._flush(), Variances(self._projections, turned=False)]
-        self.minima = self._trial = yield from self._minimise_here()
+        yield from self.locate(v)
         return self.minima.log_index, (yield from self._compute_gradient())
 
     def set_tangent(self, u: Array) -> Questions[None]:
@@ -150,6 +148,22 @@ class ClusteringIndex:
         return (yield from self._compute_gradient())
 
     # ------------------------------------------------------------------------------------------- search
+
+    def gather(self, v: Array, b: float, reach: float) -> Questions[Sample]:
+        """Go to v and return the rows within reach of b, or a sample of them, in memory (see `RowsIn`)."""
+        if not self.is_at(v):
+            self._set_direction(v)
+        request = RowsIn(self._projections, self.bandwidth, b, reach, self.sample.most_gathered)
+        *_, slab = yield [*self._flush(), request]
+        return cast("Sample", slab)
+
+    def locate(self, v: Array) -> Questions[None]:
+        """Go to v and find the minimisers over b; project only if not there already."""
+        if not self.is_at(v):
+            self._set_direction(v)
+            if not self.moments.is_stored:
+                *_, (self._variance, _, _) = yield [*self._flush(), Variances(self._projections, turned=False)]
+        self.minima = self._trial = yield from self._minimise_here()
 
     def is_at(self, v: Array) -> bool:
         """Return whether the current minimisers are those at v."""
@@ -322,9 +336,12 @@ class ClusteringIndex:
             reach = needed
 
 
-def measure_reach(bandwidth: float, log_density: float) -> float:
-    """Return the distance from b beyond which rows are negligible for the density there and its derivatives."""
-    return bandwidth * math.sqrt(2.0 * (-math.log(NEGLIGIBLE) - log_density))
+def measure_reach(bandwidth: float, log_density: float, negligible: float = NEGLIGIBLE) -> float:
+    """Return the distance from b beyond which rows are negligible for the density there and its derivatives.
+
+    Together they change the density by less than ``negligible``, as a fraction of itself.
+    """
+    return bandwidth * math.sqrt(2.0 * (-math.log(max(negligible, NEGLIGIBLE)) - log_density))
 
 
 def _clip(b: float, lo: float, hi: float) -> float:

@@ -6,6 +6,7 @@ for tests, and serve files, clusters and other optimisers.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -47,15 +48,16 @@ class CompiledIndex(ClusteringIndex):
         self._settle(v, cov_v, minima)
         return value, gradient
 
-    def minimise(self, v: Array, *, max_iter: int, tolerance: float, memory: Memory) -> Questions[SphereResult]:
+    def minimise(
+        self, v: Array, *, max_iter: int, tolerance: float, memory: Memory, largest_angle: float = math.pi
+    ) -> Questions[SphereResult]:
         """Minimise the index from v by L-BFGS, as `minimise_on_sphere` does."""
         self._prepare()
         pairs, upper, products = memory.buffers(len(v))
         v = np.ascontiguousarray(v)
+        limits = max_iter, tolerance, largest_angle
         (found,) = yield [
-            Compute(
-                lambda: self._kernel.minimise(v, max_iter, tolerance, pairs, upper, products, memory.size, len(memory))
-            )
+            Compute(lambda: self._kernel.minimise(v, *limits, pairs, upper, products, memory.size, len(memory)))
         ]
         v, value, gradient, n_iter, n_trials, converged, stalled, n_pairs, cov_v, minima = found
         memory.resize(n_pairs)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.optimise.geometry import make_unit_tangent, move_on_circle, project_to_tangent, transport
-from ravine.optimise.line_search import Step, search_weak_wolfe
+from ravine.optimise.line_search import LARGEST_ANGLE, Step, search_weak_wolfe
 from ravine.optimise.objective import Questions, SphereObjective
 
 __all__ = ["Memory", "SphereResult", "minimise_on_sphere"]
@@ -167,6 +167,7 @@ def minimise_on_sphere(
     memory: Memory | None = None,
     resolution: float = 1e-14,
     first_angle: float | None = None,
+    largest_angle: float = math.pi,
 ) -> Questions[SphereResult]:
     """Minimise a function on the sphere by L-BFGS; a generator that yields the questions of the objective.
 
@@ -187,8 +188,11 @@ def minimise_on_sphere(
     first_angle : float, optional
         First trial without curvature information. If given, the angle of the last step replaces it after the first
         iteration: for functions so steep that the usual first trial is far too long.
+    largest_angle : float
+        Largest angle of one step; farther than this from the start no other step is made.
     """
-    usual_angle = first_angle
+    usual_angle, start = first_angle, v
+    largest, smallest_cosine = min(largest_angle, LARGEST_ANGLE), math.cos(largest_angle) - 1e-9
     memory = Memory() if memory is None else memory
     value, gradient = yield from objective.begin(v)
     gradient = project_to_tangent(gradient, v)
@@ -202,12 +206,12 @@ def minimise_on_sphere(
             first = length if memory else FIRST_ANGLE if usual_angle is None else usual_angle
             if -0.5 * slope * first <= tolerance and slope <= 0.0:
                 return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
-            if n_iter == max_iter:
+            if n_iter == max_iter or float(v @ start) < smallest_cosine:
                 return SphereResult(v, value, gradient, n_iter, n_trials, False, False)
             if slope < -1e-6 * math.sqrt(float(gradient @ gradient)):
                 u = make_unit_tangent(direction, v)
                 yield from objective.set_tangent(u)
-                step = yield from search_weak_wolfe(objective, value, slope, first, resolution)
+                step = yield from search_weak_wolfe(objective, value, slope, first, resolution, largest)
                 n_trials += step.n_trials
                 if step.angle > 0.0:
                     break

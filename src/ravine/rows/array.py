@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
+from ravine.rows.near import find_near, thin
 from ravine.rows.projections import BLOCK_ROWS, LocalSample
-from ravine.rows.questions import Compute, Gradient, Request, SetDirection, SetTangent
+from ravine.rows.questions import Compute, Gradient, Request, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
 from ravine.rows.units import GUESS_ROWS, guess_units
 
@@ -191,7 +192,11 @@ class DenseSample(LocalSample):
         if self.indices is None:
             return self.X
         too_large = self.n_rows * self.n_features * self.X.itemsize > MOST_GATHERED_BYTES
-        return None if too_large else self._rows_at(slice(None))
+        return None if too_large else self.to_array()
+
+    def to_array(self) -> NDArray[np.floating[Any]]:
+        """Return all rows in the units of the data, as one array."""
+        return self._rows_at(slice(None))
 
     def take(self, indices: Indices) -> DenseSample:
         """Return the sample of some rows, in the same working units."""
@@ -217,7 +222,9 @@ class DenseSample(LocalSample):
     def _reply(self, r: Request | Compute, mapper: Callable[..., Iterable[Any]]) -> Any:
         if isinstance(r, Compute):
             return r.function()
-        return self._compute_gradient(r, mapper) if isinstance(r, Gradient) else super()._reply(r, mapper)
+        if isinstance(r, Gradient):
+            return self._compute_gradient(r, mapper)
+        return self._find_rows(r, mapper) if isinstance(r, RowsIn) else super()._reply(r, mapper)
 
     def _project(self, requests: Sequence[SetDirection | SetTangent]) -> None:
         if not requests:
@@ -242,6 +249,15 @@ class DenseSample(LocalSample):
             return out
 
         return sum_arrays(mapper(compute, self._blocks)) / self.unit
+
+    def _find_rows(self, r: RowsIn, mapper: Callable[..., Iterable[Indices]]) -> DenseSample:
+        p = r.projections.p
+        near = np.concatenate(list(mapper(lambda block: find_near(p[block], r) + block.start, self._blocks)))
+        kept, weights = thin(near, p[near], None if self.weights is None else self.weights[near], r)
+        near = near[kept] if self.indices is None else self.indices[near[kept]]
+        slab = DenseSample(self.X, weights, pool=self._given_pool, indices=near, origin=self.origin, unit=self.unit)
+        slab.measure_against(self)
+        return slab
 
 
 def project_array(

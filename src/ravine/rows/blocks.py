@@ -14,8 +14,9 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample, project_array
 from ravine.rows.base import Indices, Rows
+from ravine.rows.near import RowCollector, find_near
 from ravine.rows.projections import BLOCK_ROWS, Projections, SharedPassSample
-from ravine.rows.questions import CovarianceProduct, Gradient, ProjectionRequest, RowSumRequest, SetDirection
+from ravine.rows.questions import Gradient, ProjectionRequest, RowsIn, RowSumRequest, SetDirection
 from ravine.rows.reading.reader import ChunkReader, ReadTask
 from ravine.rows.reading.sources import find_chunks
 from ravine.rows.reading.spill import allocate_in_file, check_spill_folder
@@ -28,6 +29,8 @@ __all__ = ["BlockSample", "RowBlocks"]
 TAKE_BYTES = 1 << 29
 # Of at most this size it is also kept, since starts and paths take the same subsample.
 KEPT_BYTES = 1 << 25
+# Of the rows near a hyperplane at most this many bytes are gathered.
+GATHERED_BYTES = 1 << 28
 # Rows that are centred at a time.
 CENTRED_BYTES = 1 << 22
 # Rows from which provisional units are guessed.
@@ -277,6 +280,11 @@ class BlockSample(SharedPassSample):
 
         return (result for results in self.source.map_blocks(compute, self.indices) for result in results)
 
+    @property
+    def most_gathered(self) -> float:  # type: ignore[override]
+        """Number of rows near a hyperplane that are worth gathering in memory."""
+        return GATHERED_BYTES // (self.source._dtype.itemsize * self.n_features)
+
     def new_projections(self) -> Projections:
         """Allocate the projections of one start."""
         return Projections(self.n_rows, self.source.allocate)
@@ -303,11 +311,11 @@ class BlockSample(SharedPassSample):
         """Return some rows in working units."""
         return np.asarray((self.source.take(self._indices_of(indices)) - self.origin) / self.unit)
 
-    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
+    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Any]:
         directions = np.stack([r.direction for r in to_set]) / self.unit if to_set else None
         targets = [r.projections.p if isinstance(r, SetDirection) else r.projections.q for r in to_set]
 
-        def compute(block: NDArray[Any], place: int) -> list[Array]:
+        def compute(block: NDArray[Any], place: int) -> list[Any]:
             places = slice(place, place + len(block))
             if directions is not None:
                 views = [t[places] for t in targets]
@@ -316,17 +324,30 @@ class BlockSample(SharedPassSample):
                 for view, values in zip(views, exact, strict=True):
                     if values is not view:
                         view[:] = values
-            return [self._compute_gradient(r, block, places) for r in sums]
+            return [self._compute_sum(r, block, places) for r in sums]
 
-        totals = [np.zeros(self.n_features) for _ in sums]
+        totals = [RowCollector(r) if isinstance(r, RowsIn) else np.zeros(self.n_features) for r in sums]
         for results in self.source.map_blocks(compute, self.indices):
             for total, result in zip(totals, results, strict=True):
-                total += result
-        return [total / self.unit for total in totals]
+                if isinstance(total, RowCollector):
+                    total.add(*result)
+                else:
+                    total += result
+        return [self._make_slab(t) if isinstance(t, RowCollector) else t / self.unit for t in totals]
 
-    def _compute_gradient(self, r: Gradient | CovarianceProduct, block: NDArray[Any], places: slice) -> Array:
+    def _compute_sum(self, r: RowSumRequest, block: NDArray[Any], places: slice) -> Any:
+        """Compute the gradient over a block or, for `RowsIn`, copy the rows near the hyperplane."""
+        p, weights = np.asarray(r.projections.p[places], dtype=np.float64), self._weights_in(places)
+        if isinstance(r, RowsIn):
+            near = find_near(p, r)
+            return block[near], near + places.start, p[near], None if weights is None else weights[near]
         assert isinstance(r, Gradient)
         out = np.zeros(self.n_features)
-        p = np.asarray(r.projections.p[places], dtype=np.float64)
-        _kernels.pull_back(block, self.origin, p, self._weights_in(places), r.bandwidth, r.b, r.log_sum, r.reach, out)
+        _kernels.pull_back(block, self.origin, p, weights, r.bandwidth, r.b, r.log_sum, r.reach, out)
         return out
+
+    def _make_slab(self, collector: RowCollector) -> DenseSample:
+        rows, weights = collector.finish()
+        slab = DenseSample(rows, weights, pool=self._given_pool, origin=self.origin, unit=self.unit)
+        slab.measure_against(self)
+        return slab

@@ -15,19 +15,10 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample
 from ravine.rows.base import Indices, Rows
-from ravine.rows.questions import (
-    AngleDerivative,
-    Gradient,
-    Histogram,
-    LogSum,
-    Request,
-    Rotate,
-    SetDirection,
-    SetTangent,
-    ValuesIn,
-)
+from ravine.rows.questions import Request, Rotate, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import Sample, sum_arrays
 from ravine.rows.units import guess_units
+from ravine.rows.workers.answers import merge_answers
 from ravine.rows.workers.rounds import Command, Rounds, get_current_client
 from ravine.rows.workers.worker import CheckedFunction
 
@@ -35,6 +26,8 @@ __all__ = ["ClusterRows", "ClusterSample"]
 
 # A subsample of at most this size is fetched from the workers; a larger one stays there.
 TAKE_BYTES = 1 << 23
+# Of the rows near a hyperplane at most this many bytes are fetched.
+GATHERED_BYTES = 1 << 21
 # Nodes of a tree that are fitted at the same time, so that they share rounds: threads only wait for the workers.
 NODE_THREADS = 16
 
@@ -335,6 +328,11 @@ class ClusterSample(Sample):
 
     # ------------------------------------------------------------------------------------------- questions
 
+    @property
+    def most_gathered(self) -> float:  # type: ignore[override]
+        """Number of rows near a hyperplane that are worth sending to this process."""
+        return GATHERED_BYTES // (8 * self.n_features)
+
     def new_projections(self) -> ClusterProjections:
         """Allocate the projections of one start, on the workers."""
         projections = ClusterProjections(next(self.source._numbers))
@@ -364,27 +362,16 @@ class ClusterSample(Sample):
 
     def answer(self, questions: Sequence[Sequence[Request]]) -> list[list[Any]]:
         """Answer the questions of one round, in one round trip."""
-        numbered = [[r._replace(projections=r.projections.number) for r in question] for question in questions]
+        numbered = [[self._address(r) for r in question] for question in questions]
         answers = self.source.ask_all("answer", self.number, numbered)
         for r in (r for question in questions for r in question):
             r.projections.update(r)
         return [
-            [_merge(r, [of_worker[k][j] for of_worker in answers]) for j, r in enumerate(question)]
+            [merge_answers(r, [of_worker[k][j] for of_worker in answers], self) for j, r in enumerate(question)]
             for k, question in enumerate(questions)
         ]
 
-
-def _merge(r: Request, answers: list[Any]) -> Any:
-    """Merge the answers of all workers to a request."""
-    if isinstance(r, Histogram | Gradient):
-        return sum_arrays(answers)
-    if isinstance(r, LogSum):
-        return float(np.logaddexp.reduce(np.array(answers)))
-    if isinstance(r, AngleDerivative):
-        return float(sum(answers))
-    if isinstance(r, ValuesIn):
-        values = np.concatenate([v for v, _ in answers])
-        order = np.argsort(values, kind="stable")
-        weights = None if answers[0][1] is None else np.concatenate([w for _, w in answers])[order]
-        return values[order], weights
-    return None
+    def _address(self, r: Request) -> Request:
+        """Return a request for the workers, each of which gathers the same number of rows."""
+        r = r._replace(projections=r.projections.number)
+        return r._replace(most=r.most // len(self.source.rounds.workers)) if isinstance(r, RowsIn) else r

@@ -20,6 +20,7 @@ from ravine.rows.questions import (
     ProjectionRequest,
     Request,
     Rotate,
+    RowsIn,
     RowSumRequest,
     SetDirection,
     SetTangent,
@@ -196,10 +197,14 @@ class SharedPassSample(LocalSample):
         sets_projections = [any(isinstance(r, SetDirection | SetTangent) for r in question) for question in questions]
         to_set = [r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)]
         for second_pass in (False, True):
-            sums = []
+            sums: list[tuple[int, int, RowSumRequest]] = []
             for k, question in enumerate(questions):
-                for j, r in enumerate(question if sets_projections[k] == second_pass else ()):
-                    if isinstance(r, Gradient | CovarianceProduct):
+                for j, r in enumerate(question):
+                    if isinstance(r, RowsIn):  # rows are chosen as soon as they are projected
+                        sums += [] if second_pass else [(k, j, r)]
+                    elif sets_projections[k] != second_pass:
+                        continue
+                    elif isinstance(r, Gradient | CovarianceProduct):
                         sums.append((k, j, r))
                     else:
                         answers[k][j] = self._reply(r, self._map)
@@ -210,8 +215,8 @@ class SharedPassSample(LocalSample):
         return answers
 
     @abstractmethod
-    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
-        """Set projections and compute sums over rows in one pass."""
+    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Any]:
+        """Set projections, then compute sums over rows and gather rows, in one pass."""
 
 
 def _sum_seconds(z: Array, w: Array | None) -> Array:

@@ -26,6 +26,7 @@ __all__ = [
     "Request",
     "Rotate",
     "RowSumRequest",
+    "RowsIn",
     "SetDirection",
     "SetTangent",
     "ValuesIn",
@@ -143,7 +144,21 @@ class CovarianceProduct(NamedTuple):
     projections: Any
 
 
+class RowsIn(NamedTuple):
+    """Rows whose projection ``p`` lies within ``reach`` of b; if there are more than ``most``, a sample of them.
+
+    Answer: Sample in this process, in the same working units and with the total weight of all rows, so that densities
+    near b are those of all rows.
+    """
+
+    projections: Any
+    bandwidth: float
+    b: float
+    reach: float
+    most: float
+
+
 ProjectionRequest = SetDirection | SetTangent
-RowSumRequest = Gradient | CovarianceProduct
+RowSumRequest = Gradient | CovarianceProduct | RowsIn
 CurveRequest = Histogram | ValuesIn | LogSum | AngleDerivative
 Request = ProjectionRequest | RowSumRequest | CurveRequest | Rotate | GradientNoise | Variances

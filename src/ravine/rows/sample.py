@@ -39,6 +39,8 @@ class Sample(ABC):
     unit : float
     is_remote : bool
         Whether only sums are cheap, and not one number for each row.
+    most_gathered : float
+        Number of rows near a hyperplane that are worth gathering in the memory of this process.
     """
 
     n_rows: int
@@ -49,6 +51,7 @@ class Sample(ABC):
     unit: float
     weights: Array | None
     is_remote = False
+    most_gathered = math.inf
 
     @property
     def stage_rows(self) -> NDArray[np.floating[Any]] | None:
@@ -125,6 +128,10 @@ class Sample(ABC):
     @abstractmethod
     def take(self, indices: NDArray[np.intp]) -> Sample:
         """Return the sample of some rows, in the same working units."""
+
+    def measure_against(self, whole: Sample) -> None:
+        """Let densities be those of another sample that these rows are part of."""
+        self.total, self.lightest = whole.total, whole.lightest
 
     def in_subspace(self, directions: Array) -> Sample:
         """Return the coordinates of the rows on a few orthonormal directions (rows), in the same working units."""

@@ -15,6 +15,7 @@ from ravine.rows.array import DenseSample
 from ravine.rows.base import Indices, Rows
 from ravine.rows.centred import CentredMatrix, count_stored, find_near_columns, sum_columns
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
+from ravine.rows.near import find_near
 from ravine.rows.projections import BLOCK_ROWS, SharedPassSample
 from ravine.rows.questions import (
     CovarianceProduct,
@@ -22,6 +23,7 @@ from ravine.rows.questions import (
     GradientNoise,
     ProjectionRequest,
     Request,
+    RowsIn,
     RowSumRequest,
     SetDirection,
 )
@@ -243,11 +245,18 @@ class SparseSample(SharedPassSample):
 
     # ------------------------------------------------------------------------------------------- answers
 
-    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Array]:
+    def _pass_over_rows(self, to_set: Sequence[ProjectionRequest], sums: Sequence[RowSumRequest]) -> list[Any]:
         for r in to_set:
             target = r.projections.p if isinstance(r, SetDirection) else r.projections.q
             target[:] = self._project(r.direction[None])[:, 0]
-        return [self._sum_products(r) if isinstance(r, CovarianceProduct) else self._compute_gradient(r) for r in sums]
+        return [self._compute_sum(r) for r in sums]
+
+    def _compute_sum(self, r: RowSumRequest) -> Any:
+        if isinstance(r, RowsIn):
+            slab = self._take(find_near(r.projections.p, r))
+            slab.measure_against(self)
+            return slab
+        return self._sum_products(r) if isinstance(r, CovarianceProduct) else self._compute_gradient(r)
 
     def _sum_products(self, r: CovarianceProduct) -> Array:
         p = r.projections.p

@@ -14,7 +14,8 @@ from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
 from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
-from ravine.search.stages import Notify, Path, Stage, append_polished, follow_path, polish
+from ravine.search.slab import polish_on_slabs
+from ravine.search.stages import Notify, Path, Stage, append_polished, follow_path
 
 __all__ = ["choose_best", "follow_paths"]
 
@@ -83,7 +84,7 @@ def _refine(
     Depth and density of fewer rows do not carry over: a path that fails on more rows keeps no stage, either.
     """
     chosen = [(i, k) for i, paths in enumerate(paths_by_alpha) for k in choose(paths, settings)]
-    polished = drive(sample, [polish(problem.index(sample), paths_by_alpha[i][k], settings) for i, k in chosen])
+    polished = drive(sample, [polish_on_slabs(problem, sample, paths_by_alpha[i][k], settings) for i, k in chosen])
     refined = [[replace(path, kept=None) for path in paths] for paths in paths_by_alpha]
     for (i, k), stage in zip(chosen, polished, strict=True):
         notify(stage)

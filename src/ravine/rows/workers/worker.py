@@ -15,6 +15,7 @@ from ravine.rows.array import DenseSample, project_array
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.questions import Request
 from ravine.rows.reading.reader import LARGEST
+from ravine.rows.workers.answers import pack_answer
 
 __all__ = ["CheckedFunction", "StaleState", "WorkerRows", "open_worker", "run_commands"]
 
@@ -90,7 +91,7 @@ class WorkerRows:
             if r.projections not in self.projections:
                 self.projections[r.projections] = sample.new_projections()
         local = [[r._replace(projections=self.projections[r.projections]) for r in question] for question in questions]
-        return sample.answer(local)
+        return [[pack_answer(answer) for answer in answers] for answers in sample.answer(local)]
 
     def forget(self, projections: list[int], samples: list[int]) -> None:
         """Drop projections and samples that are not needed any more."""
