@@ -24,6 +24,7 @@ LAYOUTS = {
 def small_blocks(monkeypatch):
     """Let 3000 rows be several blocks."""
     monkeypatch.setattr(array, "COPY_BYTES", 1 << 14)
+    monkeypatch.setattr(array, "SMALL_BYTES", 1 << 13)
     monkeypatch.setattr(array, "SIGN_ROWS", 700)
 
 

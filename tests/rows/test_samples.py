@@ -121,6 +121,22 @@ def test_equal_rows_have_no_covariance(n, value):
     np.testing.assert_array_equal(sample.moments().covariance, 0.0)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 0.0), (1e-300, 1e9), (1e290, 0.0), (1.0, 1e12)])
+def test_higher_moments_match_their_definitions(scale, offset, order, weighted, rng, monkeypatch):
+    monkeypatch.setattr(array, "SMALL_BYTES", 1 << 13)
+    X = np.asarray(scale * (rng.exponential(size=(3000, 4)) + offset), order=order)
+    w = rng.exponential(size=len(X)) if weighted else None
+    sample, share = DenseSample(X, w), ref.weights_of(X, w)
+    Z, directions = (X - sample.origin) / sample.unit, rng.standard_normal((3, 4))
+    y = Z @ directions.T
+    third, fourth = share @ y**3, (y * (share * (y**2).sum(axis=1))[:, None]).T @ y
+    np.testing.assert_allclose(sample.third_sums(directions), third, rtol=1e-11, atol=1e-11 * np.abs(third).max())
+    np.testing.assert_allclose(sample.fourth_sums(directions), fourth, rtol=1e-11, atol=1e-11 * np.abs(fourth).max())
+    np.testing.assert_array_equal(sample.skewness_signs(directions), np.where(third < 0.0, -1.0, 1.0))
+
+
 # ------------------------------------------------------------------------------------------------- no copies
 
 

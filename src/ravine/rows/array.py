@@ -24,6 +24,11 @@ __all__ = ["ArrayRows", "DenseSample", "project_array"]
 
 # Rows that are copied at a time, to be centred or gathered: few enough to stay in the cache.
 COPY_BYTES = 1 << 20
+# Arrays of up to this size are reused by malloc. Larger ones get new pages from the system, which take longer to touch
+# than sums take to compute, so that they are used only where large blocks save more calls than that.
+SMALL_BYTES = 120_000
+# From this number of blocks on.
+MANY_BLOCKS = 64
 # With fewer rows at a time, to add up the sums of many features would cost more than to compute them.
 FEWEST_ROWS = 256
 # Rows whose signs are found at a time: their projections stay in the cache.
@@ -156,7 +161,8 @@ class DenseSample(LocalSample):
         return other
 
     def _map_centred(self, function: Callable[[Array, Array | None], T], center: Array, unit: float) -> Iterator[T]:
-        step = _count_rows(self.n_features)
+        size = 8 * self.n_rows * self.n_features
+        step = _count_rows(self.n_features, min(COPY_BYTES, max(SMALL_BYTES, size // MANY_BLOCKS)))
         is_given = unit == 1.0 and self.X.dtype == np.float64 and not center.any()
         order: Any = "C" if self.X.strides[1] == self.X.itemsize else "F"
         buffer = np.empty((0 if is_given else min(step, self.n_rows), self.n_features), order=order)
@@ -277,6 +283,6 @@ def project_array(
     return out
 
 
-def _count_rows(n_features: int) -> int:
+def _count_rows(n_features: int, n_bytes: int | None = None) -> int:
     """Return the number of rows to copy at a time."""
-    return max(FEWEST_ROWS, COPY_BYTES // (8 * n_features))
+    return max(FEWEST_ROWS, (COPY_BYTES if n_bytes is None else n_bytes) // (8 * n_features))

@@ -64,8 +64,10 @@ class LocalSample(Sample):
         """Apply a function to blocks of z = (x - center) / unit, which it must neither keep nor change, and weights."""
 
     def _map_projected(self, function: Callable[[Array, Array | None], T], directions: Array) -> Iterator[T]:
-        """Apply a function to blocks of projections on a few directions (rows) and their weights."""
-        return self._map_centred(lambda z, w: function(z @ directions.T, w), self.origin, self.unit)
+        """Apply a function to blocks of projections on a few directions (rows, as the directions are) and weights."""
+        divisor = _find_divisor(self.unit)
+        scaled = directions / divisor
+        return self._map_centred(lambda z, w: function(scaled @ z.T, w), self.origin, self.unit / divisor)
 
     def _find_largest(self, center: Array) -> float:
         return max(self._map_centred(lambda z, _: float(np.abs(z).max(initial=0.0)), center, 1.0), default=0.0)
@@ -73,8 +75,7 @@ class LocalSample(Sample):
     def second_sums(self, center: Array, unit: float) -> tuple[Array, Array]:
         """Return the weighted sums of z zᵀ and of z, for z = (x - center) / unit."""
         d = self.n_features
-        # Units are powers of two: unless numbers overflow or underflow, it is the same to scale the rows or the sums.
-        divisor = unit if 1e-100 < unit < 1e100 else 1.0
+        divisor = _find_divisor(unit)
         sums = sum_arrays(self._map_centred(_sum_seconds, center, unit / divisor), (d + 1, d))
         sums /= divisor
         sums[:d] /= divisor
@@ -234,12 +235,21 @@ def _sum_sides(distance: Array, w: Array | None) -> Array:
 
 def _sum_thirds(y: Array, w: Array | None) -> Array:
     cubes = y * y * y  # a tenth of the time of y**3
-    return np.asarray((np.ones(len(y)) if w is None else w) @ cubes)
+    return np.asarray(cubes.sum(axis=1) if w is None else cubes @ w)
 
 
 def _sum_fourths(y: Array, w: Array | None) -> Array:
-    lengths = np.einsum("ij,ij->i", y, y)
-    return np.asarray(y.T @ (y * (lengths if w is None else lengths * w)[:, None]))
+    squares = np.einsum("ij,ij->j", y, y)
+    weighted = y * np.sqrt(squares if w is None else squares * w)
+    return np.asarray(weighted @ weighted.T)
+
+
+def _find_divisor(unit: float) -> float:
+    """Return the unit if sums can be divided by it, and 1 if they would overflow or underflow before.
+
+    Units are powers of two, so that otherwise it is the same to scale the rows or their sums.
+    """
+    return unit if 1e-100 < unit < 1e100 else 1.0
 
 
 def _get_circle(projections: Projections, angle: float) -> tuple[Array, Array | None, float, float]:

@@ -200,7 +200,7 @@ class SparseSample(SharedPassSample):
         for start in range(0, self.n_rows, step):
             block = slice(start, min(start + step, self.n_rows))
             few = self if block == slice(0, self.n_rows) else self._take(block)
-            yield function(few._project(directions), few.weights)
+            yield function(few._project(directions).T, few.weights)
 
     # ------------------------------------------------------------------------------------------- rows
 
