@@ -92,12 +92,21 @@ class ClusteringIndex {
         here_.clear();
         v_ = v;
         minima = trial_;
+        gamma_of_minima_ = gamma;
     }
 
     // ------------------------------------------------------------------------------------------- search
 
-    // Minimise over b at the current normal, for the current alpha and gamma.
-    void minimise_here() { minima = minimise_over_b(0.0); }
+    // Minimise over b at the current normal for another alpha or gamma; return whether b stays strictly inside F(v) where it
+    // was, without a penalty that has changed, so that nothing else changes, either.
+    bool adjust() {
+        const Minimiser before = minima.minimisers.front();
+        const double gamma_before = gamma_of_minima_;
+        minimise_here();
+        const Minimiser &now = minima.minimisers.front();
+        const bool same_penalty = gamma == gamma_before || (is_unpenalised(before) && is_unpenalised(now));
+        return std::fabs(now.b - before.b) <= 1e-9 * data_.h && same_penalty && before.side == 0.0 && now.side == 0.0;
+    }
 
     // Density and, if wanted, depth of the hyperplane at the current normal.
     Description describe(bool depth) {
@@ -158,6 +167,13 @@ class ClusteringIndex {
     IndexData data_;
 
    private:
+    static bool is_unpenalised(const Minimiser &m) { return m.log_index == m.density.log_value; }
+
+    void minimise_here() {
+        minima = minimise_over_b(0.0);
+        gamma_of_minima_ = gamma;
+    }
+
     double log_sum(const Minimiser &m) const { return m.density.log_value + std::log(data_.total); }
 
     // Distance from b beyond which rows together change the sums by less than 1e-10 of them.
@@ -259,6 +275,7 @@ class ClusteringIndex {
     std::function<void()> check_interrupt_;
     Vector v_, u_, cov_v_, cov_u_;  // normal, tangent, and the products of the covariance with both
     double vv_ = 0.0, vu_ = 0.0, uu_ = 0.0;
+    double gamma_of_minima_ = 0.0;
     Minimum trial_;          // at the angle evaluated last
     Vector trial_gradient_;  // if it is known
     Bins here_, bins_;       // at the current normal, and at the angle evaluated last

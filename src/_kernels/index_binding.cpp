@@ -107,17 +107,11 @@ nb::object new_vector(Vector values) {
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<1>>(owner->data(), {owner->size()}, capsule));
 }
 
-Minima minimise_here(BoundIndex &self) {
-    run_search([&] { self.index().minimise_here(); });
-    return pack_minima(self.index().minima);
-}
-
 nb::tuple begin(BoundIndex &self, const Array &v) {
     require(v.size() == self.d(), "v must have as many elements as X has columns");
     Vector gradient;
     const double value = run_search([&] { return self.index().begin(Vector(v.data(), v.data() + v.size()), gradient); });
-    return nb::make_tuple(value, new_vector(std::move(gradient)), new_vector(self.index().covariance_times_normal()),
-                          pack_minima(self.index().minima));
+    return nb::make_tuple(value, new_vector(std::move(gradient)), new_vector(self.index().covariance_times_normal()));
 }
 
 nb::tuple minimise_stage(BoundIndex &self, const Array &v, int64_t max_iter, double tolerance, double largest_angle,
@@ -132,7 +126,7 @@ nb::tuple minimise_stage(BoundIndex &self, const Array &v, int64_t max_iter, dou
     });
     return nb::make_tuple(new_vector(std::move(result.v)), result.value, new_vector(std::move(result.gradient)), result.iterations,
                           result.trials, result.converged, result.stalled, memory.count(),
-                          new_vector(self.index().covariance_times_normal()), pack_minima(self.index().minima));
+                          new_vector(self.index().covariance_times_normal()));
 }
 
 template <class T>
@@ -171,17 +165,18 @@ void bind_index(nb::module_ &m) {
         .def_prop_ro("certified", [](BoundIndex &self) { return self.index().certified; })
         .def_prop_ro("is_set", [](BoundIndex &self) { return self.index().has_normal(); }, "Whether the projections are those on a known normal.")
         .def("forget", [](BoundIndex &self) { self.index().forget(); }, "Forget the normal, because the projections have changed.")
-        .def("minimise_over_b", &minimise_here, "Return the minimisers over b at the current normal, as minimise does.")
+        .def_prop_ro("minima", [](BoundIndex &self) { return pack_minima(self.index().minima); }, "Minimisers over b at the current normal, as minimise returns them.")
+        .def("adjust", [](BoundIndex &self) { return run_search([&] { return self.index().adjust(); }); },
+             "Minimise over b at the current normal for another alpha or gamma; return whether b stays, so that nothing else changes.")
         .def("describe", [](BoundIndex &self, bool depth) {
             const Description found = run_search([&] { return self.index().describe(depth); });
             return std::make_tuple(found.log_density, found.log_depth);
         }, "depth"_a, "Return the exact log-density at the current hyperplane and its log-depth (NaN if not wanted).")
-        .def("begin", &begin, "v"_a.noconvert(), "Go to v; return value, gradient, covariance times v and minimisers over b.")
+        .def("begin", &begin, "v"_a.noconvert(), "Go to v; return value, gradient and covariance times v.")
         .def("minimise", &minimise_stage, "v"_a.noconvert(), "max_iter"_a, "tolerance"_a, "largest_angle"_a,
              "pairs"_a.noconvert(), "upper"_a.noconvert(), "products"_a.noconvert(), "size"_a, "count"_a,
              "Run L-BFGS on the sphere from v; return normal, value, gradient, numbers of iterations and trials, whether it "
-             "converged, whether it stalled, the number of pairs in the memory, the covariance times the normal, and the "
-             "minimisers over b.");
+             "converged, whether it stalled, the number of pairs in the memory, and the covariance times the normal.");
 }
 
 }  // namespace ravine::binding

@@ -163,11 +163,11 @@ class ClusteringIndex:
             self._set_direction(v)
             if not self.moments.is_stored:
                 *_, (self._variance, _, _) = yield [*self._flush(), Variances(self._projections, turned=False)]
-        self.minima = self._trial = yield from self._minimise_here()
+        self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
 
     def is_at(self, v: Array) -> bool:
         """Return whether the current minimisers are those at v."""
-        return self._v is not None and np.array_equal(v, self._v)
+        return v is self._v or (self._v is not None and np.array_equal(v, self._v))
 
     @property
     def is_interior(self) -> bool:
@@ -178,7 +178,7 @@ class ClusteringIndex:
         """Set alpha and gamma at the current normal; return whether b stays, so that nothing else changes."""
         before, gamma_before = self.minima, self.gamma
         self.alpha, self.gamma = alpha, gamma
-        self.minima = self._trial = yield from self._minimise_here()
+        self.minima = self._trial = yield from self._minimise_over_b(0.0, self._sigma(0.0))
         same = abs(self.minima.b - before.b) <= 1e-9 * self.bandwidth
         same_penalty = gamma == gamma_before or (before.is_unpenalised and self.minima.is_unpenalised)
         return same and same_penalty and before.side == 0 and self.minima.side == 0
@@ -290,10 +290,6 @@ class ClusteringIndex:
         return math.sqrt(max(c * c * vv + 2.0 * c * s * vu + s * s * uu, np.finfo(float).tiny))
 
     # ------------------------------------------------------------------------------------------- minimum over b
-
-    def _minimise_here(self) -> Questions[Minima]:
-        """Return the global minimisers over b at the current normal."""
-        return self._minimise_over_b(0.0, self._sigma(0.0))
 
     def _minimise_over_b(self, t: float, sigma: float) -> Questions[Minima]:
         """Return the global minimisers over b of the penalised density at the angle t, eq. (13)."""

@@ -18,7 +18,6 @@ from ravine.index.clustering import ClusteringIndex
 from ravine.index.describe import Separation
 from ravine.index.semi_supervised import SemiSupervisedIndex
 from ravine.optimise import Memory, Questions, SphereResult
-from ravine.rows import Compute
 
 __all__ = ["CompiledClusteringIndex", "CompiledIndex", "CompiledSemiSupervisedIndex"]
 
@@ -31,6 +30,7 @@ class CompiledIndex(ClusteringIndex):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._minima: Minima | None = None
         sample, penalty = self.sample, self.penalty
         assert sample.stage_rows is not None
         self._kernel = _kernels.Index(
@@ -40,54 +40,65 @@ class CompiledIndex(ClusteringIndex):
         )  # fmt: skip
         self._counted = 0, 0  # evaluations and ties of the kernel that are counted already
 
+    @property
+    def minima(self) -> Minima:
+        """Minimisers over b at the current normal."""
+        if self._minima is None:
+            self._minima = Minima.from_kernel(*self._kernel.minima)
+        return self._minima
+
+    @minima.setter
+    def minima(self, minima: Minima) -> None:
+        self._minima = minima
+
     def begin(self, v: Array) -> Questions[tuple[float, Array]]:
         """Go to v and return value and gradient; project only if not there already."""
         self._prepare()
-        v = np.ascontiguousarray(v)
-        ((value, gradient, cov_v, minima),) = yield [Compute(lambda: self._kernel.begin(v))]
-        self._settle(v, cov_v, minima)
+        value, gradient, cov_v = self._kernel.begin(np.ascontiguousarray(v))
+        self._settle(v, cov_v)
         return value, gradient
+        yield
 
     def minimise(
         self, v: Array, *, max_iter: int, tolerance: float, memory: Memory, largest_angle: float = math.pi
     ) -> Questions[SphereResult]:
         """Minimise the index from v by L-BFGS, as `minimise_on_sphere` does."""
         self._prepare()
-        pairs, upper, products = memory.buffers(len(v))
-        v = np.ascontiguousarray(v)
         limits = max_iter, tolerance, largest_angle
-        (found,) = yield [
-            Compute(lambda: self._kernel.minimise(v, *limits, pairs, upper, products, memory.size, len(memory)))
-        ]
-        v, value, gradient, n_iter, n_trials, converged, stalled, n_pairs, cov_v, minima = found
+        *_, n_pairs, cov_v = found = self._kernel.minimise(
+            np.ascontiguousarray(v), *limits, *memory.buffers(len(v)), memory.size, len(memory)
+        )
         memory.resize(n_pairs)
-        self._settle(v, cov_v, minima)
-        return SphereResult(v, value, gradient, n_iter, n_trials, converged, stalled)
+        result = SphereResult(*found[:7])
+        self._settle(result.v, cov_v)
+        return result
+        yield
+
+    def adjust(self, alpha: float, gamma: float) -> Questions[bool]:
+        """Set alpha and gamma at the current normal; return whether b stays, so that nothing else changes."""
+        if not self._kernel.is_set:
+            return (yield from super().adjust(alpha, gamma))
+        self.alpha, self.gamma = alpha, gamma
+        self._prepare()
+        stays = self._kernel.adjust()
+        self._minima = None
+        self._count()
+        return stays
 
     def describe(self, depth: bool = True) -> Questions[Separation]:
         """Return offset, density and, unless ``depth`` is False, depth of the hyperplane at the current normal."""
         if not self._kernel.is_set:
             return (yield from super().describe(depth))
-        ((log_density, log_depth),) = yield [Compute(lambda: self._kernel.describe(depth))]
-        return Separation(self.minima.b, log_density, log_depth)
-
-    def _minimise_here(self) -> Questions[Minima]:
-        if not self._kernel.is_set:
-            return (yield from super()._minimise_here())
-        self._prepare()
-        (minima,) = yield [Compute(self._kernel.minimise_over_b)]
-        self._count()
-        return Minima.from_kernel(*minima)
+        return Separation(self.minima.b, *self._kernel.describe(depth))
 
     def _prepare(self) -> None:
         """Pass the parameters that may have changed to the kernel."""
         kernel = self._kernel
         kernel.alpha, kernel.gamma, kernel.exact, kernel.offsets = self.alpha, self.gamma, self.exact, self.offsets
 
-    def _settle(self, v: Array, cov_v: Array, minima: tuple[Array, bool, int]) -> None:
+    def _settle(self, v: Array, cov_v: Array) -> None:
         """Take over the state of the kernel."""
-        self._v, self._cov_v, self._pending = v, cov_v, []
-        self.minima = self._trial = Minima.from_kernel(*minima)
+        self._v, self._cov_v, self._pending, self._minima = v, cov_v, [], None
         self._count()
 
     def _count(self) -> None:
@@ -117,6 +128,6 @@ class CompiledSemiSupervisedIndex(CompiledIndex, SemiSupervisedIndex):
         super().__init__(*args, **kwargs)
         self._kernel.set_labels(np.ascontiguousarray(self._rows), self._signs, self._costs, self._margin)
 
-    def _settle(self, v: Array, cov_v: Array, minima: tuple[Array, bool, int]) -> None:
-        super()._settle(v, cov_v, minima)
+    def _settle(self, v: Array, cov_v: Array) -> None:
+        super()._settle(v, cov_v)
         self._p = self._rows @ v

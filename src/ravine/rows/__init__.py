@@ -8,7 +8,6 @@ from ravine.rows.conversion import as_rows
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.questions import (
     AngleDerivative,
-    Compute,
     CovarianceProduct,
     Gradient,
     GradientNoise,
@@ -35,7 +34,6 @@ __all__ = [
     "BlockSample",
     "ClusterError",
     "ClusterRows",
-    "Compute",
     "CovarianceProduct",
     "DenseSample",
     "Gradient",

@@ -16,7 +16,7 @@ from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
 from ravine.rows.near import find_near, thin
 from ravine.rows.projections import BLOCK_ROWS, LocalSample
-from ravine.rows.questions import Compute, Gradient, Request, RowsIn, SetDirection, SetTangent
+from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
 from ravine.rows.units import GUESS_ROWS, guess_units
 
@@ -37,8 +37,8 @@ SIGN_ROWS = 1 << 14
 MODERATE = 1e100
 # A compiled stage runs on one thread, so with more rows than this their blocks are better shared by several.
 MOST_STAGE_ROWS = 1 << 18
-# With fewer rows, a compiled stage costs less than to hand it to a thread.
-ROWS_WORTH_A_STAGE = 4_000
+# With fewer rows, a compiled search is too short to run on a thread of its own.
+ROWS_WORTH_A_SEARCH = 1_000
 # Rows that are gathered for a compiled stage at once.
 MOST_GATHERED_BYTES = 1 << 26
 
@@ -204,6 +204,11 @@ class DenseSample(LocalSample):
         """Return all rows in the units of the data, as one array."""
         return self._rows_at(slice(None))
 
+    @property
+    def stage_pool(self) -> ThreadPoolExecutor | None:
+        """Threads for whole searches; None if a search costs less than to hand it to a thread."""
+        return self._given_pool if self.n_rows >= ROWS_WORTH_A_SEARCH and self.stage_rows is not None else None
+
     def take(self, indices: Indices) -> DenseSample:
         """Return the sample of some rows, in the same working units."""
         weights = None if self.weights is None else self.weights[indices]
@@ -218,16 +223,10 @@ class DenseSample(LocalSample):
         """Answer the questions of one round; the projections of all questions share one pass over X."""
         self._project([r for question in questions for r in question if isinstance(r, SetDirection | SetTangent)])
         if len(questions) > 1:
-            has_stage = any(isinstance(r, Compute) for question in questions for r in question)
-            pool = self._given_pool if has_stage and self.n_rows >= ROWS_WORTH_A_STAGE else self._pool
-            return list(
-                (pool.map if pool else map)(lambda question: [self._reply(r, map) for r in question], questions)
-            )
+            return self._map(lambda question: [self._reply(r, map) for r in question], questions)
         return [[self._reply(r, self._map) for r in question] for question in questions]
 
-    def _reply(self, r: Request | Compute, mapper: Callable[..., Iterable[Any]]) -> Any:
-        if isinstance(r, Compute):
-            return r.function()
+    def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
         if isinstance(r, Gradient):
             return self._compute_gradient(r, mapper)
         return self._find_rows(r, mapper) if isinstance(r, RowsIn) else super()._reply(r, mapper)

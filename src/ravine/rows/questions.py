@@ -9,14 +9,12 @@ Coordinates are the working units of the sample (see `ravine.rows.sample`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ravine._typing import Array
 
 __all__ = [
     "AngleDerivative",
-    "Compute",
     "CovarianceProduct",
     "Gradient",
     "GradientNoise",
@@ -85,12 +83,6 @@ class AngleDerivative(NamedTuple):
     b: float
     log_sum: float
     reach: float
-
-
-class Compute(NamedTuple):
-    """Computation that a function carries out itself, for samples in the memory of this process. Answer: its result."""
-
-    function: Callable[[], Any]
 
 
 class Rotate(NamedTuple):

@@ -58,6 +58,11 @@ class Sample(ABC):
         """Rows as one array in memory for compiled stages; None if they are elsewhere or too many."""
         return None
 
+    @property
+    def stage_pool(self) -> ThreadPoolExecutor | None:
+        """Threads for whole searches; None if they do not pay."""
+        return None
+
     def _set_size(
         self, shape: tuple[int, int], weights: Array | None, pool: ThreadPoolExecutor | None, block_rows: int
     ) -> None:

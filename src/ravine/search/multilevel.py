@@ -51,7 +51,7 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
     first = problem.first_sample
     chosen = enumerate(starts) if settings.every_start else [_find_lowest_start(problem, first, starts)]
-    paths = _transpose(drive(first, [follow_path(problem.index(first), v, k, rough, notify) for k, v in chosen]))
+    paths = _transpose(_follow_each(problem, first, list(chosen), rough, notify))
     del first  # the next subsample is larger: do not hold both
     if subsamples:
         for indices in subsamples[1:]:
@@ -59,6 +59,26 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
         return _refine(problem, problem.sample, paths, _choose_finalists, settings, notify)
     if polish_later:
         return _refine(problem, problem.sample, paths, _choose_winner, settings, notify)
+    return paths
+
+
+def _follow_each(
+    problem: Problem, sample: Sample, starts: Sequence[tuple[int, Array]], settings: SearchSettings, notify: Notify
+) -> list[tuple[Path, ...]]:
+    """Follow the paths of all starts; where they run on threads, their stages are reported at the end, in order."""
+    if sample.stage_pool is None:
+        return drive(sample, [follow_path(problem.index(sample), v, k, settings, notify) for k, v in starts])
+    logs: list[list[Stage]] = [[] for _ in starts]
+    paths = drive(
+        sample,
+        [
+            follow_path(problem.index(sample), v, k, settings, log.append)
+            for (k, v), log in zip(starts, logs, strict=True)
+        ],
+    )
+    for log in logs:
+        for stage in log:
+            notify(stage)
     return paths
 
 

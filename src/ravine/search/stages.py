@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -16,7 +17,7 @@ from ravine.search.settings import SearchSettings
 __all__ = ["Notify", "Path", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
 
@@ -71,7 +72,9 @@ class Stage:
 
     def copy_to(self, alpha: float, gamma: float, n_tied: int) -> Stage:
         """Return the same hyperplane for another alpha and gamma, which took one evaluation to confirm."""
-        return replace(self, alpha=alpha, gamma=gamma, n_iter=0, n_evaluations=1, n_tied=n_tied)
+        other = copy(self)
+        other.alpha, other.gamma, other.n_iter, other.n_evaluations, other.n_tied = alpha, gamma, 0, 1, n_tied
+        return other
 
     def merit(self, settings: SearchSettings) -> float:
         """Return the number by which starts are compared: the depth or, with labels, minus the log-index."""
@@ -177,9 +180,8 @@ class _PathBuilder:
 
     def _append(self, stage: Stage) -> None:
         self.stages.append(stage)
-        kept = _select_stage(self.stages, self.settings)
-        if kept is not self.kept:  # every rule keeps either the stage kept before or the new one
-            self.kept, self.kept_memory = kept, self.memory.copy()
+        if _is_preferred(stage, self.kept, self.settings):
+            self.kept, self.kept_memory = stage, self.memory.copy()
         self.notify(stage)
 
     @property
@@ -235,16 +237,15 @@ def describe_stage(
     )
 
 
-def _select_stage(stages: list[Stage], settings: SearchSettings) -> Stage | None:
-    """Return the stage that is kept, by the rule of the settings."""
+def _is_preferred(stage: Stage, kept: Stage | None, settings: SearchSettings) -> bool:
+    """Return whether a new stage replaces the one that is kept, by the rule of the settings."""
     if settings.select == "final":
-        return stages[-1]
-    valid = [s for s in stages if s.valid]
-    if not valid:
-        return None
+        return True
+    if not stage.valid or kept is None:
+        return stage.valid
     if settings.select == "last":
         # "the last hyperplane that corresponds to a minimiser of the projected density" (parameter settings, 5.1.1)
-        return valid[-1]
+        return True
     # At an end of F(v) the hyperplane lies on the slope of a valley, not at its bottom. It is kept only if no stage
     # lies inside F(v).
-    return max([s for s in valid if s.interior] or valid, key=lambda s: s.log_depth)
+    return (stage.interior, stage.log_depth) > (kept.interior, kept.log_depth)
