@@ -251,7 +251,7 @@ class MinimumDensityHyperplane(
         self.relative_depth_ = fit.hyperplane.relative_depth
         self.bandwidth_ = fit.hyperplane.bandwidth
         self.path_ = fit.path
-        self.n_iter_ = max(1, sum(step.n_iter for step in fit.path))
+        self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
         if fit.why_no_split is not None:
             warnings.warn(
                 f"No split was found: {fit.why_no_split}. All rows get the label 0.", NoSplitWarning, stacklevel=3

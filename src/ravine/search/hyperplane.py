@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,7 +30,8 @@ class Fit:
         At infinity if no split was found.
     labels : ndarray of shape (n,) or None
         Side of each row; None where labels stay with the rows.
-    path : tuple of PathStep
+    log : PathLog
+        Steps of all paths.
     best : PathStep or None
         The step that gave the hyperplane.
     why_no_split : str or None
@@ -39,9 +39,14 @@ class Fit:
 
     hyperplane: Hyperplane
     labels: NDArray[np.intp] | None
-    path: tuple[PathStep, ...]
+    log: PathLog
     best: PathStep | None
     why_no_split: str | None
+
+    @property
+    def path(self) -> tuple[PathStep, ...]:
+        """Steps of all paths, made now: trees and tests do not need them."""
+        return tuple(self.log.steps)
 
 
 def find_hyperplane(problem: Problem) -> Fit:
@@ -63,9 +68,10 @@ def find_hyperplane(problem: Problem) -> Fit:
     With many rows the loops run on a subsample and the last two steps on all rows (`follow_paths`). With very many
     features they run in a subspace, and the result is refined in all features.
     """
-    if problem.has_no_spread:
-        return _report_no_split(problem, "all rows are equal" if problem.sample.n_rows > 1 else "there is only one row")
     log = PathLog(problem.settings.callback)
+    if problem.has_no_spread:
+        why = "all rows are equal" if problem.sample.n_rows > 1 else "there is only one row"
+        return _report_no_split(problem, why, log)
     search = problem.in_subspace(span_leading_directions(problem)) if problem.is_wide else problem
     starts = search.starts()
     (paths,) = follow_paths(search, starts, log.record_in(search.space))
@@ -73,11 +79,11 @@ def find_hyperplane(problem: Problem) -> Fit:
     if best is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
-        return _report_no_split(problem, why, log.steps, search.bandwidth())
+        return _report_no_split(problem, why, log, search.bandwidth())
     if problem.is_wide and problem.settings.method == "mdp2":
         best = refine_in_all_features(problem, search, best, log.record_in(problem.space))
         search = problem
-    return _orient(problem, search.space.make_steps([best])[0], log.steps)
+    return _orient(problem, search.space.make_steps([best])[0], log)
 
 
 def fit_hyperplane(
@@ -104,7 +110,7 @@ def _compare_sides(on_positive_side: NDArray[np.bool_], weights: Array | None) -
     return float(weights[on_positive_side].sum() - weights[~on_positive_side].sum())
 
 
-def _orient(problem: Problem, best: PathStep, steps: Sequence[PathStep]) -> Fit:
+def _orient(problem: Problem, best: PathStep, log: PathLog) -> Fit:
     """Let the normal point to the smaller side or, if both are equal, to the longer tail."""
     plane, sample = best.hyperplane, problem.sample
     assert plane.point is not None
@@ -112,19 +118,19 @@ def _orient(problem: Problem, best: PathStep, steps: Sequence[PathStep]) -> Fit:
         balance, cubes = sample.side_sums(plane.point, plane.normal, plane.bandwidth)
         if balance > 0 or (balance == 0 and cubes < 0):
             best = replace(best, hyperplane=plane.reversed())
-        return Fit(best.hyperplane, None, tuple(steps), best, None)
+        return Fit(best.hyperplane, None, log, best, None)
     signs = problem.rows.signs(plane.point, plane.normal)
     balance = _compare_sides(signs > 0, problem.weights)
     if balance > 0.0 or (balance == 0.0 and points_to_larger(plane.distance(problem.rows), problem.weights)):
         best = replace(best, hyperplane=plane.reversed())
         signs = -signs  # those of the reversed hyperplane, since its distances are the same up to their signs
-    return Fit(best.hyperplane, (signs > 0).astype(np.intp), tuple(steps), best, None)
+    return Fit(best.hyperplane, (signs > 0).astype(np.intp), log, best, None)
 
 
-def _report_no_split(problem: Problem, why: str, steps: Sequence[PathStep] = (), bandwidth: float = math.nan) -> Fit:
+def _report_no_split(problem: Problem, why: str, log: PathLog, bandwidth: float = math.nan) -> Fit:
     """Return a hyperplane at infinity, with the normal of the lowest density if there is one."""
     n_rows, n_features = problem.rows.shape
-    lowest = min(steps, key=lambda s: s.hyperplane.density, default=None)
+    lowest = min(log.steps, key=lambda s: s.hyperplane.density, default=None)
     normal = lowest.hyperplane.normal if lowest else np.eye(1, n_features)[0]
     plane = Hyperplane.at_infinity(normal, bandwidth)
-    return Fit(plane, np.zeros(n_rows, dtype=np.intp), tuple(steps), None, why)
+    return Fit(plane, np.zeros(n_rows, dtype=np.intp), log, None, why)
