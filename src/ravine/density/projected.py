@@ -119,7 +119,8 @@ class ProjectedDensity:
 
     # ------------------------------------------------------------------------------------------- shape
 
-    def _find_extrema(self, lo: float | None, hi: float | None) -> tuple[Array, Array]:
+    def extrema(self, lo: float | None = None, hi: float | None = None) -> tuple[Array, Array]:
+        """Return all local minima and all local maxima in [lo, hi] (default: the range of the data), increasing."""
         p, h = self._exact.projections, self.bandwidth
         a, c = p[0] - h if lo is None else float(lo), p[-1] + h if hi is None else float(hi)
         if not (math.isfinite(a) and math.isfinite(c) and a < c):
@@ -128,11 +129,11 @@ class ProjectedDensity:
 
     def minima(self, lo: float | None = None, hi: float | None = None) -> Array:
         """Return all local minima in [lo, hi] (default: the range of the data), increasing."""
-        return self._find_extrema(lo, hi)[0]
+        return self.extrema(lo, hi)[0]
 
     def modes(self, lo: float | None = None, hi: float | None = None) -> Array:
         """Return all local maxima in [lo, hi] (default: the range of the data), increasing."""
-        return self._find_extrema(lo, hi)[1]
+        return self.extrema(lo, hi)[1]
 
     def minimise(self, lo: float, hi: float, penalty: BalancePenalty | None = None) -> Minima:
         """Find the global minimiser(s) over b of the density with a penalty outside [lo, hi] (eq. (10) and (12)).

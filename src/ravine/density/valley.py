@@ -76,14 +76,14 @@ def find_valley(projections: Array, bandwidth: float, b: float) -> Valley | None
     """
     projections = np.sort(projections)
     density = ProjectedDensity(projections, bandwidth)
-    modes = density.modes()
+    minima, modes = density.extrema()
     below, above = modes[modes < b], modes[modes > b]
     if not len(below) or not len(above):
         return None
     bottom, top = float(density(b)), float(density([below[-1], above[0]]).min())
     if not top > bottom:
         return None
-    points = np.unique(np.concatenate([density.points(BEYOND), modes, density.minima(), [b]]))
+    points = np.unique(np.concatenate([density.points(BEYOND), modes, minima, [b]]))
     values, levels = density(points), bottom + LEVELS * (top - bottom)
     at = int(np.searchsorted(points, b))
     cells = np.array([_find_cells(values, at, level) for level in levels.tolist()])
@@ -116,10 +116,13 @@ def _find_cells(values: Array, at: int, level: float) -> list[int]:
 
 
 def _find_crossings(density: ProjectedDensity, points: Array, cells: NDArray[np.intp], levels: Array) -> Array:
-    """Find where the density crosses each level (row) between neighbouring points, by bisection of all cells."""
+    """Find where the density crosses each level (row) between neighbouring points, by bisection of all cells.
+
+    The points are at most a quarter of a bandwidth apart near rows, so 32 halvings are exact to 1e-10 bandwidths.
+    """
     a, c, level = points[cells], points[cells + 1], levels[:, None]
     falling = density(a) >= level
-    for _ in range(50):
+    for _ in range(32):
         middle = 0.5 * (a + c)
         crossed = (density(middle) >= level) != falling
         a, c = np.where(crossed, a, middle), np.where(crossed, middle, c)

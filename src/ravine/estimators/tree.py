@@ -6,6 +6,7 @@ import copy
 import numbers
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from ravine.checks import (
 from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import TreePlotMixin
+from ravine.rows import open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Candidate, Splitter, Tree, grow
@@ -193,15 +195,16 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
             rows = validate_rows(self, X, reset=True)
             n_clusters = check_cluster_count(self.n_clusters)
             check_enough_rows(n_clusters, rows.shape[0])
-            with rows.session():
+            n_threads = count_threads(self.n_jobs)
+            with rows.session(), open_pool(n_threads) as pool:
                 tree, leaves = grow(
                     rows,
-                    self._make_splitter(rows.shape[1], n_clusters),
+                    self._make_splitter(rows.shape[1], n_clusters, pool),
                     n_clusters=n_clusters,
                     priority=check_split_next(self.split_next),
                     min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
                     seed=int(make_generator(self.random_state).integers(2**31)),
-                    n_threads=rows.node_threads(count_threads(self.n_jobs)),
+                    n_threads=rows.node_threads(n_threads),
                     notify=check_callback(self.callback),
                 )
             self._store(tree, leaves)
@@ -215,14 +218,16 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                 )
         return self
 
-    def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
+    def _make_splitter(
+        self, n_features: int, n_clusters: int | None, pool: ThreadPoolExecutor | None = None
+    ) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
         level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
         n_splits = check_integer("n_splits", self.n_splits, low=1)
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
             settings = check_settings(**parameters).check_init(n_features)
-            return DensitySplitter(settings, n_splits if test else None, level if n_clusters is None else None)
+            return DensitySplitter(settings, n_splits if test else None, level if n_clusters is None else None, pool)
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
         if n_clusters is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,11 +89,16 @@ def find_hyperplane(problem: Problem) -> Fit:
 
 
 def fit_hyperplane(
-    rows: Rows, weights: Array | None = None, *, settings: SearchSettings, rng: np.random.Generator
+    rows: Rows,
+    weights: Array | None = None,
+    *,
+    settings: SearchSettings,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor | None = None,
 ) -> Fit:
-    """Find the minimum density hyperplane of rows, with the threads of the settings."""
-    with open_pool(settings.n_threads) as pool:
-        return find_hyperplane(Problem.of(rows, weights, settings=settings, rng=rng, pool=pool))
+    """Find the minimum density hyperplane of rows, with the given threads or those of the settings."""
+    with open_pool(settings.n_threads) if pool is None else nullcontext(pool) as threads:
+        return find_hyperplane(Problem.of(rows, weights, settings=settings, rng=rng, pool=threads))
 
 
 def points_to_larger(distance: Array, weights: Array | None) -> bool:

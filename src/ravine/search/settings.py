@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -147,7 +148,7 @@ class SearchSettings:
             return max(FEWEST_AXES, *(parse_component(name) or 0 for name in self.init))
         return self.n_init + EXTRA_AXES if self.select != "final" else FEWEST_AXES
 
-    @property
+    @cached_property
     def alpha_segments(self) -> list[list[float]]:
         """Values of alpha on the way to each of the largest ones."""
         segments = []

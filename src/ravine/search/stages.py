@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -72,9 +71,10 @@ class Stage:
 
     def copy_to(self, alpha: float, gamma: float, n_tied: int) -> Stage:
         """Return the same hyperplane for another alpha and gamma, which took one evaluation to confirm."""
-        other = copy(self)
-        other.alpha, other.gamma, other.n_iter, other.n_evaluations, other.n_tied = alpha, gamma, 0, 1, n_tied
-        return other
+        return Stage(
+            self.start, self.n_rows, self.bandwidth, alpha, gamma, self.normal, self.log_index, self.separation,
+            self.interior, 0, 1, n_tied, self.converged, self.certified, self.polished,
+        )  # fmt: skip
 
     def merit(self, settings: SearchSettings) -> float:
         """Return the number by which starts are compared: the depth or, with labels, minus the log-index."""

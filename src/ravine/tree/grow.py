@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine.hyperplane import Hyperplane
-from ravine.rows import as_rows
+from ravine.rows import as_rows, open_pool
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.policies import Candidate, Leaf, Priority, make_policy
 
@@ -90,9 +88,13 @@ def grow(
     def evaluate(k: int) -> None:
         _evaluate_leaf(leaves[k], X, splitter, min_cluster_size, seed)
 
-    with ThreadPoolExecutor(n_threads) if n_threads > 1 else nullcontext() as pool:
+    with open_pool(n_threads) as pool:
+
+        def evaluate_all(unknown: list[int]) -> None:
+            list((pool.map if pool and len(unknown) > 1 else map)(evaluate, unknown))
+
         while n_clusters is None or len(leaves) < n_clusters:
-            chosen = choose_leaves(leaves, lambda unknown: list((pool.map if pool else map)(evaluate, unknown)))
+            chosen = choose_leaves(leaves, evaluate_all)
             if not chosen:
                 break
             for k in chosen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,21 @@ class DensitySplitter:
         Number of random halvings of the valley test; None for no test.
     level : float or None
         Only splits with a P-value of at most this are made; None to make them all.
+    pool : ThreadPoolExecutor, optional
+        Threads that the fits of all nodes share.
     """
 
-    def __init__(self, settings: SearchSettings, n_splits: int | None, level: float | None) -> None:
+    def __init__(
+        self,
+        settings: SearchSettings,
+        n_splits: int | None,
+        level: float | None,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
         self.settings = settings
         self.n_splits = n_splits
         self.level = level
+        self.pool = pool
 
     def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
@@ -44,8 +54,8 @@ class DensitySplitter:
     def _split(self, rows: Rows, rng: np.random.Generator) -> Split:
         pvalue = np.nan
         if self.n_splits is not None:
-            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng).pvalue
+            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool).pvalue
             if self.level is not None and pvalue > self.level:
                 return Split(None, pvalue)
-        plane = fit_hyperplane(rows, settings=self.settings, rng=rng).hyperplane
+        plane = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool).hyperplane
         return Split(plane if plane.splits else None, pvalue)

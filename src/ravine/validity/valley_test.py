@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -85,7 +86,13 @@ class ValleyTest:
         return "\n".join(lines)
 
 
-def run_valley_test(rows: Rows, n_splits: int, settings: SearchSettings, rng: np.random.Generator) -> ValleyTest:
+def run_valley_test(
+    rows: Rows,
+    n_splits: int,
+    settings: SearchSettings,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor | None = None,
+) -> ValleyTest:
     """Test whether rows have a valley, with hyperplanes found by MDP².
 
     Parameters
@@ -95,6 +102,8 @@ def run_valley_test(rows: Rows, n_splits: int, settings: SearchSettings, rng: np
         Number of random halvings.
     settings : SearchSettings
     rng : numpy.random.Generator
+    pool : ThreadPoolExecutor, optional
+        Threads for the fits; those of the settings by default.
     """
     if rows.is_sparse:
         raise ValueError(
@@ -104,7 +113,7 @@ def run_valley_test(rows: Rows, n_splits: int, settings: SearchSettings, rng: np
     quiet = replace(settings, callback=None)
 
     def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
-        return fit_hyperplane(rows.subset(half), settings=quiet, rng=rng).hyperplane
+        return fit_hyperplane(rows.subset(half), settings=quiet, rng=rng, pool=pool).hyperplane
 
     return cross_fit(rows, find, n_splits, rng)
 
