@@ -1,7 +1,7 @@
 """Measure the speed and the memory of ravine: `make bench`.
 
-    OMP_NUM_THREADS=1 python benchmarks/run.py                       # the bars of docs/performance.md
-    ... run.py --only small kmeans                                        # single rows; --list names them
+    OMP_NUM_THREADS=1 python benchmarks/run.py                            # the bars of docs/performance.md
+    ... run.py --only small kmeans                                        # single rows or tables; --list names them
     ... run.py --more                                                     # limits of everything else
     ... run.py --compare                                                  # costs, and other clusterers
     ... run.py --compare --more --full --update docs/performance.md       # all tables of the page, measured again
@@ -22,6 +22,7 @@ from pages import describe_machine, format_measurement, format_table, update_pag
 from peers import COMPARISON_HEADER, COST_HEADER, compare, measure_costs
 
 HEADER = ["measure", "before", "now", "bar", "met"]
+OTHER_TABLES = {"costs": (COST_HEADER, measure_costs), "comparison": (COMPARISON_HEADER, compare)}
 
 
 def measure_rows(rows: list[Measurement], options: Options) -> Iterator[list[str]]:
@@ -44,25 +45,52 @@ def print_rows(header: list[str], rows: Iterator[list[str]]) -> list[list[str]]:
     return done
 
 
-def choose_rows(names: list[str] | None, more: bool) -> dict[str, list[Measurement]]:
-    """Return the measurements of each table; by their names, if some are given."""
-    tables = {"bars": BARS, "limits": LIMITS if more or names else []}
-    if not names:
-        return tables
-    unknown = set(names) - {row.name for rows in tables.values() for row in rows}
-    if unknown:
-        sys.exit(f"unknown measurements: {', '.join(sorted(unknown))}. `--list` names them.")
-    return {table: [row for row in rows if row.name in names] for table, rows in tables.items()}
+def choose_names(arguments: argparse.Namespace) -> set[str]:
+    """Return the names of the rows and tables to measure."""
+    if arguments.only:
+        unknown = set(arguments.only) - {row.name for row in BARS + LIMITS} - set(OTHER_TABLES)
+        if unknown:
+            sys.exit(f"unknown measurements: {', '.join(sorted(unknown))}. `--list` names them.")
+        return set(arguments.only)
+    rows = BARS + LIMITS if arguments.more else BARS
+    return {row.name for row in rows}.union(OTHER_TABLES if arguments.compare else ())
+
+
+def measure_tables(names: set[str], options: Options) -> dict[str, tuple[list[str], list[list[str]]]]:
+    """Measure and print tables; return the header and the rows of each."""
+    sources: dict[str, tuple[list[str], Iterator[list[str]]]] = {}
+    for table, rows in {"bars": BARS, "limits": LIMITS}.items():
+        chosen = [row for row in rows if row.name in names]
+        if chosen:
+            sources[table] = (HEADER, measure_rows(chosen, options))
+    for table, (header, measure) in OTHER_TABLES.items():
+        if table in names:
+            sources[table] = (header, measure(options))
+    return {table: (header, print_rows(header, rows)) for table, (header, rows) in sources.items()}
+
+
+def count_missed(measured: dict[str, tuple[list[str], list[list[str]]]]) -> int:
+    return sum(cells[-1] != "yes" for header, rows in measured.values() if header is HEADER for cells in rows)
+
+
+def update(path: Path, tables: dict[str, str], machine: str) -> None:
+    """Replace the tables of a page."""
+    page = path.read_text(encoding="utf-8")
+    for name, table in tables.items():
+        page = update_page(page, name, table, machine)
+    path.write_text(page, encoding="utf-8")
 
 
 def list_measurements() -> None:
     for row in BARS + LIMITS:
         print(f"{row.name:<12} {row.measure}")
+    for table, (header, _) in OTHER_TABLES.items():
+        print(f"{table:<12} table: {', '.join(header)}")
 
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="measure single rows")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="measure single rows or tables")
     parser.add_argument("--list", action="store_true", help="list the names of all rows")
     parser.add_argument("--more", action="store_true", help="measure the limits of everything else, too")
     parser.add_argument("--compare", action="store_true", help="measure costs and other clusterers, too (5 minutes)")
@@ -80,27 +108,18 @@ def main() -> None:
         return list_measurements()
     if os.environ.get("OMP_NUM_THREADS") != "1":
         sys.exit("Set OMP_NUM_THREADS=1 (as `make bench` does): the ratios are for one thread.")
+    names = choose_names(arguments)
     options = Options(arguments.full, arguments.hipart)
     machine = describe_machine()
     print(machine + "\n")
-    measured = {
-        name: (HEADER, print_rows(HEADER, measure_rows(rows, options)))
-        for name, rows in choose_rows(arguments.only, arguments.more).items()
-        if rows
-    }
-    missed = sum(cells[-1] != "yes" for _, rows in measured.values() for cells in rows)
-    if arguments.compare:
-        measured["costs"] = (COST_HEADER, print_rows(COST_HEADER, measure_costs(options)))
-        measured["comparison"] = (COMPARISON_HEADER, print_rows(COMPARISON_HEADER, compare(options)))
+    measured = measure_tables(names, options)
     tables = {name: format_table(header, rows) for name, (header, rows) in measured.items()}
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text("\n".join([f"{machine}\n", *tables.values()]), encoding="utf-8")
     if arguments.update:
-        page = arguments.update.read_text(encoding="utf-8")
-        for name, table in tables.items():
-            page = update_page(page, name, table, machine)
-        arguments.update.write_text(page, encoding="utf-8")
-    print(f"{missed} bars missed" if missed else "all bars met")
+        update(arguments.update, tables, machine)
+    missed = count_missed(measured)
+    print(f"bars missed: {missed}")
     sys.exit(arguments.strict and missed > 0)
 
 

@@ -61,6 +61,7 @@ class Variant:
 
 THREADS = (
     "tests/kernels",
+    "tests/index",
     "tests/search/test_determinism.py",
     "tests/rows/test_samples.py",
     "tests/estimators/test_tree_estimator.py::test_threads_do_not_change_a_bit",
