@@ -116,7 +116,8 @@ def test_a_stage_with_labels_equals_that_of_the_generators(name, epsilon, rng):
     sample = make_sample(name, weighted=False, rng=rng)
     h, labelled = usual_bandwidth(sample), make_labels(sample, rng)
     v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
-    assert_same_stage(sample, make_twins(sample, h, 0.9, labelled, epsilon), v, max_iter=3)
+    # Rounding errors, which depend on the instruction set, grow a hundredfold from step to step.
+    assert_same_stage(sample, make_twins(sample, h, 0.9, labelled, epsilon), v, max_iter=2)
 
 
 @pytest.mark.parametrize("labels", [False, True])
