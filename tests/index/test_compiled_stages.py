@@ -1,5 +1,8 @@
 """The compiled stages against the generators, which are their slow and readable twins."""
 
+import signal
+import time
+
 import numpy as np
 import pytest
 
@@ -14,7 +17,7 @@ from ravine.index import (
     SemiSupervisedIndex,
 )
 from ravine.optimise import Memory, minimise_on_sphere
-from ravine.rows import DenseSample
+from ravine.rows import DenseSample, open_pool
 from ravine.search import drive
 from support.simulate import mixture, two_clusters
 
@@ -197,3 +200,57 @@ def test_more_columns_than_rows_run_compiled_in_the_row_space(rng, without_compi
     without_compiled_stages()
     slow = MinimumDensityHyperplane(random_state=0).fit(X)
     assert np.array_equal(fast.labels_, slow.labels_)
+
+
+class EndlessStage:
+    """A stage that would take minutes: many rows, and a tolerance that is never reached."""
+
+    def __init__(self, rng):
+        self.sample = DenseSample(rng.standard_normal((200_000, 30)))
+        self.index = make_twins(self.sample, 0.01, 0.9)[1]
+
+    def run(self):
+        options = {"max_iter": 100_000, "tolerance": -1.0, "memory": Memory()}
+        drive(self.sample, [self.index.minimise(np.eye(30)[0], **options)])
+
+
+def test_a_signal_ends_a_long_stage(rng):
+    stage = EndlessStage(rng)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt("from the handler")
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt, match="from the handler"):
+            stage.run()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_an_exception_ends_long_stages_on_threads(rng):
+    stage, futures = EndlessStage(rng), []
+
+    def fail_beside_it():
+        with open_pool(2) as pool:
+            futures.append(pool.submit(stage.run))
+            while not futures[0].running():
+                time.sleep(0.01)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_beside_it()
+    assert isinstance(futures[0].exception(), KeyboardInterrupt)
+
+
+def test_a_kernel_refuses_arrays_of_wrong_sizes(rng):
+    sample = make_sample("clusters", weighted=False, rng=rng)
+    kernel = make_twins(sample, 0.1, 0.9)[1]._kernel
+    with pytest.raises(ValueError, match="as many elements as X has columns"):
+        kernel.begin(np.zeros(3))
+    with pytest.raises(ValueError, match="arrays of the memory"):
+        kernel.minimise(np.eye(4)[0], 1, 1e-9, np.pi, np.empty(8), np.empty(400), np.empty(400), 20, 0)
+    with pytest.raises(ValueError, match="one sign and one cost"):
+        kernel.set_labels(np.zeros((2, 4)), np.ones(3), np.ones(2), 1.0)
