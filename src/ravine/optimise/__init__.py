@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
-from ravine.optimise.geometry import measure_angle, sample_near, transport_to
+from ravine.optimise.geometry import measure_angle, project_to_tangent, sample_near, transport_to
 from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
-from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, run
+from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, TiltedObjective, run
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
@@ -19,6 +19,7 @@ __all__ = [
     "Questions",
     "SphereObjective",
     "SphereResult",
+    "TiltedObjective",
     "check_gradient",
     "find_hull_gap",
     "find_min_norm_weights",
@@ -28,6 +29,7 @@ __all__ = [
     "minimise_on_sphere",
     "minimise_spherical",
     "minimise_unnormalised",
+    "project_to_tangent",
     "run",
     "sample_near",
     "transport_to",

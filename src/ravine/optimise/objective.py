@@ -7,6 +7,7 @@ in lock-step and answers their questions together. `run` is sufficient if there 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from typing import Any, Protocol, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["FunctionObjective", "Questions", "SphereObjective", "run"]
+__all__ = ["FunctionObjective", "Questions", "SphereObjective", "TiltedObjective", "run"]
 
 T = TypeVar("T")
 # Generator that yields questions, receives their answers and returns a T.
@@ -83,6 +84,47 @@ class FunctionObjective:
         self.v = v
         return self.gradient(v)
         yield
+
+
+class TiltedObjective:
+    """Objective plus a linear function of the unit vector, which changes the gradient by a constant.
+
+    Parameters
+    ----------
+    objective : SphereObjective
+    change : ndarray of shape (d,)
+        Change of the gradient.
+    """
+
+    def __init__(self, objective: SphereObjective, change: Array) -> None:
+        self.objective, self.change = objective, change
+
+    def begin(self, v: Array) -> Questions[tuple[float, Array]]:
+        """Move to v; return the value and the gradient."""
+        value, gradient = yield from self.objective.begin(v)
+        self._on_v = float(self.change @ v)
+        return value + self._on_v, gradient + self.change
+
+    def set_tangent(self, u: Array) -> Questions[None]:
+        """Choose the great circle through v with the tangent u."""
+        self._on_u = float(self.change @ u)
+        return self.objective.set_tangent(u)
+
+    def evaluate(self, t: float) -> Questions[float]:
+        """Return the value at the angle t."""
+        value = yield from self.objective.evaluate(t)
+        return value + math.cos(t) * self._on_v + math.sin(t) * self._on_u
+
+    def differentiate(self, t: float) -> Questions[float]:
+        """Return the derivative with respect to the angle at t."""
+        slope = yield from self.objective.differentiate(t)
+        return slope + math.cos(t) * self._on_u - math.sin(t) * self._on_v
+
+    def accept(self, t: float, v: Array) -> Questions[Array]:
+        """Move to v; return the gradient."""
+        gradient = yield from self.objective.accept(t, v)
+        self._on_v = float(self.change @ v)
+        return gradient + self.change
 
 
 def run(questions: Questions[T]) -> T:

@@ -198,11 +198,7 @@ class DenseSample(LocalSample):
         if self.indices is None:
             return self.X
         too_large = self.n_rows * self.n_features * self.X.itemsize > MOST_GATHERED_BYTES
-        return None if too_large else self.to_array()
-
-    def to_array(self) -> NDArray[np.floating[Any]]:
-        """Return all rows in the units of the data, as one array."""
-        return self._rows_at(slice(None))
+        return None if too_large else self._rows_at(slice(None))
 
     @property
     def stage_pool(self) -> ThreadPoolExecutor | None:

@@ -27,7 +27,7 @@ __all__ = ["ClusterRows", "ClusterSample"]
 # A subsample of at most this size is fetched from the workers; a larger one stays there.
 TAKE_BYTES = 1 << 23
 # Of the rows near a hyperplane at most this many bytes are fetched.
-GATHERED_BYTES = 1 << 21
+GATHERED_BYTES = 5 << 19
 # Nodes of a tree that are fitted at the same time, so that they share rounds: threads only wait for the workers.
 NODE_THREADS = 16
 
@@ -331,7 +331,7 @@ class ClusterSample(Sample):
     @property
     def most_gathered(self) -> float:  # type: ignore[override]
         """Number of rows near a hyperplane that are worth sending to this process."""
-        return GATHERED_BYTES // (8 * self.n_features)
+        return GATHERED_BYTES // (4 * self.n_features)
 
     def new_projections(self) -> ClusterProjections:
         """Allocate the projections of one start, on the workers."""

@@ -16,6 +16,10 @@ __all__ = ["RowCollector", "find_near", "thin"]
 GOLDEN_RATIO = 0.6180339887498949
 
 
+# Rows move when the normal turns, so they are chosen by a kernel that is wider than the bandwidth by this factor.
+WIDER = 2.0
+
+
 def find_near(p: Array, r: RowsIn) -> NDArray[np.intp]:
     """Return the places of the projections within reach of b."""
     return np.flatnonzero(np.abs(p - r.b) <= r.reach)
@@ -26,8 +30,8 @@ def thin(
 ) -> tuple[NDArray[np.intp] | slice, Array | None]:
     """Choose at most ``r.most`` rows; return which of them, and weights that make up for the others.
 
-    A row stays with a probability in proportion to its share in the density at b (priority sampling, Duffield, Lund &
-    Thorup 2007), so that of the rows that matter most all stay.
+    A row stays with a probability in proportion to its share in a density at b (priority sampling, Duffield, Lund &
+    Thorup 2007), so that the rows that matter most are the likeliest to stay.
 
     Parameters
     ----------
@@ -48,8 +52,8 @@ def thin(
 
 
 def _rank(places: NDArray[np.intp], p: Array, weights: Array | None, r: RowsIn) -> tuple[Array, Array]:
-    """Return the logarithms of the share of each row in the density at b, and of its priority (lowest first)."""
-    share = -0.5 * ((p - r.b) / r.bandwidth) ** 2
+    """Return the logarithms of the share of each row in a wider density at b, and of its priority (lowest first)."""
+    share = -0.5 * ((p - r.b) / (WIDER * r.bandwidth)) ** 2
     if weights is not None:
         share += np.log(weights)
     return share, np.log((places + 1.0) * GOLDEN_RATIO % 1.0) - share

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from ravine._typing import Array
 from ravine.index import ClusteringIndex, CompiledIndex, measure_reach
-from ravine.optimise import Memory, Questions, SphereResult, minimise_on_sphere
+from ravine.optimise import Memory, Questions, SphereResult, TiltedObjective, minimise_on_sphere, project_to_tangent
 from ravine.rows import Sample
 from ravine.search.driver import drive
 from ravine.search.problem import Problem
@@ -95,6 +96,8 @@ class _SlabDescent:
         for _ in range(MOST_SLABS):
             reach = sum(self._measure_reach(log_density)) + MARGIN * h
             slab = yield from index.gather(v, b, reach)
+            if sample.is_remote or slab.n_rows >= sample.most_gathered:
+                return (yield from self._correct(slab, v, b, memory))
             yield from index.locate(v)
             found = index.minima
             if found.log_index > value + self.settings.tolerance:
@@ -109,11 +112,6 @@ class _SlabDescent:
             memory = memory.copy()
             on_slab, result = self._minimise(slab, v, b, memory)
             v, b, log_density = result.v, on_slab.minima.b, on_slab.minima.log_density
-            if slab.n_rows >= sample.most_gathered:
-                yield from index.locate(v)
-                if index.minima.log_index < value:
-                    self._keep(v, memory)
-                return None  # a sample of the rows near the hyperplane leads close to convergence, not there
             if result.n_iter == 0:
                 return replace(result, value=value) if result.converged or result.stalled else None
         return None
@@ -127,24 +125,59 @@ class _SlabDescent:
         distance = h * math.sqrt(max(-2.0 * log_density, 0.0))
         return distance, max(measure_reach(h, log_density, self.settings.tolerance) - distance, ROOM * h)
 
+    def _correct(self, slab: Sample, v: Array, b: float, memory: Memory) -> Questions[SphereResult | None]:
+        """Minimise with a sample of a slab, whose gradient is corrected to that of all rows (Shamir et al. 2014).
+
+        The sample stands for the curvature only. Each correction takes value and gradient on all rows.
+        """
+        index, value = self.index, math.inf
+        on_slab = self._make_index(slab, b)
+        for _ in range(MOST_SLABS):
+            result = yield from minimise_on_sphere(
+                index, v, max_iter=0, tolerance=self.settings.tolerance, memory=memory
+            )
+            if not result.value < value:
+                return None
+            value = result.value
+            self._keep(v, memory)
+            if result.converged or abs(index.minima.b - b) > ROOM * index.bandwidth:
+                return result if result.converged else None
+            memory = memory.copy()
+            ((_, gradient),) = drive(slab, [on_slab.begin(v)])
+            tilted = TiltedObjective(on_slab, result.gradient - project_to_tangent(gradient, v))
+            v = self._run(on_slab, partial(minimise_on_sphere, tilted), v, memory).v
+        return None
+
     def _minimise(self, slab: Sample, v: Array, b: float, memory: Memory) -> tuple[ClusteringIndex, SphereResult]:
         """Minimise the index on a slab, as long as the slab has the rows that matter."""
-        index, settings = self.problem.index(slab), self.settings
+        index = self._make_index(slab, b)
+        minimise = index.minimise if isinstance(index, CompiledIndex) else partial(minimise_on_sphere, index)
+        return index, self._run(index, minimise, v, memory)
+
+    def _make_index(self, slab: Sample, b: float) -> ClusteringIndex:
+        """Return the index of all rows for a slab around b."""
+        index = self.problem.index(slab)
         assert isinstance(index, ClusteringIndex)
         index.alpha, index.gamma = self.stage.alpha, self.stage.gamma
         index.offsets = (b - ROOM * index.bandwidth, b + ROOM * index.bandwidth)
+        return index
+
+    def _run(
+        self, on_slab: ClusteringIndex, minimise: Callable[..., Questions[SphereResult]], v: Array, memory: Memory
+    ) -> SphereResult:
+        """Minimise a function of a slab near v, and count."""
+        before = on_slab.n_evaluations, on_slab.n_tied
         _, room = self._measure_reach(self.index.minima.log_density)
-        minimise = index.minimise if isinstance(index, CompiledIndex) else partial(minimise_on_sphere, index)
         optimisation = minimise(
             v,
-            max_iter=settings.polish_iter - self.n_iter,
-            tolerance=settings.tolerance,
+            max_iter=self.settings.polish_iter - self.n_iter,
+            tolerance=self.settings.tolerance,
             memory=memory,
             largest_angle=min(room / math.sqrt(float(self.problem.axes.variances[0])), LARGEST_ANGLE),
         )
-        (result,) = drive(slab, [optimisation])
+        (result,) = drive(on_slab.sample, [optimisation])
         self.n_iter += result.n_iter
-        self.n_evaluations += index.n_evaluations
-        self.n_tied += index.n_tied
-        self.certified &= index.certified
-        return index, result
+        self.n_evaluations += on_slab.n_evaluations - before[0]
+        self.n_tied += on_slab.n_tied - before[1]
+        self.certified &= on_slab.certified
+        return result

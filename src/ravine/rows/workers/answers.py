@@ -16,8 +16,10 @@ __all__ = ["merge_answers", "pack_answer"]
 
 
 def pack_answer(answer: Any) -> Any:
-    """Return an answer in the form in which it is sent: of a sample, the rows and their weights."""
-    return (answer.to_array(), answer.weights) if isinstance(answer, DenseSample) else answer
+    """Return an answer in the form in which it is sent: of a sample, the rows in working units and their weights."""
+    if not isinstance(answer, DenseSample):
+        return answer
+    return answer.fetch(np.arange(answer.n_rows)).astype(np.float32), answer.weights
 
 
 def merge_answers(r: Request, answers: list[Any], whole: Sample) -> Any:
@@ -37,9 +39,10 @@ def merge_answers(r: Request, answers: list[Any], whole: Sample) -> Any:
 
 
 def _join_rows(parts: list[tuple[NDArray[Any], Array | None]], whole: Sample) -> DenseSample:
-    """Make one sample of the rows near a hyperplane that each worker has sent."""
+    """Make one sample, in single precision, of the rows near a hyperplane that each worker has sent."""
     is_weighted = any(w is not None for _, w in parts)
     weights = np.concatenate([np.ones(len(rows)) if w is None else w for rows, w in parts]) if is_weighted else None
-    slab = DenseSample(np.concatenate([rows for rows, _ in parts]), weights, origin=whole.origin, unit=whole.unit)
+    centred = np.concatenate([rows for rows, _ in parts]) * np.float64(whole.unit)
+    slab = DenseSample(centred, weights, origin=np.zeros(whole.n_features), unit=whole.unit)
     slab.measure_against(whole)
     return slab
