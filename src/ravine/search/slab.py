@@ -28,8 +28,8 @@ MOST_SLABS = 8
 MARGIN = 0.25
 # Distance (in bandwidths) by which rows and offset may move before the slab lacks rows that matter.
 ROOM = 3.0
-# Largest angle by which the normal turns on one slab.
-LARGEST_ANGLE = 1.0
+# Largest angle by which the normal turns on one slab; slabs on which it turns by less than the smallest do not pay.
+LARGEST_ANGLE, SMALLEST_ANGLE = 1.0, 0.01
 
 
 def polish_on_slabs(problem: Problem, sample: Sample, path: Path, settings: SearchSettings) -> Questions[Stage]:
@@ -46,6 +46,7 @@ def polish_on_slabs(problem: Problem, sample: Sample, path: Path, settings: Sear
         or settings.optimiser != "lbfgs"
         or not isinstance(index, ClusteringIndex)
         or not problem.moments.is_stored
+        or ROOM * index.bandwidth < SMALLEST_ANGLE * math.sqrt(problem.axes.variances[0])
     ):
         return (yield from polish(index, path, settings))
     descent = _SlabDescent(problem, index, path, settings)
@@ -96,8 +97,6 @@ class _SlabDescent:
         for _ in range(MOST_SLABS):
             reach = sum(self._measure_reach(log_density)) + MARGIN * h
             slab = yield from index.gather(v, b, reach)
-            if sample.is_remote or slab.n_rows >= sample.most_gathered:
-                return (yield from self._correct(slab, v, b, memory))
             yield from index.locate(v)
             found = index.minima
             if found.log_index > value + self.settings.tolerance:
@@ -107,6 +106,8 @@ class _SlabDescent:
             if sum(self._measure_reach(found.log_density)) + abs(found.b - b) > reach:
                 b, log_density = found.b, found.log_density
                 continue
+            if sample.is_remote or slab.n_rows >= sample.most_gathered:
+                return (yield from self._correct(slab, v, b, memory))
             if slab.n_rows > LARGEST_SHARE * sample.n_rows:
                 return None
             memory = memory.copy()
