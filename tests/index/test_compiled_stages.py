@@ -75,17 +75,17 @@ def usual_bandwidth(sample):
     return 0.9 * np.sqrt(variance) * sample.total**-0.2
 
 
-def run_both(sample, twins, v, max_iter=6):
+def run_both(sample, twins, v, max_iter=6, **options):
     """Results of one stage of both, and their memories."""
     slow, fast = twins
     memories = Memory(), Memory()
-    of_slow = minimise_on_sphere(slow, v, max_iter=max_iter, tolerance=1e-9, memory=memories[0])
-    of_fast = fast.minimise(v, max_iter=max_iter, tolerance=1e-9, memory=memories[1])
+    of_slow = minimise_on_sphere(slow, v, max_iter=max_iter, tolerance=1e-9, memory=memories[0], **options)
+    of_fast = fast.minimise(v, max_iter=max_iter, tolerance=1e-9, memory=memories[1], **options)
     return [drive(sample, [generator])[0] for generator in (of_slow, of_fast)], memories
 
 
-def assert_same_stage(sample, twins, v, max_iter=6):
-    (expected, found), memories = run_both(sample, twins, v, max_iter)
+def assert_same_stage(sample, twins, v, max_iter=6, **options):
+    (expected, found), memories = run_both(sample, twins, v, max_iter, **options)
     slow, fast = twins
     assert found.value == pytest.approx(expected.value, rel=1e-10, abs=1e-10)
     assert np.allclose(found.v, expected.v, atol=1e-6)
@@ -137,6 +137,14 @@ def test_a_larger_interval_leads_to_the_same_minimum(name, labels, rng):
         assert stays[0] == stays[1]
         assert twins[1].minima.log_index == pytest.approx(twins[0].minima.log_index, rel=1e-9, abs=1e-9)
         assert twins[1].minima.b == pytest.approx(twins[0].minima.b, abs=1e-6 * twins[0].bandwidth)
+
+
+@pytest.mark.parametrize("largest_angle", [1e-3, 0.05, 0.3])
+def test_both_stop_at_the_same_largest_angle(largest_angle, rng):
+    sample = make_sample("ten columns", weighted=False, rng=rng)
+    v = np.linalg.eigh(sample.moments().covariance)[1][:, -1]
+    twins = make_twins(sample, usual_bandwidth(sample), 0.9)
+    assert_same_stage(sample, twins, v, max_iter=3, largest_angle=largest_angle)
 
 
 def test_a_restricted_offset_is_the_same_for_both(rng):

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ravine.optimise import FunctionObjective, Memory, check_gradient, minimise_on_sphere, run
+from ravine.optimise import FunctionObjective, Memory, TiltedObjective, check_gradient, minimise_on_sphere, run
 from ravine.optimise.geometry import transport
 from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, search_weak_wolfe
 from support import reference as ref
@@ -281,3 +281,23 @@ def test_run_returns_the_result_of_a_generator():
         yield
 
     assert run(content()) == 7
+
+
+# ------------------------------------------------------------------------------------------------- limits and tilts
+
+
+@pytest.mark.parametrize("largest_angle", [0.01, 0.2, 1.0])
+def test_no_step_is_made_beyond_the_largest_angle(largest_angle, rng):
+    problem, v = rayleigh(rng, 10), start(rng, 10)
+    result = minimised(problem, v, largest_angle=largest_angle)
+    assert math.acos(min(float(result.v @ v), 1.0)) <= 2.0 * largest_angle + 1e-6
+    assert result.value < problem.function(v)
+
+
+def test_a_tilt_adds_a_linear_function(rng):
+    problem, v, tilt = rayleigh(rng, 6), start(rng, 6), 0.1 * rng.standard_normal(6)
+    tilted = TiltedObjective(FunctionObjective(problem.function, problem.gradient), tilt)
+    both = FunctionObjective(lambda v: problem.function(v) + tilt @ v, lambda v: problem.gradient(v) + tilt)
+    found, expected = (run(minimise_on_sphere(f, v, max_iter=500, tolerance=1e-14)) for f in (tilted, both))
+    assert found.n_iter == expected.n_iter
+    np.testing.assert_allclose(found.v, expected.v, atol=1e-7)
