@@ -22,6 +22,8 @@ from ravine.rows import ClusterRows, RowBlocks
 
 # Open the sample of each worker, read a few rows, sum moments, set units, fetch the subsample, count the two sides.
 SETUP_ROUNDS = 6
+# Gradients on all rows for each level, and megabytes of the rows near a hyperplane.
+GRADIENTS, SLAB = 3, 2.7
 MODELS: dict[str, Callable[[], object]] = {
     "hyperplane": lambda: MinimumDensityHyperplane(random_state=0),
     "tree": lambda: MinimumDensityTree(8, random_state=0),
@@ -110,15 +112,12 @@ def predict_cost(model: MinimumDensityHyperplane, n: int, d: int, workers: int) 
     """Return the rounds and megabytes of a fit by the cost model of docs/beyond-memory.md, from its path."""
     rounds, megabytes = SETUP_ROUNDS, 8e-6 * (d * 10_000 + 10_000) + 8e-6 * workers * d * (d + 64)
     for size in sorted({step.n_rows for step in model.path_} - {10_000}):
-        steps = [step for step in model.path_ if step.n_rows == size]
-        evaluations = max(step.n_evaluations for step in steps)
-        iterations = max(step.n_iter for step in steps)
-        rounds += evaluations + 2 * iterations + 3 + (size < n)
+        rounds += 4 + 2 * GRADIENTS + (size < n)
         megabytes += 8e-6 * size * (size < n)
-        for step in steps:
+        for step in [step for step in model.path_ if step.n_rows == size]:
             sigma = math.sqrt(float(step.hyperplane.normal @ model.covariance_ @ step.hyperplane.normal))
             bins = 4 * (2 * step.hyperplane.alpha * sigma / step.hyperplane.bandwidth + 16)
-            megabytes += workers * 1e-6 * (64 * bins * (step.n_evaluations + 1) + 16 * d * (step.n_iter + 1))
+            megabytes += SLAB + workers * 1e-6 * (GRADIENTS + 2) * (64 * bins + 16 * d)
     return rounds, megabytes
 
 

@@ -59,7 +59,7 @@ class ClusterRows(Rows):
     >>> rows = ClusterRows(da.from_zarr("rows.zarr").persist(), client)  # doctest: +SKIP
     >>> mdh = MinimumDensityHyperplane(random_state=0).fit(rows)  # doctest: +SKIP
     >>> rows.n_rounds  # doctest: +SKIP
-    66
+    27
     """
 
     is_lazy = True
