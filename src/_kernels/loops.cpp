@@ -39,7 +39,8 @@ void rotate(double *p, const double *q, double c, double s, int64_t n) {
 // Rows with fewer columns than lanes have no such group.
 inline Lanes keep_last(const double *x, int64_t d) {
     double kept[kLanes] = {0.0, 0.0, 0.0, 0.0};
-    for (int64_t l = kLanes - d % kLanes; l < kLanes; ++l) kept[l] = x ? x[d - kLanes + l] : 1.0;
+    const int64_t n_kept = d % kLanes == 0 ? kLanes : d % kLanes;
+    for (int64_t l = kLanes - n_kept; l < kLanes && d >= kLanes; ++l) kept[l] = x ? x[d - kLanes + l] : 1.0;
     return load(kept);
 }
 
@@ -286,12 +287,13 @@ inline void find_near(const Projections &x, int64_t first, int64_t count, double
                       double *buffer, NearRows &near) {
     const double *z = combine(x, first, count, buffer);
     const double inverse = 1.0 / h, limit = reach * inverse;
+    double u[kChunk];
+    for (int64_t i = 0; i < count; ++i) u[i] = (z[i] - b) * inverse;
     int64_t found = 0;
     for (int64_t i = 0; i < count; ++i) {
-        const double u = (z[i] - b) * inverse;
         near.index[found] = static_cast<int32_t>(i);
-        near.u[found] = u;
-        found += std::fabs(u) <= limit;
+        near.u[found] = u[i];
+        found += std::fabs(u[i]) <= limit;
     }
     for (int64_t i = 0; i < found; ++i) {
         const double exponent = -0.5 * square(near.u[i]) - log_sum;
@@ -314,6 +316,34 @@ double along(Projections x, double h, double b, double log_sum, double reach) {
             sum -= near.k[i] * near.u[i] * (x.c * q[near.index[i]] - x.s * p[near.index[i]]);
     }
     return sum / h;
+}
+
+// out_j += sum_i k_i (x_ij - center_j) over some rows of at most 4 kGroups columns, with two sums for each column in
+// registers: for even and odd rows, so that fewer additions wait for each other.
+template <int kGroups, class T>
+inline void add_narrow_rows(const T *base, const Rows<T> &rows, const NearRows &near, const double *center, Lanes last, double *out) {
+    const int64_t tail = rows.d - kLanes;  // first column of the last group, which overlaps the one before it
+    Lanes sums[2][kGroups], m[kGroups];
+    for (int g = 0; g < kGroups; ++g) {
+        m[g] = load(center + (g < kGroups - 1 ? g * kLanes : tail));
+        sums[0][g] = sums[1][g] = broadcast(0.0);
+    }
+    auto add = [&](int64_t i, Lanes *into) {
+        const T *row = base + near.index[i] * rows.row_stride;
+        const Lanes k = broadcast(near.k[i]);
+        for (int g = 0; g < kGroups - 1; ++g) into[g] += (load(row + g * kLanes) - m[g]) * k;
+        into[kGroups - 1] += (load(row + tail) - m[kGroups - 1]) * (last * k);
+    };
+    int64_t i = 0;
+    for (; i + 2 <= near.count; i += 2) {
+        add(i, sums[0]);
+        add(i + 1, sums[1]);
+    }
+    if (i < near.count) add(i, sums[0]);
+    for (int g = 0; g < kGroups; ++g) {
+        double *target = out + (g < kGroups - 1 ? g * kLanes : tail);
+        store(target, load(target) + (sums[0][g] + sums[1][g]));
+    }
 }
 
 // out_j += sum_r k_r (x_rj - center_j) over kRows rows at once, so that `out` is read and written only once for them.
@@ -348,14 +378,21 @@ void pull_back(Rows<T> rows, const double *center, Projections x, double h, doub
     for (int64_t first = 0; first < x.n; first += kChunk) {
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
         for (int64_t i = 0; i < near.count; ++i) near.k[i] *= -near.u[i] * inverse;
-        if (rows.col_stride == 1 && rows.d >= kLanes) {
-            const T *base = rows.data + first * rows.row_stride;
+        const T *base = rows.data + first * rows.row_stride;
+        if (rows.col_stride == 1 && rows.d >= kLanes && rows.d <= 4 * kLanes) {
+            switch ((rows.d + kLanes - 1) / kLanes) {
+                case 1: add_narrow_rows<1>(base, rows, near, center, last, out); break;
+                case 2: add_narrow_rows<2>(base, rows, near, center, last, out); break;
+                case 3: add_narrow_rows<3>(base, rows, near, center, last, out); break;
+                default: add_narrow_rows<4>(base, rows, near, center, last, out); break;
+            }
+        } else if (rows.col_stride == 1 && rows.d >= kLanes) {
             int64_t i = 0;
             for (; i + 4 <= near.count; i += 4) add_rows<4>(base, rows, near.index + i, near.k + i, center, last, out);
             for (; i < near.count; ++i) add_rows<1>(base, rows, near.index + i, near.k + i, center, last, out);
         } else {
             for (int64_t j = 0; j < rows.d; ++j) {
-                const T *column = rows.data + first * rows.row_stride + j * rows.col_stride;
+                const T *column = base + j * rows.col_stride;
                 const double m = center[j];
                 double sum = 0.0;
                 for (int64_t i = 0; i < near.count; ++i)

@@ -24,7 +24,7 @@ FINALISTS = 2
 # A start does not go on if its mode-to-valley ratio (or inverse index) is lower than the best one's by more than this
 # factor: several standard errors of that ratio on a subsample.
 MUCH_WORSE = 2.0
-# Relative decrease of φ that is left to the next level.
+# Relative decrease of φ that a path leaves to the polish or to the next level.
 ROUGH_TOLERANCE = 1e-4
 # Two normals closer than this (cosine) are one solution.
 SAME_DIRECTION = 0.99
@@ -48,10 +48,12 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
     if settings.method == "sqp":
         return _transpose(solve_directly(problem, list(enumerate(starts)), notify=notify))
     polish_later = bool(subsamples) or (settings.select == "final" and settings.polish)
-    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
+    is_polished = polish_later or settings.polish
+    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if is_polished else settings
     first = problem.first_sample
     chosen = enumerate(starts) if settings.every_start else [_find_lowest_start(problem, first, starts)]
-    paths = _transpose(_follow_each(problem, first, list(chosen), rough, notify))
+    finest = rough.tolerance if polish_later else settings.tolerance
+    paths = _transpose(_follow_each(problem, first, list(chosen), rough, finest, notify))
     del first  # the next subsample is larger: do not hold both
     if subsamples:
         for indices in subsamples[1:]:
@@ -63,17 +65,22 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
 
 
 def _follow_each(
-    problem: Problem, sample: Sample, starts: Sequence[tuple[int, Array]], settings: SearchSettings, notify: Notify
+    problem: Problem,
+    sample: Sample,
+    starts: Sequence[tuple[int, Array]],
+    settings: SearchSettings,
+    polish_tolerance: float,
+    notify: Notify,
 ) -> list[tuple[Path, ...]]:
     """Follow the paths of all starts; where they run on threads, their stages are reported at the end, in order."""
-    if sample.stage_pool is None:
-        return drive(sample, [follow_path(problem.index(sample), v, k, settings, notify) for k, v in starts])
     logs: list[list[Stage]] = [[] for _ in starts]
+    is_threaded = sample.stage_pool is not None
+    reports = [log.append if is_threaded else notify for log in logs]
     paths = drive(
         sample,
         [
-            follow_path(problem.index(sample), v, k, settings, log.append)
-            for (k, v), log in zip(starts, logs, strict=True)
+            follow_path(problem.index(sample), v, k, settings, report, polish_tolerance)
+            for (k, v), report in zip(starts, reports, strict=True)
         ],
     )
     for log in logs:
