@@ -9,8 +9,13 @@ namespace RAVINE_ARCH {
 namespace {
 
 constexpr int kLanes = 4;
+#if defined(__AVX__)
+constexpr bool kLanesFitRegister = true;
+#else
+constexpr bool kLanesFitRegister = false;  // shuffles across two registers are slow
+#endif
 
-#if defined(__GNUC__)
+#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)  // with __builtin_shufflevector
 typedef double Lanes __attribute__((vector_size(32)));
 typedef float FloatLanes __attribute__((vector_size(16)));
 typedef int64_t IntLanes __attribute__((vector_size(32)));
@@ -28,6 +33,14 @@ RAVINE_INLINE Lanes load(const float *x) {
 RAVINE_INLINE void store(double *x, Lanes v) { std::memcpy(x, &v, sizeof v); }
 RAVINE_INLINE Lanes broadcast(double x) { return Lanes{x, x, x, x}; }
 RAVINE_INLINE Lanes at_least(Lanes x, double low) { return x < broadcast(low) ? broadcast(low) : x; }
+RAVINE_INLINE void transpose(Lanes x[kLanes]) {
+    const Lanes a = __builtin_shufflevector(x[0], x[1], 0, 4, 2, 6), b = __builtin_shufflevector(x[0], x[1], 1, 5, 3, 7);
+    const Lanes c = __builtin_shufflevector(x[2], x[3], 0, 4, 2, 6), d = __builtin_shufflevector(x[2], x[3], 1, 5, 3, 7);
+    x[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    x[1] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    x[2] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    x[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
 // y * 2^k for the integer k held in the low mantissa bits of t.
 RAVINE_INLINE Lanes times_power_of_two(Lanes y, Lanes t) {
     return reinterpret_cast<Lanes>(reinterpret_cast<IntLanes>(y) + (reinterpret_cast<IntLanes>(t) << 52));
@@ -57,6 +70,14 @@ RAVINE_INLINE void store(double *x, Lanes v) { std::memcpy(x, v.v, sizeof v.v); 
 RAVINE_INLINE Lanes at_least(Lanes x, double low) {
     for (int i = 0; i < kLanes; ++i) x.v[i] = x.v[i] < low ? low : x.v[i];
     return x;
+}
+RAVINE_INLINE void transpose(Lanes x[kLanes]) {
+    for (int i = 0; i < kLanes; ++i)
+        for (int j = 0; j < i; ++j) {
+            const double swapped = x[i].v[j];
+            x[i].v[j] = x[j].v[i];
+            x[j].v[i] = swapped;
+        }
 }
 RAVINE_INLINE Lanes times_power_of_two(Lanes y, Lanes t) {
     uint64_t bits[kLanes], exponent[kLanes];

@@ -108,16 +108,24 @@ void project(Rows<T> x, const double *center, const double *directions, int64_t 
 
 // ---------------------------------------------------------------------------------------------- binned density
 
-template <bool kWeighted>
-inline void scatter(const double *place, const int32_t *bin, const double *w, int64_t count, double *moments) {
-    for (int64_t i = 0; i < count; ++i) {
-        const double s = place[i], s2 = s * s, s4 = s2 * s2;
+// Add the powers of the place of a projection in its bin, times its weight, to the moments of the bin.
+inline void add_powers(double place, double weight, double *m) {
+    const double square = place * place, fourth = square * square;
+    const double low[4] = {weight, weight * place, weight * square, weight * (square * place)};
+    for (int k = 0; k < 4; ++k) m[k] += low[k];
+    for (int k = 0; k < 4; ++k) m[k + 4] += low[k] * fourth;
+}
+
+// Do the same for a group of projections.
+inline void add_powers(Lanes place, Lanes weight, const int32_t *bin, double *moments) {
+    static_assert(kMoments == 2 * kLanes, "two groups of powers");
+    const Lanes square = place * place, fourth = square * square;
+    Lanes powers[kLanes] = {weight, weight * place, weight * square, weight * (square * place)};
+    transpose(powers);  // now one vector for each projection
+    for (int i = 0; i < kLanes; ++i) {
         double *m = moments + int64_t{kMoments} * bin[i];
-        double low[4] = {1.0, s, s2, s2 * s};
-        if (kWeighted)
-            for (int k = 0; k < 4; ++k) low[k] *= w[i];
-        for (int k = 0; k < 4; ++k) m[k] += low[k];
-        for (int k = 0; k < 4; ++k) m[k + 4] += low[k] * s4;
+        store(m, load(m) + powers[i]);
+        store(m + kLanes, load(m + kLanes) + powers[i] * broadcast(fourth[i]));
     }
 }
 
@@ -136,10 +144,11 @@ void bin(Projections x, double lo, double width, int64_t n_bins, double *moments
             index[i] = j;
             place[i] = t - j - 0.5;
         }
-        if (x.w)
-            scatter<true>(place, index, x.w + first, count, moments);
-        else
-            scatter<false>(place, index, nullptr, count, moments);
+        const double *w = x.w ? x.w + first : nullptr;
+        int64_t i = 0;
+        for (; kLanesFitRegister && i + kLanes <= count; i += kLanes)
+            add_powers(load(place + i), w ? load(w + i) : broadcast(1.0), index + i, moments);
+        for (; i < count; ++i) add_powers(place[i], w ? w[i] : 1.0, moments + int64_t{kMoments} * index[i]);
     }
 }
 
