@@ -140,7 +140,7 @@ def measure_cluster(n: int, d: int, workers: int) -> None:
     (t_here,) = measure_times(lambda: model.fit(X), repeats=2)
     labels = model.labels_
     model.covariance_ = np.cov(X[:100_000].T)  # for the cost model
-    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None, "memory_limit": None}
+    options = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
     with folder, LocalCluster(**options) as local, Client(local) as client:
         parts = [
             da.from_delayed(dask.delayed(np.load)(os.path.join(folder.name, f"{s}.npy")), (min(size, n - s), d), float)
