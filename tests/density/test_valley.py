@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
+from ravine import ProjectedDensity
 from ravine.density import Valley, find_valley, judge
+from ravine.density.extrema import find_extrema
 from support import reference
 
 # ----------------------------------------------------------------------------------------------- twins
@@ -55,6 +57,33 @@ def slow_score(valley, p):
     return min(scores)
 
 
+def slow_intervals(p, h, b):
+    """Return M, L and R, with every crossing found by bisection between the points that `find_valley` uses."""
+    density = ProjectedDensity(p, h)
+    minima, modes = find_extrema(density._exact.evaluate_log, density._exact.place_nodes(p.min() - h, p.max() + h), h)
+    below, above = modes[modes < b], modes[modes > b]
+    if not len(below) or not len(above):
+        return None
+    bottom, top = density(b), density([below[-1], above[0]]).min()
+    points = np.unique(np.concatenate([density.points(12.0), modes, minima, [b]]))
+    best, values = (-np.inf, None), density(points)
+    for level in bottom + np.linspace(0.08, 0.95, 24) * (top - bottom) if top > bottom else ():
+        high = values >= level
+        m0 = max(i for i in np.flatnonzero(high) if points[i] < b)
+        m1 = min(i for i in np.flatnonzero(high) if points[i] > b)
+        l0, r1 = max(np.flatnonzero(~high[:m0])), m1 + min(np.flatnonzero(~high[m1:]))
+        ends = []
+        for i in (l0, m0, m1 - 1, r1 - 1):
+            a, c = points[i], points[i + 1]
+            for _ in range(60):
+                middle = 0.5 * (a + c)
+                a, c = (middle, c) if (density(middle) >= level) == high[i] else (a, middle)
+            ends.append(0.5 * (a + c))
+        valley = np.array([ends[1:3], ends[:2], ends[2:]])
+        best = max(best, (slow_score(valley, p), valley), key=lambda pair: pair[0])
+    return best[1]
+
+
 def intervals(valley):
     return np.array([valley.middle, valley.left, valley.right])
 
@@ -101,6 +130,29 @@ def test_valley_has_the_level_with_the_largest_score(draw, h, seed):
         scores = [slow_score(one, p) for one in slow]
         assert min(gaps) < 0.1, (b, gaps)
         assert slow_score(intervals(valley), p) > 0.95 * max(scores) - 0.1, (b, scores)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e150, 1e-150])
+@pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
+def test_intervals_are_those_of_bisections(draw, h, scale):
+    rng = np.random.default_rng(7)
+    p = draw(rng)
+    for b in places(p, h, rng)[::2]:
+        valley, slow = find_valley(scale * p, scale * h, scale * b), slow_intervals(scale * p, scale * h, scale * b)
+        assert (valley is None) == (slow is None)
+        if valley is not None:
+            assert np.abs(intervals(valley) / scale - slow / scale).max() < 1e-9 * h
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e150, 1e-150])
+@pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
+def test_extrema_are_those_of_exact_sums(draw, h, scale):
+    for seed in range(3):
+        p, width = scale * draw(np.random.default_rng(seed)), scale * h
+        density = ProjectedDensity(p, width)
+        nodes = density._exact.place_nodes(p.min() - width, p.max() + width)
+        for fast, slow in zip(density.extrema(), find_extrema(density._exact.evaluate_log, nodes, width), strict=True):
+            assert_allclose(fast / width, slow / width, rtol=0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)

@@ -1,6 +1,7 @@
 """The cross-fitted valley test: what it promises, on grids too, and how the hyperplane uses it."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -150,14 +151,83 @@ def test_order_of_the_rows_does_not_hide_a_grid():
 def test_cells_reach_half_way_to_the_neighbours(dtype):
     values = np.array([0.0, 1.0, 4.0])
     X = np.column_stack([np.repeat(values, 2000), np.linspace(0.0, 1.0, 6000), np.ones(6000)]).astype(dtype)
-    rows = np.arange(6000)
-    grids = Grids.of(as_rows(X[rows]), np.random.default_rng(0))
+    grids = Grids.of(as_rows(X), np.random.default_rng(0))
     assert grids.columns == [0]
-    added = grids.spread(as_rows(X), rows, np.array([-2.0, 5.0, 7.0]), np.random.default_rng(0))
+    (added,) = grids.spread(as_rows(X), np.array([-2.0, 5.0, 7.0]), np.random.default_rng(0))
     for value, cell in zip(values, [(-0.5, 0.5), (0.5, 2.5), (2.5, 5.5)], strict=True):
         spread = value + added[X[:, 0] == value] / -2.0
         assert cell[0] <= spread.min() < spread.max() <= cell[1]
         assert_allclose([spread.min(), spread.max(), spread.mean()], [*cell, np.mean(cell)], atol=0.06)
+
+
+def slow_spread(grids, X, direction, rng, together=False):
+    """Return what is added to each projection, grid by grid and row by row."""
+    out = np.zeros(len(X))
+    shared = [rng.random(len(X)) for _ in set(grids.kin.tolist())] if together else []
+    for k, grid in enumerate(grids.grids):
+        u = shared[grids.kin[k]] if together else rng.random(len(X))
+        for i, x in enumerate(X[:, grid.columns[0]].astype(float)):
+            middles = [(one + other) / 2 for one, other in pairwise(grid.values)]
+            ends = [2 * grid.values[0] - middles[0], *middles, 2 * grid.values[-1] - middles[-1]]
+            cell = sum(x > middle for middle in middles)
+            share = 1 - u[i] if together and grids.signs[k] < 0 else u[i]
+            moved = ends[cell] + share * (ends[cell + 1] - ends[cell]) - x
+            out[i] += moved * sum(direction[j] * f for j, f in zip(grid.columns, grid.factors, strict=True))
+    return out
+
+
+def slow_columns(X):
+    """Return the features with several values that at least half of the rows share with another row."""
+    found = []
+    for j, x in enumerate(X.T.tolist()):
+        shared = sum(x.count(value) > 1 for value in x)
+        if shared >= 0.5 * len(x) and len(set(x)) > 1:
+            found.append(j)
+    return found
+
+
+def draw_repeated(rng, dtype, scale):
+    """Draw features on grids: independent, related, reversed, copied, rare, constant, and one that is continuous."""
+    x, rare = rng.integers(0, 4, 120), (np.arange(120) == 7)
+    near = np.where(rng.random(120) < 0.9, x, rng.integers(0, 4, 120))
+    columns = [x, near, 3 - near, 2 * x + 1, rng.poisson(3.0, 120), rare, np.full(120, 5.0), rng.normal(size=120)]
+    return (np.column_stack(columns) * scale).astype(dtype)
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(float, 1.0), (np.float32, 0.1), (float, 1e180), (float, 1e-180)])
+def test_grids_are_those_of_the_slow_twin(dtype, scale):
+    rng = np.random.default_rng(3)
+    X = draw_repeated(rng, dtype, scale)
+    grids = Grids.of(as_rows(X), rng)
+    assert grids.columns == slow_columns(X) == [0, 1, 2, 3, 4, 5]
+    assert [grid.columns.tolist() for grid in grids.grids] == [[0, 3], [1, 2], [4], [5]]
+    assert_allclose(grids.grids[0].factors, [1.0, 2.0], rtol=1e-6)
+    assert_allclose(grids.grids[1].factors, [1.0, -1.0], rtol=1e-6)
+    assert grids.kin.tolist() == [0, 0, 1, 2]
+    for grid in grids.grids:
+        assert_array_equal(grid.values, sorted(set(X[:, grid.columns[0]].tolist())))
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(float, 1.0), (np.float32, 0.1), (float, 1e180), (float, 1e-180)])
+def test_rows_are_spread_as_by_the_slow_twin(dtype, scale):
+    rng = np.random.default_rng(4)
+    X = draw_repeated(rng, dtype, scale)
+    X[:, 1] = X[:, 0].max() - X[:, 1]  # falls with the first
+    rows, indices = as_rows(X), np.flatnonzero(rng.random(120) < 0.6)
+    grids, direction = Grids.of(rows, rng), rng.normal(size=8)
+    assert grids.related
+    fast = grids.spread(rows.subset(indices, copy=False), direction, np.random.default_rng(9))
+    slow = np.random.default_rng(9)
+    assert_allclose(fast[0], slow_spread(grids, X[indices], direction, slow), rtol=1e-12, atol=1e-12 * scale)
+    assert_allclose(fast[1], slow_spread(grids, X[indices], direction, slow, True), rtol=1e-12, atol=1e-12 * scale)
+    assert len(fast) == 2
+
+
+def test_rows_of_one_value_have_no_grids():
+    grids = Grids.of(as_rows(np.full((30, 3), 7.0)), np.random.default_rng(0))
+    assert grids.columns == []
+    (added,) = grids.spread(as_rows(np.full((30, 3), 7.0)), np.ones(3), np.random.default_rng(0))
+    assert not added.any()
 
 
 NULLS = {
@@ -174,7 +244,7 @@ def test_gaps_of_a_grid_are_not_a_split_if_rows_are_spread(draw, monkeypatch):
     assert all(test.grid_columns == tuple(range(data[0].shape[1])) for test in spread)
     assert sum(test.pvalue <= LEVEL for test in spread) <= 1
     assert f"{data[0].shape[1]} feature" in str(spread[0])
-    monkeypatch.setattr(Grids, "spread", lambda self, X, rows, direction, rng: np.zeros(len(rows)))
+    monkeypatch.setattr(Grids, "spread", lambda self, rows, direction, rng: [np.zeros(rows.shape[0])])
     assert sum(valley_test(X, random_state=0, **QUICK).pvalue <= LEVEL for X in data) >= 5
 
 

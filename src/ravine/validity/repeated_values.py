@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,18 @@ class Grid:
     factors: Array
     values: Array
 
+    @cached_property
+    def edges(self) -> Array:
+        """Ends of the cells, which reach half way to the neighbouring values; the outermost are symmetric."""
+        v = self.values
+        middles = 0.5 * (v[1:] + v[:-1])
+        return np.concatenate([[2.0 * v[0] - middles[0]], middles, [2.0 * v[-1] - middles[-1]]])
+
+    @cached_property
+    def widths(self) -> Array:
+        """Widths of the cells."""
+        return np.diff(self.edges)
+
 
 @dataclass(frozen=True)
 class Grids:
@@ -70,17 +83,17 @@ class Grids:
         """Find the features in which at least half of (at most 1000 random) rows share their value with another row."""
         n = rows.shape[0]
         seen = rows.take(rng.choice(n, min(n, MOST_ROWS), replace=False))
-        few = seen[:EXAMINED]
-        columns, values = [], []
-        for j in range(rows.shape[1]):
-            _, counts = np.unique(few[:, j], return_counts=True)
-            if counts[counts > 1].sum() >= SHARED * len(few):
-                distinct = np.unique(seen[:, j]).astype(np.float64)
-                if len(distinct) > 1:
-                    columns.append(j)
-                    values.append(distinct)
-        grids = tuple(_group_features(seen, columns, values))
-        return cls(grids, *_find_families(seen[:, [grid.columns[0] for grid in grids]].astype(np.float64)))
+        columns = _find_repeating(seen[:EXAMINED])
+        columns = columns[(seen[:, columns] != seen[0, columns]).any(axis=0)]
+        features = np.ascontiguousarray(seen[:, columns].T, dtype=np.float64)
+        values = [np.unique(x) for x in features]
+        correlations, deviations = _correlate(features)
+        grids = []
+        for group in _group_features(correlations):
+            factors = np.sign(correlations[group[0], group]) * deviations[group] / deviations[group[0]]
+            grids.append(Grid(columns[group], factors, values[group[0]]))
+        firsts = np.searchsorted(columns, [grid.columns[0] for grid in grids])
+        return cls(tuple(grids), *_find_families(correlations[np.ix_(firsts, firsts)]))
 
     @property
     def related(self) -> bool:
@@ -92,60 +105,61 @@ class Grids:
         """All features on a grid."""
         return sorted(int(j) for grid in self.grids for j in grid.columns)
 
-    def spread(
-        self,
-        rows: Rows,
-        indices: NDArray[np.intp],
-        direction: Array,
-        rng: np.random.Generator,
-        together: bool = False,
-    ) -> Array:
-        """Return what to add to the projections of some rows on a direction so that each value is uniform in its cell.
+    def spread(self, rows: Rows, direction: Array, rng: np.random.Generator) -> list[Array]:
+        """Return what to add to the projections of rows on a direction so that each value is uniform in its cell.
 
-        A cell reaches half way to the neighbouring values; an outermost cell is twice as wide as its inner half. Grids
-        are spread independently or, with ``together``, families of strongly correlated ones by the same amounts: the
-        sum of two questions that nearly all people answer alike has twice the gaps.
+        Grids are spread independently and, if any are strongly correlated, also with families of those spread by the
+        same amounts: the sum of two questions that nearly all people answer alike has twice the gaps.
         """
-        out = np.zeros(len(indices))
-        shared = [rng.random(len(indices)) for _ in range(int(self.kin.max(initial=-1)) + 1)] if together else []
-        for k, grid in enumerate(self.grids):
-            u = shared[self.kin[k]] if together else rng.random(len(indices))
-            u = 1.0 - u if together and self.signs[k] < 0.0 else u
-            values = grid.values
-            middles = 0.5 * (values[1:] + values[:-1])
-            edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
-            x = rows.column(int(grid.columns[0]), indices).astype(np.float64)
-            cell = np.clip(np.searchsorted(middles, x), 0, len(values) - 1)
-            moved = edges[cell] + u * (edges[cell + 1] - edges[cell]) - x
-            out += float(direction[grid.columns] @ grid.factors) * moved
-        return out
+        n, related = rows.shape[0], self.related
+        alone, together = np.zeros(n), np.zeros(n)
+        family_widths = np.zeros((self.kin.max(initial=-1) + 1 if related else 0, n))
+        for grid, family, sign in zip(self.grids, self.kin, self.signs, strict=True):
+            x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
+            cells = np.searchsorted(grid.edges[1:-1], x)
+            factor = float(direction[grid.columns] @ grid.factors)
+            start, width = factor * (grid.edges[cells] - x), factor * grid.widths[cells]
+            alone += start + rng.random(n) * width
+            if related:
+                together += start if sign > 0.0 else start + width
+                family_widths[family] += sign * width
+        for width in family_widths:
+            together += rng.random(n) * width
+        return [alone, together] if related else [alone]
 
 
-def _group_features(rows: NDArray[np.floating[Any]], columns: list[int], values: list[Array]) -> Iterator[Grid]:
-    """Yield features that are linear functions of one another together: spread separately they look independent."""
-    if not columns:
-        return
-    z = rows[:, columns].astype(np.float64)
-    z -= z.mean(axis=0)
-    deviations = np.sqrt(np.mean(z**2, axis=0))
+def _find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+    """Return the features in which at least half of the rows share their value with another row."""
+    ordered = np.sort(rows, axis=0)
+    repeats = ordered[1:] == ordered[:-1]
+    shared = np.zeros(rows.shape, dtype=bool)
+    shared[1:] = repeats
+    shared[:-1] |= repeats
+    return np.flatnonzero(shared.sum(axis=0) >= SHARED * len(rows))
+
+
+def _correlate(features: Array) -> tuple[Array, Array]:
+    """Return the correlations of features (rows) and their standard deviations."""
+    z = features - features.mean(axis=1, keepdims=True)
+    largest = np.abs(z).max(axis=1, keepdims=True)
+    z /= largest  # squares of large values overflow
+    deviations = np.sqrt(np.mean(z**2, axis=1, keepdims=True))
     z /= deviations
-    correlations = z.T @ z / len(z)
-    waiting = list(range(len(columns)))
+    return z @ z.T / z.shape[1], (largest * deviations)[:, 0]
+
+
+def _group_features(correlations: Array) -> Iterator[list[int]]:
+    """Yield features that are linear functions of one another together: spread separately they look independent."""
+    waiting = list(range(len(correlations)))
     while waiting:
-        first = waiting[0]
-        same = [k for k in waiting if abs(correlations[first, k]) > 1.0 - SAME]
-        factors = np.sign(correlations[first, same]) * deviations[same] / deviations[first]
-        yield Grid(np.array([columns[k] for k in same], dtype=np.intp), factors, values[first])
+        same = [k for k in waiting if abs(correlations[waiting[0], k]) > 1.0 - SAME]
+        yield same
         waiting = [k for k in waiting if k not in same]
 
 
-def _find_families(z: Array) -> tuple[NDArray[np.intp], Array]:
+def _find_families(correlations: Array) -> tuple[NDArray[np.intp], Array]:
     """Return the number of the family of strongly correlated features that each belongs to, and its sign in it."""
-    kin, signs = np.full(z.shape[1], -1, dtype=np.intp), np.ones(z.shape[1])
-    if not z.shape[1]:
-        return kin, signs
-    z = (z - z.mean(axis=0)) / z.std(axis=0)
-    correlations = z.T @ z / len(z)
+    kin, signs = np.full(len(correlations), -1, dtype=np.intp), np.ones(len(correlations))
     for j in range(len(kin)):
         if kin[j] < 0:
             kin[j], waiting = kin.max() + 1, [j]

@@ -161,8 +161,8 @@ def _test_half(
     valley = find_valley(plane.distance(rows, chooses), plane.bandwidth, 0.0)
     if valley is None:
         return HalfTest(plane, None, None)
-    distances = plane.distance(rows, judges)
-    verdicts = [judge(valley, distances + grids.spread(rows, judges, plane.normal, rng))]
-    if grids.related:  # then the valley must show with both ways of spreading
-        verdicts.append(judge(valley, distances + grids.spread(rows, judges, plane.normal, rng, together=True)))
+    others = rows.subset(judges, copy=False)
+    distances = plane.distance(others)
+    # The valley must show with every way of spreading.
+    verdicts = [judge(valley, distances + added) for added in grids.spread(others, plane.normal, rng)]
     return HalfTest(plane, valley, max(verdicts, key=lambda verdict: verdict.pvalue))
