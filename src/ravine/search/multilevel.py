@@ -24,7 +24,7 @@ FINALISTS = 2
 # A start does not go on if its mode-to-valley ratio (or inverse index) is lower than the best one's by more than this
 # factor: several standard errors of that ratio on a subsample.
 MUCH_WORSE = 2.0
-# Relative decrease of φ that a path leaves to the polish or to the next level.
+# Relative decrease of φ that is left to the next level.
 ROUGH_TOLERANCE = 1e-4
 # Two normals closer than this (cosine) are one solution.
 SAME_DIRECTION = 0.99
@@ -48,12 +48,10 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
     if settings.method == "sqp":
         return _transpose(solve_directly(problem, list(enumerate(starts)), notify=notify))
     polish_later = bool(subsamples) or (settings.select == "final" and settings.polish)
-    is_polished = polish_later or settings.polish
-    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if is_polished else settings
+    rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
     first = problem.first_sample
     chosen = enumerate(starts) if settings.every_start else [_find_lowest_start(problem, first, starts)]
-    finest = rough.tolerance if polish_later else settings.tolerance
-    paths = _transpose(_follow_each(problem, first, list(chosen), rough, finest, notify))
+    paths = _transpose(_follow_each(problem, first, list(chosen), rough, notify))
     del first  # the next subsample is larger: do not hold both
     if subsamples:
         for indices in subsamples[1:]:
@@ -65,12 +63,7 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
 
 
 def _follow_each(
-    problem: Problem,
-    sample: Sample,
-    starts: Sequence[tuple[int, Array]],
-    settings: SearchSettings,
-    polish_tolerance: float,
-    notify: Notify,
+    problem: Problem, sample: Sample, starts: Sequence[tuple[int, Array]], settings: SearchSettings, notify: Notify
 ) -> list[tuple[Path, ...]]:
     """Follow the paths of all starts; where they run on threads, their stages are reported at the end, in order."""
     logs: list[list[Stage]] = [[] for _ in starts]
@@ -79,7 +72,7 @@ def _follow_each(
     paths = drive(
         sample,
         [
-            follow_path(problem.index(sample), v, k, settings, report, polish_tolerance)
+            follow_path(problem.index(sample), v, k, settings, report)
             for (k, v), report in zip(starts, reports, strict=True)
         ],
     )

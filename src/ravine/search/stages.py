@@ -103,20 +103,14 @@ class Path:
 
 
 def follow_path(
-    index: ProjectionIndex,
-    v: Array,
-    start: int,
-    settings: SearchSettings,
-    notify: Notify,
-    polish_tolerance: float | None = None,
+    index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify
 ) -> Questions[tuple[Path, ...]]:
     """Minimise the index from v for an increasing alpha; return one path for each value of ``alpha_max``.
 
     At each value of ``alpha_max`` the path continues with an increasing gamma. If only one hyperplane of a path can
-    win in the end, it is polished here, to ``polish_tolerance`` (that of the settings by default). With labels, the
-    paths of all starts are compared at the same alpha and gamma, and only the best of them is polished, later.
+    win in the end, it is polished here. With labels, the paths of all starts are compared at the same alpha and gamma,
+    and only the best of them is polished, later.
     """
-    finest = settings if polish_tolerance is None else replace(settings, tolerance=polish_tolerance)
     builder = _PathBuilder(index, v, start, settings, notify)
     paths: list[Path] = []
     earlier: Stage | None = None
@@ -133,7 +127,7 @@ def follow_path(
                 yield from branch.optimise(alphas[-1], gamma, depth=gamma == settings.gammas[-1])
         path = branch.path
         if settings.polish and settings.select != "final" and path.kept is not None:
-            polished = yield from polish(index, path, finest)
+            polished = yield from polish(index, path, settings)
             notify(polished)
             path = append_polished(path, polished, settings)
         earlier = path.kept
