@@ -40,14 +40,15 @@ def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def describe_machine() -> str:
-    """Return one sentence about date, processor and versions."""
+    """Return one sentence about date, processor, versions and other load."""
     cores = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", cores.read_text()) if cores.exists() else []
     processor = names[0] if names else platform.machine()
     versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     return (
         f"Measured on {datetime.date.today():%d %B %Y}: {processor}, {os.cpu_count()} cores, instruction set "
-        f"{_kernels.instruction_set()}, Python {platform.python_version()}, {versions}."
+        f"{_kernels.instruction_set()}, Python {platform.python_version()}, {versions}; load average before the run "
+        f"{os.getloadavg()[0]:.1f}."
     )
 
 
