@@ -26,4 +26,5 @@ def open_pool(n_threads: int) -> Iterator[ThreadPoolExecutor | None]:
             yield pool
         except BaseException:
             flag.set()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise

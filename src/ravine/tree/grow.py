@@ -70,7 +70,8 @@ def grow(
     seed : int
         Seed. Every node has its own generator, so that the result depends neither on threads nor on the order of fits.
     n_threads : int
-        Number of leaves that are fitted in parallel, where more than one has to be.
+        Number of leaves that are fitted in parallel, where more than one has to be. Without ``n_clusters`` the children
+        of a leaf are fitted as soon as it has been.
     notify : callable, optional
         Called with the tree after every split.
 
@@ -85,13 +86,25 @@ def grow(
     leaves = {0: Leaf(np.arange(X.shape[0]))}
     choose_leaves = make_policy(n_clusters, priority)
 
-    def evaluate(k: int) -> None:
-        _evaluate_leaf(leaves[k], X, splitter, min_cluster_size, seed)
-
     with open_pool(n_threads) as pool:
 
-        def evaluate_all(unknown: list[int]) -> None:
-            list((pool.map if pool and len(unknown) > 1 else map)(evaluate, unknown))
+        def evaluate(leaf: Leaf) -> None:
+            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed)
+            if pool is not None and n_clusters is None:  # every split is made, so its children can be fitted now
+                for child in leaf.children:
+                    child.evaluation = pool.submit(evaluate, child)
+
+        def evaluate_all(numbers: list[int]) -> None:
+            unknown = [leaves[k] for k in numbers]
+            for leaf in unknown:
+                if pool is not None and leaf.evaluation is None and len(unknown) > 1:
+                    leaf.evaluation = pool.submit(evaluate, leaf)
+            for leaf in unknown:
+                if leaf.evaluation is None:
+                    evaluate(leaf)
+                else:
+                    leaf.evaluation.result()
+                leaf.is_evaluated = True
 
         while n_clusters is None or len(leaves) < n_clusters:
             chosen = choose_leaves(leaves, evaluate_all)
@@ -122,7 +135,6 @@ def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.rando
 
 def _evaluate_leaf(leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int, seed: int) -> None:
     """Apply the splitter to a leaf and store the split if both sides are large enough."""
-    leaf.is_evaluated = True
     if len(leaf.indices) < 2 * min_cluster_size:
         return
     split = split_rows(splitter, X, leaf.indices, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
@@ -130,20 +142,19 @@ def _evaluate_leaf(leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int
     if split.hyperplane is None:
         return
     goes_right = split.hyperplane.on_positive_side(X, leaf.indices)
-    if min(int(goes_right.sum()), int((~goes_right).sum())) >= min_cluster_size:
+    left, right = leaf.indices[~goes_right], leaf.indices[goes_right]
+    if min(len(left), len(right)) >= min_cluster_size:
         leaf.candidate = Candidate(len(leaf.indices), split.hyperplane, split.pvalue)
-        leaf.goes_right = goes_right
+        leaf.children = Leaf(left, (*leaf.path, 0)), Leaf(right, (*leaf.path, 1))
 
 
 def _split_leaf(tree: Tree, k: int, leaves: dict[int, Leaf]) -> Tree:
     """Replace a leaf by its two children, in the dictionary and in the tree that is returned."""
     leaf = leaves.pop(k)
     assert leaf.candidate is not None
-    assert leaf.goes_right is not None
-    left, right = leaf.indices[~leaf.goes_right], leaf.indices[leaf.goes_right]
-    grown = tree.split(k, leaf.candidate.hyperplane, (len(left), len(right)), leaf.pvalue)
-    leaves[int(grown.left[k])] = Leaf(left, (*leaf.path, 0))
-    leaves[int(grown.right[k])] = Leaf(right, (*leaf.path, 1))
+    left, right = leaf.children
+    grown = tree.split(k, leaf.candidate.hyperplane, (len(left.indices), len(right.indices)), leaf.pvalue)
+    leaves[int(grown.left[k])], leaves[int(grown.right[k])] = left, right
     return grown
 
 

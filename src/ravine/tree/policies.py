@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -67,13 +68,15 @@ class Leaf:
     path : tuple of int
         Way from the root: 0 for left, 1 for right.
     is_evaluated : bool
-        Whether the splitter was applied to it.
+        Whether the splitter was applied to it, and the policy may use the result.
     pvalue : float
         P-value of the test of its split; NaN if there was none.
     candidate : Candidate or None
         Split that can be made.
-    goes_right : ndarray of bool or None
-        For each of its rows, whether the split sends it to the right child.
+    children : tuple of Leaf
+        The two sides of that split; empty if there is none.
+    evaluation : Future or None
+        Application of the splitter in another thread.
     """
 
     indices: NDArray[np.intp]
@@ -81,7 +84,8 @@ class Leaf:
     is_evaluated: bool = False
     pvalue: float = math.nan
     candidate: Candidate | None = None
-    goes_right: NDArray[np.bool_] | None = None
+    children: tuple[Leaf, ...] = ()
+    evaluation: Future[None] | None = field(default=None, repr=False)
 
 
 Leaves = dict[int, Leaf]
