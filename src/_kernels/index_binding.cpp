@@ -1,7 +1,6 @@
 // Python binding of the compiled stage: an index that keeps its arrays alive, and one call per stage without the GIL.
 #include "index_binding.hpp"
 
-#include <nanobind/stl/shared_ptr.h>
 
 #include <atomic>
 #include <chrono>
@@ -19,11 +18,12 @@ namespace {
 using namespace nb::literals;
 using Clock = std::chrono::steady_clock;
 
-// Set by one thread to stop the searches of those that watch it.
+// Set by one thread to stop the searches of those that watch it. These hold the flag itself, not the Python object: threads
+// release it as they end, when the interpreter may have ended already.
 struct StopFlag {
-    std::atomic<bool> is_set{false};
+    std::shared_ptr<std::atomic<bool>> is_set = std::make_shared<std::atomic<bool>>(false);
 };
-thread_local std::shared_ptr<StopFlag> watched;
+thread_local std::shared_ptr<std::atomic<bool>> watched;
 
 struct Interrupted {};
 
@@ -32,7 +32,7 @@ struct Interrupted {};
 class InterruptCheck {
    public:
     void operator()() {
-        if (watched && watched->is_set.load(std::memory_order_relaxed)) throw Interrupted{};
+        if (watched && watched->load(std::memory_order_relaxed)) throw Interrupted{};
         const auto now = Clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
@@ -143,9 +143,9 @@ void bind_constructor(nb::class_<BoundIndex> &type) {
 
 void bind_index(nb::module_ &m) {
     nb::class_<StopFlag>(m, "StopFlag", "Flag by which one thread stops the searches of others.")
-        .def(nb::new_([] { return std::make_shared<StopFlag>(); }))
-        .def("watch", [](std::shared_ptr<StopFlag> self) { watched = std::move(self); }, "Let this thread's searches end when the flag is set.")
-        .def("set", [](StopFlag &self) { self.is_set = true; }, "Stop the searches of all threads that watch this flag.");
+        .def(nb::init<>())
+        .def("watch", [](const StopFlag &self) { watched = self.is_set; }, "Let this thread's searches end when the flag is set.")
+        .def("set", [](StopFlag &self) { *self.is_set = true; }, "Stop the searches of all threads that watch this flag.");
 
     nb::class_<BoundIndex> type(m, "Index", "Clustering or semi-supervised index of rows in memory, for one start.");
     bind_constructor<double>(type);

@@ -1,6 +1,8 @@
 """The compiled stages against the generators, which are their slow and readable twins."""
 
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -251,6 +253,18 @@ def test_an_exception_ends_long_stages_on_threads(rng):
     with pytest.raises(ZeroDivisionError):
         fail_beside_it()
     assert isinstance(futures[0].exception(), KeyboardInterrupt)
+
+
+def test_threads_may_end_after_the_interpreter():
+    """A thread releases the flag that stops its searches only after it was joined."""
+    script = (
+        "import numpy as np; from ravine import MinimumDensityTree; rng = np.random.default_rng(0); "
+        "X = rng.normal(size=(1500, 4)) + 5.0 * rng.integers(0, 3, (1500, 1)); "
+        "MinimumDensityTree(random_state=0, n_jobs=2).fit(X)"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_kernel_refuses_arrays_of_wrong_sizes(rng):
