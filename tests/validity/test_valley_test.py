@@ -223,6 +223,15 @@ def test_rows_are_spread_as_by_the_slow_twin(dtype, scale):
     assert len(fast) == 2
 
 
+def test_grids_do_not_depend_on_the_order_in_memory():
+    X = draw_repeated(np.random.default_rng(5), float, 1.0)
+    one, other = (Grids.of(as_rows(rows), np.random.default_rng(0)) for rows in (X, np.asfortranarray(X)))
+    assert_array_equal(one.kin, other.kin)
+    for grid, twin in zip(one.grids, other.grids, strict=True):
+        for name in ("columns", "factors", "values", "edges", "widths"):
+            assert_array_equal(getattr(grid, name), getattr(twin, name))
+
+
 def test_rows_of_one_value_have_no_grids():
     grids = Grids.of(as_rows(np.full((30, 3), 7.0)), np.random.default_rng(0))
     assert grids.columns == []

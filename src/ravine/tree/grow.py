@@ -123,7 +123,8 @@ def grow(
 
 def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
     """Apply a splitter to some rows and validate its result."""
-    found = splitter.split(as_rows(X).data, rows, rng)
+    all_rows = as_rows(X)
+    found = splitter.split(all_rows if getattr(splitter, "takes_rows", False) else all_rows.data, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
     if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
         raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")

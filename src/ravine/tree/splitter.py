@@ -30,6 +30,9 @@ class DensitySplitter:
         Threads that the fits of all nodes share.
     """
 
+    # X is passed as `Rows`, which are measured already.
+    takes_rows = True
+
     def __init__(
         self,
         settings: SearchSettings,

@@ -6,9 +6,7 @@ represents its whole cell, so it is spread uniformly over the cell: a histogram 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,23 +40,26 @@ class Grid:
         Change of each feature per unit of the first.
     values : ndarray of shape (k,)
         Distinct values of the first feature, sorted.
+    edges : ndarray of shape (k + 1,)
+        Ends of their cells, which reach half way to the neighbouring values; the outermost cells are symmetric.
+    widths : ndarray of shape (k,)
+        Widths of the cells.
     """
 
     columns: NDArray[np.intp]
     factors: Array
     values: Array
+    edges: Array
+    widths: Array
 
-    @cached_property
-    def edges(self) -> Array:
-        """Ends of the cells, which reach half way to the neighbouring values; the outermost are symmetric."""
-        v = self.values
-        middles = 0.5 * (v[1:] + v[:-1])
-        return np.concatenate([[2.0 * v[0] - middles[0]], middles, [2.0 * v[-1] - middles[-1]]])
-
-    @cached_property
-    def widths(self) -> Array:
-        """Widths of the cells."""
-        return np.diff(self.edges)
+    @classmethod
+    def of(cls, columns: NDArray[np.intp], factors: Array, x: Array) -> Grid:
+        """Make the grid of a feature with values x."""
+        ordered = np.sort(x)
+        values = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+        middles = 0.5 * (values[1:] + values[:-1])
+        edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
+        return cls(columns, factors, values, edges, np.diff(edges))
 
 
 @dataclass(frozen=True)
@@ -84,15 +85,14 @@ class Grids:
         n = rows.shape[0]
         seen = rows.take(rng.choice(n, min(n, MOST_ROWS), replace=False))
         columns = _find_repeating(seen[:EXAMINED])
-        columns = columns[(seen[:, columns] != seen[0, columns]).any(axis=0)]
         features = np.ascontiguousarray(seen[:, columns].T, dtype=np.float64)
-        values = [np.unique(x) for x in features]
+        varies = features.min(axis=1) < features.max(axis=1)
+        columns, features = columns[varies], features[varies]
         correlations, deviations = _correlate(features)
-        grids = []
-        for group in _group_features(correlations):
-            factors = np.sign(correlations[group[0], group]) * deviations[group] / deviations[group[0]]
-            grids.append(Grid(columns[group], factors, values[group[0]]))
-        firsts = np.searchsorted(columns, [grid.columns[0] for grid in grids])
+        groups = _group_features(np.abs(correlations) > 1.0 - SAME)
+        firsts = np.array([group[0] for group in groups], dtype=np.intp)
+        factors = np.sign(correlations) * deviations / deviations[:, None]
+        grids = [Grid.of(columns[group], factors[group[0], group], features[group[0]]) for group in groups]
         return cls(tuple(grids), *_find_families(correlations[np.ix_(firsts, firsts)]))
 
     @property
@@ -118,7 +118,7 @@ class Grids:
             x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
             cells = np.searchsorted(grid.edges[1:-1], x)
             factor = float(direction[grid.columns] @ grid.factors)
-            start, width = factor * (grid.edges[cells] - x), factor * grid.widths[cells]
+            start, width = factor * (grid.edges.take(cells) - x), factor * grid.widths.take(cells)
             alone += start + rng.random(n) * width
             if related:
                 together += start if sign > 0.0 else start + width
@@ -130,12 +130,12 @@ class Grids:
 
 def _find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     """Return the features in which at least half of the rows share their value with another row."""
-    ordered = np.sort(rows, axis=0)
-    repeats = ordered[1:] == ordered[:-1]
-    shared = np.zeros(rows.shape, dtype=bool)
-    shared[1:] = repeats
-    shared[:-1] |= repeats
-    return np.flatnonzero(shared.sum(axis=0) >= SHARED * len(rows))
+    ordered = np.sort(np.ascontiguousarray(rows.T), axis=1)
+    repeats = ordered[:, 1:] == ordered[:, :-1]
+    shared = np.zeros(ordered.shape, dtype=bool)
+    shared[:, 1:] = repeats
+    shared[:, :-1] |= repeats
+    return np.flatnonzero(np.count_nonzero(shared, axis=1) >= SHARED * len(rows))
 
 
 def _correlate(features: Array) -> tuple[Array, Array]:
@@ -148,24 +148,26 @@ def _correlate(features: Array) -> tuple[Array, Array]:
     return z @ z.T / z.shape[1], (largest * deviations)[:, 0]
 
 
-def _group_features(correlations: Array) -> Iterator[list[int]]:
-    """Yield features that are linear functions of one another together: spread separately they look independent."""
-    waiting = list(range(len(correlations)))
-    while waiting:
-        same = [k for k in waiting if abs(correlations[waiting[0], k]) > 1.0 - SAME]
-        yield same
-        waiting = [k for k in waiting if k not in same]
+def _group_features(is_same: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """Group features that are linear functions of one another: spread separately they look independent."""
+    groups, waiting = [], np.ones(len(is_same), dtype=bool)
+    for k in range(len(is_same)):
+        if waiting[k]:
+            groups.append(np.flatnonzero(is_same[k] & waiting))
+            waiting[groups[-1]] = False
+    return groups
 
 
 def _find_families(correlations: Array) -> tuple[NDArray[np.intp], Array]:
     """Return the number of the family of strongly correlated features that each belongs to, and its sign in it."""
     kin, signs = np.full(len(correlations), -1, dtype=np.intp), np.ones(len(correlations))
+    is_related = np.abs(correlations) > RELATED
     for j in range(len(kin)):
         if kin[j] < 0:
             kin[j], waiting = kin.max() + 1, [j]
             while waiting:
                 k = waiting.pop()
-                new = np.flatnonzero((np.abs(correlations[k]) > RELATED) & (kin < 0))
+                new = np.flatnonzero(is_related[k] & (kin < 0))
                 kin[new], signs[new] = kin[j], signs[k] * np.sign(correlations[k, new])
                 waiting += new.tolist()
     return kin, signs
