@@ -143,9 +143,9 @@ def _correlate(features: Array) -> tuple[Array, Array]:
     z = features - features.mean(axis=1, keepdims=True)
     largest = np.abs(z).max(axis=1, keepdims=True)
     z /= largest  # squares of large values overflow
-    deviations = np.sqrt(np.mean(z**2, axis=1, keepdims=True))
-    z /= deviations
-    return z @ z.T / z.shape[1], (largest * deviations)[:, 0]
+    products = z @ z.T / z.shape[1]
+    deviations = np.sqrt(np.diagonal(products))
+    return products / np.outer(deviations, deviations), largest[:, 0] * deviations
 
 
 def _group_features(is_same: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
