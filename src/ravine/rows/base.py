@@ -19,7 +19,7 @@ __all__ = ["Indices", "Rows", "Subset"]
 Indices = NDArray[np.intp]
 
 # A smaller share of rows in memory than this is copied for a fit; a larger one is gathered block by block.
-SMALL_SHARE = 0.25
+SMALL_SHARE = 0.5
 # Of rows outside the memory of this process, at most this many bytes are copied into it.
 SMALL_BYTES = 1 << 23
 
