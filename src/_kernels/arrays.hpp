@@ -64,5 +64,4 @@ inline Minima pack_minima(const Minimum &minimum) {
     return {new_array(std::move(values), minimum.minimisers.size(), 6), minimum.certified, minimum.evaluations};
 }
 
-
 }  // namespace ravine::binding

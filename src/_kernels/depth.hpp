@@ -18,6 +18,7 @@ class ModeSearch {
     // Log ratio of the density at the lower of the two modes adjacent to b to that at b; -inf if there is none on a side.
     double compute_relative_log_depth(const std::vector<double> &nodes) {
         const size_t n = nodes.size();
+        if (n < 2) return -INFINITY;
         size_t right = static_cast<size_t>(std::upper_bound(nodes.begin(), nodes.end(), b_) - nodes.begin());
         right = std::min(std::max<size_t>(right, 1), n - 1);  // b lies in the cell to the left of this node, or outside
         std::optional<double> lower, upper;
@@ -134,6 +135,7 @@ double measure_log_depth(const Projections &x, double total, double h, double b,
         half *= 4.0;
     }
     sorted.collect(x, -INFINITY, INFINITY);
+    if (sorted.values.empty()) return -INFINITY;
     const SortedEvaluator density = sorted.evaluator(total, h);
     const auto nodes = place_nodes(sorted.values, sorted.values.front() - h, sorted.values.back() + h, h);
     return ModeSearch(density, h, b).compute_relative_log_depth(nodes);

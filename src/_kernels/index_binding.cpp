@@ -1,7 +1,6 @@
 // Python binding of the compiled stage: an index that keeps its arrays alive, and one call per stage without the GIL.
 #include "index_binding.hpp"
 
-
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -25,6 +24,8 @@ struct StopFlag {
 };
 thread_local std::shared_ptr<std::atomic<bool>> watched;
 
+bool is_stopped() { return watched && watched->load(std::memory_order_relaxed); }
+
 struct Interrupted {};
 
 // Ends a search when the flag that the thread watches is set or a signal handler raises an exception. Signals arrive in
@@ -32,7 +33,7 @@ struct Interrupted {};
 class InterruptCheck {
    public:
     void operator()() {
-        if (watched && watched->load(std::memory_order_relaxed)) throw Interrupted{};
+        if (is_stopped()) throw Interrupted{};
         const auto now = Clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
@@ -43,19 +44,6 @@ class InterruptCheck {
    private:
     Clock::time_point last_ = Clock::now();
 };
-
-// Run a search without the GIL; a Python exception that ended it goes on.
-template <class Work>
-auto run_search(const Work &work) {
-    try {
-        nb::gil_scoped_release release;
-        return work();
-    } catch (const Interrupted &) {
-        if (PyErr_Occurred()) throw nb::python_error();
-        PyErr_SetString(PyExc_KeyboardInterrupt, "the search was stopped");
-        throw nb::python_error();
-    }
-}
 
 // Hold references to arrays, so that their memory stays alive.
 template <class... Arrays>
@@ -101,6 +89,23 @@ class BoundIndex {
     std::unique_ptr<ClusteringIndex> index_;
 };
 
+[[noreturn]] void raise_interrupted() {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_KeyboardInterrupt, "the search was stopped");
+    throw nb::python_error();
+}
+
+// Run a search without the GIL. An exception of a signal handler that ended it goes on, and the index forgets its state.
+template <class Work>
+auto run_search(BoundIndex &self, const Work &work) {
+    try {
+        nb::gil_scoped_release release;
+        return work();
+    } catch (const Interrupted &) {
+        self.index().forget();
+        raise_interrupted();
+    }
+}
+
 nb::object new_vector(Vector values) {
     auto *owner = new Vector(std::move(values));
     nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<Vector *>(p); });
@@ -110,7 +115,7 @@ nb::object new_vector(Vector values) {
 nb::tuple begin(BoundIndex &self, const Array &v) {
     require(v.size() == self.d(), "v must have as many elements as X has columns");
     Vector gradient;
-    const double value = run_search([&] { return self.index().begin(Vector(v.data(), v.data() + v.size()), gradient); });
+    const double value = run_search(self, [&] { return self.index().begin(Vector(v.data(), v.data() + v.size()), gradient); });
     return nb::make_tuple(value, new_vector(std::move(gradient)), new_vector(self.index().covariance_times_normal()));
 }
 
@@ -121,7 +126,7 @@ nb::tuple minimise_stage(BoundIndex &self, const Array &v, int64_t max_iter, dou
     require(pairs.size() == 2 * size * d && upper.size() == size * size && products.size() == size * size && count <= size,
             "the arrays of the memory must have its size");
     Memory memory(pairs.data(), upper.data(), products.data(), size, count, d);
-    SphereResult result = run_search([&] {
+    SphereResult result = run_search(self, [&] {
         return minimise_on_sphere(self.index(), Vector(v.data(), v.data() + d), max_iter, tolerance, largest_angle, memory);
     });
     return nb::make_tuple(new_vector(std::move(result.v)), result.value, new_vector(std::move(result.gradient)), result.iterations,
@@ -146,6 +151,7 @@ void bind_index(nb::module_ &m) {
         .def(nb::init<>())
         .def("watch", [](const StopFlag &self) { watched = self.is_set; }, "Let this thread's searches end when the flag is set.")
         .def("set", [](StopFlag &self) { *self.is_set = true; }, "Stop the searches of all threads that watch this flag.");
+    m.def("check_stop_flag", [] { if (is_stopped()) raise_interrupted(); }, "Raise KeyboardInterrupt if the flag that this thread watches is set.");
 
     nb::class_<BoundIndex> type(m, "Index", "Clustering or semi-supervised index of rows in memory, for one start.");
     bind_constructor<double>(type);
@@ -163,13 +169,13 @@ void bind_index(nb::module_ &m) {
         .def_prop_ro("n_evaluations", [](BoundIndex &self) { return self.index().evaluations; })
         .def_prop_ro("n_tied", [](BoundIndex &self) { return self.index().tied; })
         .def_prop_ro("certified", [](BoundIndex &self) { return self.index().certified; })
-        .def_prop_ro("is_set", [](BoundIndex &self) { return self.index().has_normal(); }, "Whether the projections are those on a known normal.")
+        .def_prop_ro("has_normal", [](BoundIndex &self) { return self.index().has_normal(); }, "Whether the projections are those on a known normal.")
         .def("forget", [](BoundIndex &self) { self.index().forget(); }, "Forget the normal, because the projections have changed.")
         .def_prop_ro("minima", [](BoundIndex &self) { return pack_minima(self.index().minima); }, "Minimisers over b at the current normal, as minimise returns them.")
-        .def("adjust", [](BoundIndex &self) { return run_search([&] { return self.index().adjust(); }); },
+        .def("adjust", [](BoundIndex &self) { return run_search(self, [&] { return self.index().adjust(); }); },
              "Minimise over b at the current normal for another alpha or gamma; return whether b stays, so that nothing else changes.")
         .def("describe", [](BoundIndex &self, bool depth) {
-            const Description found = run_search([&] { return self.index().describe(depth); });
+            const Description found = run_search(self, [&] { return self.index().describe(depth); });
             return std::make_tuple(found.log_density, found.log_depth);
         }, "depth"_a, "Return the exact log-density at the current hyperplane and its log-depth (NaN if not wanted).")
         .def("begin", &begin, "v"_a.noconvert(), "Go to v; return value, gradient and covariance times v.")

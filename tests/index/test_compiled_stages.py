@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine._kernels import StopFlag
 from ravine.density import BalancePenalty
 from ravine.index import (
     ClusteringIndex,
@@ -19,8 +20,9 @@ from ravine.index import (
     SemiSupervisedIndex,
 )
 from ravine.optimise import Memory, minimise_on_sphere
-from ravine.rows import DenseSample, open_pool
+from ravine.rows import DenseSample, as_rows, open_pool
 from ravine.search import drive
+from ravine.search.space import WorkingSpace
 from support.simulate import mixture, two_clusters
 
 
@@ -179,7 +181,7 @@ def test_generators_and_compiled_stages_can_alternate(rng):
 
 @pytest.fixture
 def without_compiled_stages(monkeypatch):
-    """Switch the compiled stages off and on."""
+    """Return a function that switches the compiled stages off."""
     return lambda: monkeypatch.setattr("ravine.rows.array.MOST_STAGE_ROWS", 0)
 
 
@@ -206,6 +208,7 @@ def test_a_classifier_equals_that_of_the_generators(rng, without_compiled_stages
 def test_more_columns_than_rows_run_compiled_in_the_row_space(rng, without_compiled_stages):
     X = rng.standard_normal((30, 80))
     X[:12, 0] += 30.0
+    assert WorkingSpace.of(as_rows(X)).sample.stage_rows is not None
     fast = MinimumDensityHyperplane(random_state=0).fit(X)
     without_compiled_stages()
     slow = MinimumDensityHyperplane(random_state=0).fit(X)
@@ -276,3 +279,37 @@ def test_a_kernel_refuses_arrays_of_wrong_sizes(rng):
         kernel.minimise(np.eye(4)[0], 1, 1e-9, np.pi, np.empty(8), np.empty(400), np.empty(400), 20, 0)
     with pytest.raises(ValueError, match="one sign and one cost"):
         kernel.set_labels(np.zeros((2, 4)), np.ones(3), np.ones(2), 1.0)
+
+
+@pytest.mark.parametrize("optimiser", ["lbfgs", "bfgs"])
+def test_the_order_of_steps_does_not_depend_on_threads(optimiser, rng):
+    X = ROWS["ten columns"](rng).repeat(4, axis=0)
+    options = {"n_init": 3, "n_alpha": 3, "optimiser": optimiser, "random_state": 0}
+    orders = [[s.start for s in MinimumDensityHyperplane(n_jobs=n, **options).fit(X).path_] for n in (1, 2)]
+    assert orders[0] == orders[1]
+
+
+def test_a_callback_sees_every_step_as_it_is_made(rng):
+    seen = []
+
+    def stop_after_two(step):
+        seen.append(step)
+        if len(seen) == 2:
+            raise ZeroDivisionError
+
+    X = ROWS["ten columns"](rng).repeat(4, axis=0)
+    with pytest.raises(ZeroDivisionError):
+        MinimumDensityHyperplane(n_jobs=2, callback=stop_after_two).fit(X)
+    assert len(seen) == 2
+
+
+def test_an_exception_in_a_node_stops_the_searches_of_others():
+    flag = StopFlag()
+    with pytest.raises(ZeroDivisionError), open_pool(2, flag), open_pool(2, flag):
+        raise ZeroDivisionError
+    flag.watch()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            drive(None, [iter(())])
+    finally:
+        StopFlag().watch()

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from ravine._kernels import StopFlag
 from ravine.checks import (
     check_callback,
     check_cluster_count,
@@ -196,7 +197,8 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
             n_clusters = check_cluster_count(self.n_clusters)
             check_enough_rows(n_clusters, rows.shape[0])
             n_threads = count_threads(self.n_jobs)
-            with rows.session(), open_pool(n_threads) as pool:
+            flag = StopFlag()
+            with rows.session(), open_pool(n_threads, flag) as pool:
                 tree, leaves = grow(
                     rows,
                     self._make_splitter(rows.shape[1], n_clusters, pool),
@@ -206,6 +208,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                     seed=int(make_generator(self.random_state).integers(2**31)),
                     n_threads=rows.node_threads(n_threads),
                     notify=check_callback(self.callback),
+                    flag=flag,
                 )
             self._store(tree, leaves)
             if n_clusters is not None and tree.n_clusters < n_clusters:

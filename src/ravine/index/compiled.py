@@ -49,6 +49,7 @@ class CompiledIndex(ClusteringIndex):
 
     @minima.setter
     def minima(self, minima: Minima) -> None:
+        self._kernel.forget()
         self._minima = minima
 
     def begin(self, v: Array) -> Questions[tuple[float, Array]]:
@@ -76,7 +77,7 @@ class CompiledIndex(ClusteringIndex):
 
     def adjust(self, alpha: float, gamma: float) -> Questions[bool]:
         """Set alpha and gamma at the current normal; return whether b stays, so that nothing else changes."""
-        if not self._kernel.is_set:
+        if not self._kernel.has_normal:
             return (yield from super().adjust(alpha, gamma))
         self.alpha, self.gamma = alpha, gamma
         self._prepare()
@@ -87,7 +88,7 @@ class CompiledIndex(ClusteringIndex):
 
     def describe(self, depth: bool = True) -> Questions[Separation]:
         """Return offset, density and, unless ``depth`` is False, depth of the hyperplane at the current normal."""
-        if not self._kernel.is_set:
+        if not self._kernel.has_normal:
             return (yield from super().describe(depth))
         return Separation(self.minima.b, *self._kernel.describe(depth))
 

@@ -14,8 +14,6 @@ __all__ = ["RowCollector", "find_near", "thin"]
 
 # Its multiples, modulo 1, are spread evenly over any regular choice of rows: they replace random numbers.
 GOLDEN_RATIO = 0.6180339887498949
-
-
 # Rows move when the normal turns, so they are chosen by a kernel that is wider than the bandwidth by this factor.
 WIDER = 2.0
 

@@ -12,15 +12,16 @@ __all__ = ["open_pool"]
 
 
 @contextmanager
-def open_pool(n_threads: int) -> Iterator[ThreadPoolExecutor | None]:
+def open_pool(n_threads: int, flag: _kernels.StopFlag | None = None) -> Iterator[ThreadPoolExecutor | None]:
     """Provide threads, or None where one thread is enough.
 
-    An exception in the block, such as that of Ctrl-C, also ends the compiled searches that run in the threads.
+    An exception in the block, such as that of Ctrl-C, also ends the searches that run in the threads. Pools whose
+    threads wait for each other share a ``flag``.
     """
     if n_threads == 1:
         yield None
         return
-    flag = _kernels.StopFlag()
+    flag = _kernels.StopFlag() if flag is None else flag
     with ThreadPoolExecutor(n_threads, initializer=flag.watch) as pool:
         try:
             yield pool

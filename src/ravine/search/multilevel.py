@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ravine._typing import Array
+from ravine.index import CompiledIndex
 from ravine.rows import Sample
 from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
@@ -65,18 +66,15 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
 def _follow_each(
     problem: Problem, sample: Sample, starts: Sequence[tuple[int, Array]], settings: SearchSettings, notify: Notify
 ) -> list[tuple[Path, ...]]:
-    """Follow the paths of all starts; where they run on threads, their stages are reported at the end, in order."""
+    """Follow the paths of all starts: on threads if their indices are compiled and no callback watches them."""
+    indices = [problem.index(sample) for _ in starts]
+    is_compiled = all(isinstance(index, CompiledIndex) for index in indices)
+    pool = sample.stage_pool if is_compiled and settings.callback is None else None
     logs: list[list[Stage]] = [[] for _ in starts]
-    is_threaded = sample.stage_pool is not None
-    reports = [log.append if is_threaded else notify for log in logs]
-    paths = drive(
-        sample,
-        [
-            follow_path(problem.index(sample), v, k, settings, report)
-            for (k, v), report in zip(starts, reports, strict=True)
-        ],
-    )
-    for log in logs:
+    reports = [notify if pool is None else log.append for log in logs]
+    jobs = zip(indices, starts, reports, strict=True)
+    paths = drive(sample, [follow_path(index, v, k, settings, report) for index, (k, v), report in jobs], pool)
+    for log in logs:  # of threads, in the order of the starts
         for stage in log:
             notify(stage)
     return paths

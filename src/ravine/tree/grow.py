@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._kernels import StopFlag
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows, open_pool
 from ravine.tree.nodes import NONE, Tree
@@ -52,6 +53,7 @@ def grow(
     seed: int,
     n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
+    flag: StopFlag | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
     """Split rows recursively.
 
@@ -74,6 +76,8 @@ def grow(
         of a leaf are fitted as soon as it has been.
     notify : callable, optional
         Called with the tree after every split.
+    flag : StopFlag, optional
+        Flag of other threads, which the splitter uses: an exception stops them, too.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def grow(
     leaves = {0: Leaf(np.arange(X.shape[0]))}
     choose_leaves = make_policy(n_clusters, priority)
 
-    with open_pool(n_threads) as pool:
+    with open_pool(n_threads, flag) as pool:
 
         def evaluate(leaf: Leaf) -> None:
             _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed)

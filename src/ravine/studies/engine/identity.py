@@ -11,6 +11,9 @@ import numpy as np
 
 __all__ = ["StoredSettings", "describe_settings", "get_default_arguments"]
 
+# Arguments that were added after results had been stored, and whose defaults do nothing.
+IDLE = ("largest_angle",)
+
 
 class StoredSettings(NamedTuple):
     """Settings under the name that they have in stored results.
@@ -57,6 +60,6 @@ def _describe_items(parameters: Mapping[Any, Any]) -> str:
 
 
 def get_default_arguments(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the arguments of a function that have defaults."""
+    """Return the arguments of a function that have defaults, except for those that do nothing by default."""
     parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty}
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty and p.name not in IDLE}
