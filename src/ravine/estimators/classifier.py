@@ -111,7 +111,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     random_state : int, RandomState, Generator or None, default=None
         Seed of the subsample. Nothing is random without one (and with at most 10,000 labels).
     callback : callable, optional
-        Called with a :class:`PathStep` after every stage of every start.
+        Called with a :class:`PathStep` after every stage of every start. The starts of a pair of classes then run
+        one after the other, whatever ``n_jobs`` is.
 
     Attributes
     ----------

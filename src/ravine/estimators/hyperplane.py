@@ -96,7 +96,8 @@ class MinimumDensityHyperplane(
     random_state : int, RandomState, Generator or None, default=None
         Seed of the subsample, the random starts and the test. Nothing else is random.
     callback : callable, optional
-        Called with a :class:`PathStep` after every stage of every start.
+        Called with a :class:`PathStep` after every stage of every start. The starts then run one after the other,
+        whatever ``n_jobs`` is.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ MODERATE = 1e100
 MOST_STAGE_ROWS = 1 << 18
 # With fewer rows, a compiled search is too short to run on a thread of its own.
 ROWS_WORTH_A_SEARCH = 1_000
-# Rows that are gathered for a compiled stage at once.
+# Most bytes of rows that are gathered for a compiled stage.
 MOST_GATHERED_BYTES = 1 << 26
 
 T = TypeVar("T")

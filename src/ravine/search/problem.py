@@ -195,11 +195,11 @@ class Problem:
         if settings.new_index is not None:
             return settings.new_index(sample, self.moments, bandwidth, settings)
         alpha = settings.alpha_min if alpha is None else alpha
-        compiled = settings.optimiser == "lbfgs" and self.moments.is_stored and sample.stage_rows is not None
+        is_compiled = settings.optimiser == "lbfgs" and self.moments.is_stored and sample.stage_rows is not None
         if labelled is None:
-            new_index = CompiledClusteringIndex if compiled else ClusteringIndex
+            new_index = CompiledClusteringIndex if is_compiled else ClusteringIndex
             return new_index(sample, self.moments, bandwidth, settings.penalty, alpha)
-        new_labelled_index = CompiledSemiSupervisedIndex if compiled else SemiSupervisedIndex
+        new_labelled_index = CompiledSemiSupervisedIndex if is_compiled else SemiSupervisedIndex
         return new_labelled_index(
             sample,
             self.moments,

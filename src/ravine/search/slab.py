@@ -22,8 +22,9 @@ __all__ = ["polish_on_slabs"]
 WORTH_A_SLAB = 40_000
 # If more than this share of the rows is near the hyperplane, passes over the slab save too little.
 LARGEST_SHARE = 0.3
-# Most slabs for one hyperplane; each costs about as much as one iteration on all rows.
-MOST_SLABS = 8
+# Most slabs for one hyperplane, and most corrections with a sample of one; each costs about as much as one iteration on
+# all rows.
+MOST_SLABS, MOST_CORRECTIONS = 8, 8
 # Distance (in bandwidths) by which a slab is wider than the rows that matter, since its middle is a guess.
 MARGIN = 0.25
 # Distance (in bandwidths) by which rows and offset may move before the slab lacks rows that matter.
@@ -133,7 +134,7 @@ class _SlabDescent:
         """
         index, value = self.index, math.inf
         on_slab = self._make_index(slab, b)
-        for _ in range(MOST_SLABS):
+        for _ in range(MOST_CORRECTIONS):
             result = yield from minimise_on_sphere(
                 index, v, max_iter=0, tolerance=self.settings.tolerance, memory=memory
             )
