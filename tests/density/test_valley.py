@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from ravine import ProjectedDensity
-from ravine.density import Valley, find_valley, judge
+from ravine.density import Valley, find_valley, judge, measure_evidence, outline_valley
 from ravine.density.extrema import find_extrema
 from support import reference
 
@@ -198,6 +198,66 @@ def test_valley_moves_with_the_rows(shift, scale):
     if scale < 0:
         moved = moved[[0, 2, 1], ::-1]
     assert_allclose(intervals(other), moved, atol=0.02 * abs(scale) * h)
+
+
+# ----------------------------------------------------------------------------------------------- the outline
+
+
+def slow_outline(p, h, b):
+    """Return M, L and R at the levels 0.4 and 0.7, from exact sums at points h/4 apart; None without two modes."""
+    x = np.arange(p.min() - 6.0 * h, p.max() + 6.25 * h, 0.25 * h)
+    f = np.maximum(reference.density(p, h, x) * h * np.sqrt(2.0 * np.pi), 1e-9)
+    k = min(max(int(np.sum(x < b)), 1), len(x) - 2)
+    side = 1 if f[k + 1] < f[k - 1] else -1
+    while 0 < k < len(x) - 1 and f[k + side] <= f[k]:
+        k += side
+    tops, ends = [], []
+    for step in (-1, 1):
+        order = np.arange(k, len(x) if step > 0 else -1, step)
+        falls = np.flatnonzero(np.diff(f[order]) < 0)
+        tops.append(f[order[falls[0]]] if len(falls) else f[order[-1]])
+    if not min(tops) > f[k]:
+        return None
+    low, high = f[k] + np.array([0.4, 0.7]) * (min(tops) - f[k])
+    for step in (-1, 1):
+        order = np.arange(k, len(x) if step > 0 else -1, step)
+        crossings = []
+        for level, start in ((low, 0), (high, 0), (high, int(np.argmax(f[order] >= high)))):
+            above = f[order[start:]] >= level
+            at = start + int(np.argmax(above if len(crossings) < 2 else ~above))
+            one, other = order[at - 1], order[at]
+            crossings.append(np.interp(level, *zip(*sorted([(f[one], x[one]), (f[other], x[other])]), strict=True)))
+        ends.append(crossings)
+    (m0, l1, l0), (m1, r0, r1) = ends
+    return np.array([(m0, m1), (l0, l1), (r0, r1)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
+def test_outline_and_evidence_are_those_of_the_slow_twin(draw, h, seed):
+    rng = np.random.default_rng(seed)
+    p = draw(rng)
+    for b in [*places(p, h, rng), p.min() - 9.0 * h, p.max() + 9.0 * h, np.median(p)]:
+        valley, slow = outline_valley(p, h, b), slow_outline(p, h, b)
+        assert (valley is None) == (slow is None)
+        if valley is None:
+            assert measure_evidence(p, h, b) == (-np.inf, -np.inf)
+            continue
+        assert_allclose(intervals(valley), slow, atol=1e-5 * h)
+        z = []
+        for side in slow[1:]:
+            (m, n), (a, c) = slow[0], side
+            in_middle, beside = np.sum((m <= p) & (p <= n)), np.sum((a <= p) & (p <= c))
+            expected = binom(in_middle + beside, (n - m) / (n - m + c - a))
+            z.append((expected.mean() - in_middle) / max(expected.std(), 1e-150))
+        assert_allclose(measure_evidence(p, h, b), z, rtol=1e-6)
+
+
+def test_outline_of_a_very_narrow_bandwidth_uses_exact_sums():
+    p = np.concatenate([np.linspace(0.0, 1.0, 50), np.linspace(1e5, 1e5 + 1.0, 50)])
+    valley = outline_valley(p, 0.3, 3e4)
+    assert valley.counts(p) == (0, 38, 38)
+    assert min(measure_evidence(p, 0.3, 3e4)) > 100.0
 
 
 # ----------------------------------------------------------------------------------------------- the judgement

@@ -5,7 +5,7 @@ from ravine.density.exact import SortedDensity, compute_relevant_distance
 from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.projected import DEEP, ProjectedDensity
-from ravine.density.valley import Judgement, Valley, find_valley, judge
+from ravine.density.valley import Judgement, Valley, find_valley, judge, measure_evidence, outline_valley
 
 __all__ = [
     "DEEP",
@@ -23,4 +23,6 @@ __all__ = [
     "find_extrema",
     "find_valley",
     "judge",
+    "measure_evidence",
+    "outline_valley",
 ]

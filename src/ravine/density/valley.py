@@ -1,16 +1,20 @@
-"""Valley of a projected density as three intervals, and an exact test of it with independent projections."""
+"""Valley of a projected density as three intervals, the evidence for it, and an exact test with other projections."""
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine import _kernels
 from ravine._typing import Array
+from ravine.density.bins import BinnedDensity, Window
 from ravine.density.projected import ProjectedDensity
 
-__all__ = ["Judgement", "Valley", "find_valley", "judge"]
+__all__ = ["Judgement", "Valley", "find_valley", "judge", "measure_evidence", "outline_valley"]
 
 # Candidate levels, as fractions of the height from the bottom of the valley to the lower of its two modes.
 LEVELS = np.linspace(0.08, 0.95, 24)
@@ -21,18 +25,25 @@ RISING = np.array([True, False, True, False])
 # A search for these crossings ends after a step shorter than this (in bandwidths), or after this many steps.
 LAST_STEP = 1e-10
 MAX_STEPS = 100
+# Levels of `outline_valley`, as the same fractions: M is below the first, L and R above the second.
+OUTLINE = 0.4, 0.7
+# Distance (in bandwidths) beyond the data up to which `outline_valley` evaluates the density.
+MARGIN = 6.0
+# Smaller values (in units of the kernel's peak) are rounding errors of the bins.
+NEGLIGIBLE = 1e-9
 
 Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Valley:
-    """Interval around b where the density is below some level, and the intervals above it on both sides.
+    """Interval around b where the density is low, and the next intervals on both sides where it is higher.
 
     Attributes
     ----------
     middle, left, right : tuple of two float
-        The intervals M, L and R: M is where the density is below the level, L and R are where it is above, next to it.
+        The intervals M, L and R: M is where the density is below some level, L and R are where it is above the same
+        level, next to M, or above a higher level, at a distance from M.
     """
 
     middle: Interval
@@ -45,10 +56,15 @@ class Valley:
 
     def counts(self, projections: Array) -> tuple[int, int, int]:
         """Count the sorted projections in M, L and R; a shared end belongs to M."""
-        (m0, m1), (l0, _), (_, r1) = self.middle, self.left, self.right
-        left, start = np.searchsorted(projections, [l0, m0], side="left").tolist()
-        end, right = np.searchsorted(projections, [m1, r1], side="right").tolist()
-        return end - start, start - left, right - end
+        (m0, m1), (l0, l1), (r0, r1) = self.middle, self.left, self.right
+        left, left_end, start = np.searchsorted(projections, [l0, l1, m0], side="left").tolist()
+        end, right, right_end = np.searchsorted(projections, [m1, r0, r1], side="right").tolist()
+        return end - start, left_end - left, right_end - right
+
+    def shares(self) -> tuple[float, float]:
+        """Return the width of M as a share of the widths of M and L together, and of those of M and R."""
+        middle, left, right = self.widths()
+        return middle / (middle + left), middle / (middle + right)
 
 
 @dataclass(frozen=True)
@@ -100,13 +116,94 @@ def judge(valley: Valley, projections: Array) -> Judgement:
     """Test a valley with projections that were not used to find it: two exact one-sided binomial tests."""
     from scipy.special import bdtr  # imported late: domain objects load without SciPy
 
-    counts = valley.counts(np.sort(projections))
-    middle, left, right = valley.widths()
-    return Judgement(
-        counts,
-        float(bdtr(counts[0], counts[0] + counts[1], middle / (middle + left))),
-        float(bdtr(counts[0], counts[0] + counts[2], middle / (middle + right))),
-    )
+    middle, *beside = counts = valley.counts(np.sort(projections))
+    left, right = (float(bdtr(middle, middle + n, q)) for n, q in zip(beside, valley.shares(), strict=True))
+    return Judgement(counts, left, right)
+
+
+def measure_evidence(projections: Array, bandwidth: float, b: float) -> tuple[float, float]:
+    """Return how surprising the emptiness of the valley at b is, compared with its left and with its right side.
+
+    Both are z-scores of the number of projections in M, given the number in M and L (or R) and the widths of the
+    intervals of `outline_valley`; minus infinity if b does not separate two modes. The smaller one is the evidence for
+    the valley. The projections that chose b exaggerate it.
+    """
+    valley = outline_valley(projections, bandwidth, b)
+    if valley is None:
+        return -math.inf, -math.inf
+    middle, *beside = valley.counts(np.sort(projections))
+    left, right = (score_emptiness(middle, middle + n, q) for n, q in zip(beside, valley.shares(), strict=True))
+    return left, right
+
+
+def score_emptiness(middle: float, n: float, share: float) -> float:
+    """Return the z-score of ``middle`` of n projections where a share of n is expected; positive if they are fewer."""
+    return (n * share - middle) / math.sqrt(max(n * share * (1.0 - share), 1e-300))
+
+
+def outline_valley(projections: Array, bandwidth: float, b: float) -> Valley | None:
+    """Return the valley of the local minimum next to b at fixed levels; None if it does not separate two modes.
+
+    With f0 the density at that minimum and f1 that at the lower of its two adjacent modes, M is the interval below
+    f0 + 0.4 (f1 - f0), and L and R are the next intervals above f0 + 0.7 (f1 - f0). The density is evaluated at points
+    h/4 apart and is linear between them.
+    """
+    points, values = _evaluate_outline(projections, bandwidth)
+    bottom = _descend(values, min(max(bisect_left(points, b), 1), len(points) - 2))
+    left, right = _climb(values, bottom, -1), _climb(values, bottom, 1)
+    f0, f1 = values[bottom], min(values[left], values[right])
+    if not f1 > f0:
+        return None
+    levels = [f0 + level * (f1 - f0) for level in OUTLINE]
+    m0, l1, l0 = _follow_levels(points, values, bottom, -1, *levels)
+    m1, r0, r1 = _follow_levels(points, values, bottom, 1, *levels)
+    return Valley((m0, m1), (l0, l1), (r0, r1))
+
+
+def _evaluate_outline(projections: Array, bandwidth: float) -> tuple[list[float], list[float]]:
+    """Return points h/4 apart, up to 6 h beyond the projections, and the density there (kernel's peak: 1)."""
+    first, last = float(projections.min()), float(projections.max())
+    window = Window.around(first, last, bandwidth)
+    density: BinnedDensity | ProjectedDensity
+    if window is None:
+        density = ProjectedDensity(projections, bandwidth)
+        points = density.points(MARGIN)
+    else:
+        moments = np.zeros((window.n_bins + 2, _kernels.MOMENTS))
+        _kernels.bin(projections, None, 1.0, 0.0, None, window.lo, window.width, moments)
+        density = BinnedDensity(moments, window, bandwidth, float(len(projections)))
+        points = np.arange(first - MARGIN * bandwidth, last + (MARGIN + 0.25) * bandwidth, 0.25 * bandwidth)
+    return points.tolist(), np.maximum(density.evaluate(points)[0], NEGLIGIBLE).tolist()
+
+
+def _descend(values: list[float], k: int) -> int:
+    """Return the local minimum that is reached from k, in the direction of the steeper descent."""
+    step = 1 if values[k + 1] < values[k - 1] else -1
+    while 0 < k < len(values) - 1 and values[k + step] <= values[k]:
+        k += step
+    return k
+
+
+def _climb(values: list[float], k: int, step: int) -> int:
+    """Return the mode that is reached from k in one direction."""
+    while 0 <= k + step < len(values) and values[k + step] >= values[k]:
+        k += step
+    return k
+
+
+def _follow_levels(
+    points: list[float], values: list[float], k: int, step: int, low: float, high: float
+) -> tuple[float, float, float]:
+    """Return where the density, from the bottom k on, exceeds both levels and falls below the higher one again."""
+    ends: list[float] = []
+    for level, rises in ((low, True), (high, True), (high, False)):
+        while (values[k] < level) == rises:
+            if not 0 <= k + step < len(values):
+                return ends[0], ends[1], points[k]
+            k += step
+        share = (level - values[k - step]) / (values[k] - values[k - step])
+        ends.append(points[k - step] + share * (points[k] - points[k - step]))
+    return ends[0], ends[1], ends[2]
 
 
 def _find_cells(values: Array, at: int, levels: Array) -> NDArray[np.intp]:
