@@ -52,10 +52,11 @@ def describe_machine() -> str:
     )
 
 
-def update_page(text: str, name: str, table: str, machine: str) -> str:
+def update_page(text: str, name: str, table: str, note: str, *, keep: bool = True) -> str:
     """Replace the table between the markers `<!-- name -->` and `<!-- end of name -->` of a page.
 
-    Rows of the old table that are not in the new one are kept, so that single rows can be measured again.
+    The note precedes the table. Rows of the old table that are not in the new one are kept, so that single rows can be
+    measured again, unless ``keep`` is False.
     """
     start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
     if start not in text or end not in text:
@@ -64,8 +65,8 @@ def update_page(text: str, name: str, table: str, machine: str) -> str:
     old, after = rest.split(end, 1)
     new = _index_by_first_cell(table)
     kept = _index_by_first_cell(old)
-    merged = "".join({**kept, **new}.values()) if list(kept)[:2] == list(new)[:2] else table
-    return f"{before}{start}\n{machine}\n\n{merged}\n{end}{after}"
+    merged = "".join({**kept, **new}.values()) if keep and list(kept)[:2] == list(new)[:2] else table
+    return f"{before}{start}\n{note}\n\n{merged}\n{end}{after}"
 
 
 def _index_by_first_cell(table: str) -> dict[str, str]:

@@ -43,6 +43,11 @@ def test_update_replaces_a_table_with_another_header():
     assert "| b | 7 |" in page
 
 
+def test_update_replaces_all_rows_on_demand():
+    page = update_page(PAGE, "bars", format_table(["measure", "now"], [["b", "7"]]), "machine", keep=False)
+    assert "| a | 1 |" not in page
+
+
 def test_page_without_markers_is_refused():
     with pytest.raises(ValueError, match="lacks the markers <!-- costs --> and <!-- end of costs -->"):
         update_page(PAGE, "costs", "", "")
