@@ -56,10 +56,18 @@ PUBLISHED: dict[str, dict[str, float]] = {
 
 
 def score(method: str, X: np.ndarray, y: np.ndarray, seed: int) -> list[float]:
-    """Return the adjusted Rand index with the classes and the number of clusters; HDBSCAN's noise is one more group."""
+    """Return the adjusted Rand index with the classes and the number of clusters.
+
+    HDBSCAN's noise is one more group. A mixture whose components collapse has an index of 0 and no clusters.
+    """
     n_classes = len(np.unique(y))
     model = GIVEN_K[method](n_classes, seed) if method in GIVEN_K else AUTOMATIC[method](len(X), seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        labels = model.fit_predict(X)  # type: ignore[attr-defined]
+        try:
+            labels = model.fit_predict(X)  # type: ignore[attr-defined]
+        except ValueError:
+            if not isinstance(model, GaussianMixture):
+                raise
+            return [0.0, 0.0]
     return [float(adjusted_rand_score(y, labels)), float(len(set(labels.tolist()) - {-1}))]

@@ -47,11 +47,14 @@ SIGCLUST_DRAWS, DIP_DRAWS = 99, 999
 def has_several_components(X: Array, seed: int, kinds: tuple[str, ...] = ("full",)) -> bool:
     """Return whether the BIC prefers two or three Gaussians to one, each with its best kind of covariances."""
 
-    def compute_bic(k: int) -> float:
-        models = (GaussianMixture(k, covariance_type=kind, n_init=3, random_state=seed).fit(X) for kind in kinds)
-        return min(model.bic(X) for model in models)
+    def compute_bic(k: int, kind: str) -> float:
+        try:
+            return float(GaussianMixture(k, covariance_type=kind, n_init=3, random_state=seed).fit(X).bic(X))
+        except ValueError:  # a component collapsed
+            return np.inf
 
-    return min(compute_bic(2), compute_bic(3)) < compute_bic(1)
+    one, *others = (min(compute_bic(k, kind) for kind in kinds) for k in (1, 2, 3))
+    return min(others) < one
 
 
 def rejects_gaussian(X: Array, seed: int) -> bool:

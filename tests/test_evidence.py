@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from unittest.mock import Mock
 
 import matplotlib
 import numpy as np
@@ -210,6 +211,11 @@ def test_every_clusterer_finds_two_distant_clusters(name):
     index, n_clusters = score(name, X, np.arange(120) < 60, 0)
     assert index > 0.8
     assert n_clusters == 2
+
+
+def test_collapsed_mixtures_score_nothing(monkeypatch):
+    monkeypatch.setattr("clusterers.GaussianMixture.fit_predict", Mock(side_effect=ValueError("ill-defined")))
+    assert score("GMM full", np.zeros((9, 1)), np.arange(9) < 4, 0) == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("what", ["power", "nulls", "mixtures", "tables", "sets"])
