@@ -275,6 +275,7 @@ def test_parameters_are_kept_as_given_and_cloned(data):
         "optimiser": "bfgs",
         "method": "sqp",
         "test": True,
+        "test_method": "exact",
         "n_splits": 2,
         "n_jobs": 2,
         "random_state": 7,

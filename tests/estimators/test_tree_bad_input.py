@@ -53,6 +53,7 @@ BAD = {
     "min_cluster_size": [0, -1, 2.5, None, True, "5"],
     "test": [1, None, "yes"],
     "alpha_test": [-0.1, 1.1, np.nan, "a", None, True],
+    "test_method": ["halves", None],
     "n_splits": [0, 1.5, None, True],
     "splitter": [3, "pddp", {"a": 1}],
     "bandwidth": ["scott", 0.0, -1.0, None, np.inf],

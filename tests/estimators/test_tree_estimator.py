@@ -107,7 +107,7 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
         "select": "last", "polish": False, "tol": 1e-4, "eta": 0.02, "epsilon": 0.9, "subsample": 100,
         "method": "sqp", "optimiser": "bfgs",
     }  # fmt: skip
-    assert other.keys() == of_plane.keys() - {"test", "n_splits", "n_jobs", "random_state", "callback"}
+    assert other.keys() == of_plane.keys() - {"test", "test_method", "n_splits", "n_jobs", "random_state", "callback"}
     seen = []
 
     def record(module):

@@ -11,7 +11,7 @@ from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_
 from ravine.density import find_valley, judge
 from ravine.rows import as_rows
 from ravine.validity.repeated_values import Grids
-from ravine.validity.valley_test import cross_fit
+from ravine.validity.halves import cross_fit
 from support.simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
@@ -58,7 +58,7 @@ def test_half_without_a_split_has_p_1():
 
 def test_several_halvings_give_twice_their_median():
     X, _ = two_clusters(80, separation=4.5)
-    test = valley_test(X, n_splits=5, random_state=0, **QUICK)
+    test = valley_test(X, method="exact", n_splits=5, random_state=0, **QUICK)
     pairs = np.array([half.pvalue for half in test.halves]).reshape(5, 2)
     assert_allclose(test.pvalue, min(1.0, 2.0 * np.median(np.minimum(1.0, 2.0 * pairs.min(axis=1)))), rtol=1e-15)
     assert len({half.pvalue for half in test.halves}) > 4
@@ -75,13 +75,13 @@ def test_random_state_decides_the_halves():
 def test_too_few_rows_show_nothing(n):
     far_apart = 100.0 * (np.arange(n) % 2)[:, None] + np.random.default_rng(n).normal(size=(n, 2))
     for X in (far_apart, np.ones((n, 2))):
-        test = valley_test(X, random_state=0)
+        test = valley_test(X, method="exact", random_state=0)
         assert LEVEL < test.pvalue <= 1.0
         assert test.pvalue == 1.0 or n > 3
 
 
 def test_text_of_the_result_gives_the_counts():
-    test = valley_test(two_clusters()[0], random_state=0)
+    test = valley_test(two_clusters()[0], method="exact", random_state=0)
     words = str(test)
     assert words.startswith(f"Valley test: P = {test.pvalue:.3g}")
     for half in test.halves:
@@ -276,9 +276,11 @@ def test_clear_mixture_is_shown_even_on_a_grid(decimals):
 
 def test_hyperplane_is_tested_only_on_request():
     X, _ = two_clusters(100)
-    mdh = MinimumDensityHyperplane(test=True, n_splits=2, random_state=0, **QUICK).fit(X)
-    assert mdh.pvalue_ == mdh.valley_test_.pvalue < LEVEL
-    assert len(mdh.valley_test_.halves) == 4
+    for method, n_halves in (("exact", 4), ("pooled", 0)):
+        mdh = MinimumDensityHyperplane(test=True, test_method=method, n_splits=2, random_state=0, **QUICK).fit(X)
+        assert mdh.pvalue_ == mdh.valley_test_.pvalue < LEVEL
+        assert mdh.valley_test_.method == method
+        assert len(mdh.valley_test_.halves) == n_halves
     untested = MinimumDensityHyperplane(random_state=0, **QUICK).fit(X)
     assert_array_equal(mdh.coef_, untested.coef_)
     for model in (mdh.set_params(test=False).fit(X), untested):

@@ -5,7 +5,7 @@ from ravine.density.exact import SortedDensity, compute_relevant_distance
 from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.projected import DEEP, ProjectedDensity
-from ravine.density.valley import Judgement, Valley, find_valley, judge, measure_evidence, outline_valley
+from ravine.density.valley import Judgement, Valley, find_valley, judge, measure_evidence, outline_valley, score_valley
 
 __all__ = [
     "DEEP",
@@ -25,4 +25,5 @@ __all__ = [
     "judge",
     "measure_evidence",
     "outline_valley",
+    "score_valley",
 ]

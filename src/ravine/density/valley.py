@@ -14,7 +14,7 @@ from ravine._typing import Array
 from ravine.density.bins import BinnedDensity, Window
 from ravine.density.projected import ProjectedDensity
 
-__all__ = ["Judgement", "Valley", "find_valley", "judge", "measure_evidence", "outline_valley"]
+__all__ = ["Judgement", "Valley", "find_valley", "judge", "measure_evidence", "outline_valley", "score_valley"]
 
 # Candidate levels, as fractions of the height from the bottom of the valley to the lower of its two modes.
 LEVELS = np.linspace(0.08, 0.95, 24)
@@ -129,14 +129,17 @@ def measure_evidence(projections: Array, bandwidth: float, b: float) -> tuple[fl
     the valley. The projections that chose b exaggerate it.
     """
     valley = outline_valley(projections, bandwidth, b)
-    if valley is None:
-        return -math.inf, -math.inf
+    return (-math.inf, -math.inf) if valley is None else score_valley(valley, projections)
+
+
+def score_valley(valley: Valley, projections: Array) -> tuple[float, float]:
+    """Return the z-scores of the number of projections in M, compared with L and with R."""
     middle, *beside = valley.counts(np.sort(projections))
-    left, right = (score_emptiness(middle, middle + n, q) for n, q in zip(beside, valley.shares(), strict=True))
+    left, right = (_score_emptiness(middle, middle + n, q) for n, q in zip(beside, valley.shares(), strict=True))
     return left, right
 
 
-def score_emptiness(middle: float, n: float, share: float) -> float:
+def _score_emptiness(middle: float, n: float, share: float) -> float:
     """Return the z-score of ``middle`` of n projections where a share of n is expected; positive if they are fewer."""
     return (n * share - middle) / math.sqrt(max(n * share * (1.0 - share), 1e-300))
 

@@ -14,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_flag, check_integer, check_weights, make_generator, restore_on_failure
+from ravine.checks import check_choice, check_flag, check_integer, check_weights, make_generator, restore_on_failure
 from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.hyperplane import PathStep
 from ravine.rows import as_rows
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, Fit, check_settings, fit_hyperplane
-from ravine.validity import run_valley_test
+from ravine.validity import TEST_METHODS, run_valley_test
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
@@ -88,9 +88,11 @@ class MinimumDensityHyperplane(
         rows, subsamples of ten times the size, and so on, come in between. ``"auto"`` is 10,000; None disables
         subsampling.
     test : bool, default=False
-        Whether to test on halves of the rows if the split is real (see :func:`valley_test`). Not with weights.
+        Whether to test if the split is real (see :func:`valley_test`). Not with weights.
+    test_method : {"pooled", "exact"}, default="pooled"
+        The more powerful test, calibrated by simulation, or the one that is exactly valid.
     n_splits : int, default=1
-        Number of random halvings of that test.
+        Number of repetitions of that test: of up to four partitions, or of a random halving.
     n_jobs : int or None, default=None
         Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -180,6 +182,7 @@ class MinimumDensityHyperplane(
         epsilon: float = 1.0 - 1e-6,
         subsample: int | str | None = "auto",
         test: bool = False,
+        test_method: str = "pooled",
         n_splits: int = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -201,6 +204,7 @@ class MinimumDensityHyperplane(
         self.epsilon = epsilon
         self.subsample = subsample
         self.test = test
+        self.test_method = test_method
         self.n_splits = n_splits
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -224,6 +228,7 @@ class MinimumDensityHyperplane(
         """
         with restore_on_failure(self):
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
+            test_method = check_choice("test_method", self.test_method, TEST_METHODS)
             settings = check_settings(**pick_parameters(self, check_settings))
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
@@ -236,7 +241,7 @@ class MinimumDensityHyperplane(
                 for name in ("valley_test_", "pvalue_"):
                     self.__dict__.pop(name, None)
                 if test:
-                    self.valley_test_ = run_valley_test(rows, n_splits, settings, rng)
+                    self.valley_test_ = run_valley_test(rows, n_splits, settings, rng, method=test_method)
                     self.pvalue_ = self.valley_test_.pvalue
             if rows.is_lazy:
                 fit = replace(fit, labels=rows.apply(fit.hyperplane.side))

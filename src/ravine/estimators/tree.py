@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._kernels import StopFlag
 from ravine.checks import (
     check_callback,
+    check_choice,
     check_cluster_count,
     check_enough_rows,
     check_flag,
@@ -37,6 +38,7 @@ from ravine.tree.editing import find_new_nodes
 from ravine.tree.grow import split_rows
 from ravine.tree.policies import check_split_next
 from ravine.tree.splitter import DensitySplitter
+from ravine.validity import TEST_METHODS
 
 __all__ = ["MinimumDensityTree"]
 
@@ -64,8 +66,10 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         Whether to test splits if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
     alpha_test : float, default=0.05
         Level of the test for ``n_clusters="auto"``.
+    test_method : {"pooled", "exact"}, default="pooled"
+        The more powerful test, calibrated by simulation, or the one that is exactly valid at the root.
     n_splits : int, default=1
-        Number of random halvings of each test.
+        Number of repetitions of each test: of up to four partitions, or of a random halving.
     splitter : object, optional
         Object with a method ``split(X, indices, rng)`` that returns an object with the attributes ``hyperplane`` (a
         :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. The default is the minimum density
@@ -77,7 +81,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     n_jobs : int or None, default=None
         Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the halves of the test, the subsamples and the random starts.
+        Seed of the folds or halves of the test, the subsamples and the random starts.
     callback : callable, optional
         Called with the :class:`Tree` after every split.
 
@@ -130,6 +134,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         min_cluster_size: int = 5,
         test: bool = False,
         alpha_test: float = 0.05,
+        test_method: str = "pooled",
         n_splits: int = 1,
         splitter: Splitter | None = None,
         method: str = "mdp2",
@@ -156,6 +161,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         self.min_cluster_size = min_cluster_size
         self.test = test
         self.alpha_test = alpha_test
+        self.test_method = test_method
         self.n_splits = n_splits
         self.splitter = splitter
         self.method = method
@@ -227,10 +233,13 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
         level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
         n_splits = check_integer("n_splits", self.n_splits, low=1)
+        test_method = check_choice("test_method", self.test_method, TEST_METHODS)
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
             settings = check_settings(**parameters).check_init(n_features)
-            return DensitySplitter(settings, n_splits if test else None, level if n_clusters is None else None, pool)
+            return DensitySplitter(
+                settings, n_splits if test else None, level if n_clusters is None else None, pool, test_method
+            )
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
         if n_clusters is None:

@@ -13,6 +13,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.models.archive import Arrays, ModelFileError
 from ravine.models.values import decode_number, encode_number, get_field, is_instance
 from ravine.tree import Tree
+from ravine.validity import TEST_METHODS, Evidence, Tally
 
 __all__ = ["HyperplanePool", "HyperplaneStore", "decode_test", "decode_tree", "encode_test", "encode_tree"]
 
@@ -137,6 +138,16 @@ def encode_test(test: ValleyTest, store: HyperplaneStore) -> dict[str, Any]:
         "pvalue": encode_number(test.pvalue),
         "halves": [_encode_half(half, store) for half in test.halves],
         "grid_columns": [int(j) for j in test.grid_columns],
+        "method": test.method,
+        "n_folds": test.n_folds,
+        "partitions": [[_encode_evidence(one) for one in partition] for partition in test.partitions],
+    }
+
+
+def _encode_evidence(one: Evidence) -> dict[str, Any]:
+    return {
+        "direction": one.direction,
+        "counts": [[t.middle, t.total, encode_number(t.expected)] for t in (one.weak, one.strong)],
     }
 
 
@@ -159,7 +170,33 @@ def decode_test(value: Any, pool: HyperplanePool) -> ValleyTest:
     columns = get_field(value, "grid_columns", list)
     if not all(type(j) is int for j in columns):
         raise ModelFileError("the grid columns of a valley test are damaged")
-    return ValleyTest(decode_number(get_field(value, "pvalue", int, float, dict)), tuple(halves), tuple(columns))
+    pvalue = decode_number(get_field(value, "pvalue", int, float, dict))
+    if "method" not in value:  # files of earlier versions, which had no other test
+        return ValleyTest(pvalue, tuple(halves), tuple(columns))
+    method, n_folds = get_field(value, "method", str), get_field(value, "n_folds", int)
+    if method not in TEST_METHODS:
+        raise ModelFileError(f"unknown valley test {method[:40]!r}")
+    partitions = [_decode_partition(one) for one in get_field(value, "partitions", list)]
+    return ValleyTest(pvalue, tuple(halves), tuple(columns), method, n_folds, tuple(partitions))
+
+
+def _decode_partition(partition: Any) -> tuple[Evidence, ...]:
+    if not isinstance(partition, list) or not partition:
+        raise ModelFileError("a partition of a valley test is damaged")
+    return tuple(_decode_evidence(one) for one in partition)
+
+
+def _decode_evidence(one: Any) -> Evidence:
+    counts = get_field(one, "counts", list)
+    if len(counts) != 2:
+        raise ModelFileError("the counts of a valley test are damaged")
+    return Evidence(get_field(one, "direction", str), *(_decode_tally(tally) for tally in counts))
+
+
+def _decode_tally(tally: Any) -> Tally:
+    if not isinstance(tally, list) or len(tally) != 3 or not all(type(k) is int for k in tally[:2]):
+        raise ModelFileError("the counts of a valley test are damaged")
+    return Tally(tally[0], tally[1], decode_number(tally[2]))
 
 
 def _decode_half(half: Any, pool: HyperplanePool) -> HalfTest:

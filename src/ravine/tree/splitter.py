@@ -23,11 +23,12 @@ class DensitySplitter:
     ----------
     settings : SearchSettings
     n_splits : int or None
-        Number of random halvings of the valley test; None for no test.
+        Number of repetitions of the valley test; None for no test.
     level : float or None
         Only splits with a P-value of at most this are made; None to make them all.
     pool : ThreadPoolExecutor, optional
         Threads that the fits of all nodes share.
+    test_method : {"pooled", "exact"}
     """
 
     # X is passed as `Rows`, which are measured already.
@@ -39,11 +40,13 @@ class DensitySplitter:
         n_splits: int | None,
         level: float | None,
         pool: ThreadPoolExecutor | None = None,
+        test_method: str = "pooled",
     ) -> None:
         self.settings = settings
         self.n_splits = n_splits
         self.level = level
         self.pool = pool
+        self.test_method = test_method
 
     def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
@@ -57,7 +60,7 @@ class DensitySplitter:
     def _split(self, rows: Rows, rng: np.random.Generator) -> Split:
         pvalue = np.nan
         if self.n_splits is not None:
-            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool).pvalue
+            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method).pvalue
             if self.level is not None and pvalue > self.level:
                 return Split(None, pvalue)
         plane = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool).hyperplane

@@ -13,6 +13,8 @@ __all__ = ["StoredSettings", "describe_settings", "get_default_arguments"]
 
 # Arguments that were added after results had been stored, and whose defaults do nothing.
 IDLE = ("largest_angle",)
+# Parameters of estimators that were added later, with the values that studies use: they test no split.
+LATER = {"test_method": "pooled"}
 
 
 class StoredSettings(NamedTuple):
@@ -39,7 +41,8 @@ def describe_settings(thing: Any) -> str:
     if isinstance(thing, StoredSettings):
         return f"{thing.name}({_describe_items(thing.values)})"
     if hasattr(thing, "get_params"):
-        return f"{type(thing).__name__}({_describe_items(thing.get_params(deep=False))})"
+        known = {k: v for k, v in thing.get_params(deep=False).items() if k not in LATER or v != LATER[k]}
+        return f"{type(thing).__name__}({_describe_items(known)})"
     if is_dataclass(thing):
         return f"{type(thing).__name__}({_describe_items({f.name: getattr(thing, f.name) for f in fields(thing)})})"
     if isinstance(thing, Mapping):

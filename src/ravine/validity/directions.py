@@ -1,0 +1,114 @@
+"""Directions along which rows may have a valley: the normal of a hyperplane, and what its two sides suggest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._typing import Array
+from ravine.density import ProjectedDensity, measure_evidence
+from ravine.search.hyperplane import Fit
+
+__all__ = ["DIRECTIONS", "Cut", "choose_cuts"]
+
+DIRECTIONS = "normal", "discriminant", "means"
+# Smallest number of rows on a side of a hyperplane.
+SMALLEST_SIDE = 5
+# The minimum of the density is looked for between the means of the sides, without this share at each end.
+INNER = 0.05
+# With more features than this, fewer rows estimate the covariance.
+MANY_FEATURES, FEW_ROWS = 1000, 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Hyperplane {x : normal·(x - center) = offset} and the bandwidth of the density along its normal."""
+
+    normal: Array
+    center: Array
+    offset: float
+    bandwidth: float
+
+    def project(self, rows: Array) -> Array:
+        """Return the projections of rows."""
+        return np.asarray((rows - self.center) @ self.normal)
+
+
+def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
+    """Choose the hyperplane of a search with the largest evidence on some rows, and two others from its sides.
+
+    The others have the normals S⁻¹(m1 - m0) and m1 - m0, with the means m0 and m1 of the two sides and the shrunk
+    covariance S within them, and lie at the lowest density between the means.
+    """
+    first = _choose_stage(rows, fit)
+    if first is None:
+        return [None] * len(DIRECTIONS)
+    on_right = first.project(rows) > first.offset
+    means = rows[~on_right].mean(axis=0), rows[on_right].mean(axis=0)
+    difference = means[1] - means[0]
+    within = np.where(on_right[:, None], rows - means[1], rows - means[0])
+    if rows.shape[1] > MANY_FEATURES:
+        within = within[:: max(1, len(rows) // FEW_ROWS)]
+    return [first, *(_cut_along(v, rows, on_right) for v in (solve_shrunk(within, difference), difference))]
+
+
+def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
+    """Return the stage of the search with the largest evidence on the rows."""
+    best, cut = -np.inf, None
+    center = rows.mean(axis=0)
+    centred = rows - center
+    seen: set[tuple[float, bytes]] = set()
+    for plane in (step.hyperplane for step in fit.log.steps):
+        if not (plane.splits and plane.relative_depth > 0.0) or (plane.offset, plane.normal.tobytes()) in seen:
+            continue
+        seen.add((plane.offset, plane.normal.tobytes()))
+        assert plane.point is not None
+        projections = centred @ plane.normal
+        offset = float((plane.point - center) @ plane.normal)
+        n_right = np.count_nonzero(projections > offset)
+        if min(n_right, len(rows) - n_right) < SMALLEST_SIDE:
+            continue
+        evidence = min(measure_evidence(projections, plane.bandwidth, offset))
+        if evidence > best:
+            best, cut = evidence, Cut(plane.normal, center, offset, plane.bandwidth)
+    return cut
+
+
+def _cut_along(direction: Array, rows: Array, on_right: NDArray[np.bool_]) -> Cut | None:
+    """Return the hyperplane of lowest density between the means of two sides, with a given normal."""
+    length = float(np.linalg.norm(direction))
+    if not (np.isfinite(length) and length > 0.0):
+        return None
+    normal, center = direction / length, rows.mean(axis=0)
+    projections = (rows - center) @ normal
+    bandwidth = 0.9 * float(projections.std()) * len(rows) ** -0.2
+    low, high = sorted((float(projections[~on_right].mean()), float(projections[on_right].mean())))
+    inner = INNER * (high - low)
+    if not (bandwidth > 0.0 and high > low):
+        return None
+    density = ProjectedDensity(projections, bandwidth)
+    return Cut(normal, center, float(density.minimise(low + inner, high - inner).b), bandwidth)
+
+
+def solve_shrunk(within: Array, difference: Array) -> Array:
+    """Solve S v = difference for the covariance S of centred rows, shrunk towards a multiple of the identity.
+
+    The shrinkage is that of Ledoit and Wolf (2004).
+    """
+    n, d = within.shape
+    scale = float(np.abs(within).max()) or 1.0  # squares of large values overflow
+    z = within / scale
+    gram = z.T @ z / n if d <= n else z @ z.T / n
+    mean = float(np.trace(gram)) / d
+    spread = float((gram**2).sum()) / d - mean**2
+    noise = (float((np.einsum("ij,ij->i", z, z) ** 2).sum()) / n - float((gram**2).sum())) / (n * d)
+    share = 1.0 if spread <= 0.0 else min(max(noise / spread, 0.0), 1.0)
+    ridge = max(share * mean, 1e-10 * mean)
+    if not ridge > 0.0:
+        return difference
+    if d <= n:
+        return np.asarray(np.linalg.solve((1.0 - share) * gram + ridge * np.eye(d), difference))
+    inner = np.linalg.solve(ridge * np.eye(n) + (1.0 - share) * gram, z @ difference)
+    return np.asarray((difference - (1.0 - share) / n * (z.T @ inner)) / ridge)
