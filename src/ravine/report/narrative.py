@@ -50,10 +50,10 @@ def _write_tree(found: Findings, table: str) -> list[str]:
     if isinstance(estimator.n_clusters, str):
         trust = (
             "The number of clusters was chosen automatically: a group was split only if a test showed, at the level "
-            f"{estimator.alpha_test:g}, that the valley is real. One half of the rows of the group chose the split; "
-            "the other half, which had no part in the choice, was counted. The P-value of the first split is exact "
-            "under the conditions of the test; the P-values below it are a guide, since the same rows decided on the "
-            "splits above. A group that was not split may still contain small or overlapping clusters."
+            f"{estimator.alpha_test:g}, that the valley is real. Rows of the group that had no part in the choice "
+            f"of a valley were counted in it. The P-value of the first split is {_name_validity(estimator)}; the "
+            "P-values below it are a guide, since the same rows decided on the splits above. "
+            "A group that was not split may still contain small or overlapping clusters."
         )
     else:
         wanted = int(estimator.n_clusters)
@@ -64,6 +64,12 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             "and its P-value, if it was tested, whether the valley also shows in rows that did not choose it."
         )
     return [result, trust]
+
+
+def _name_validity(estimator: Any) -> str:
+    """Return how far the P-value of the test of an estimator can be trusted."""
+    exact = estimator.test_method == "exact"
+    return "exact under the conditions of the test" if exact else "calibrated by simulation (the pooled test)"
 
 
 def _write_hyperplane(found: Findings, table: str) -> list[str]:
@@ -77,9 +83,9 @@ def _write_hyperplane(found: Findings, table: str) -> list[str]:
         )
     else:
         trust = (
-            "Whether the valley is real was tested: one half of the rows chose a split; the other half, which had no "
-            f"part in the choice, was counted. P = {p:.2g} is the probability of a valley at least as clear if there "
-            "were only one group."
+            "Whether the valley is real was tested: rows that had no part in the choice of a valley were counted in "
+            f"it. P = {p:.2g} is the probability of a valley at least as clear if there were only one group, "
+            f"{_name_validity(found.estimator)}."
         )
     return [f"{table} were split in two by one hyperplane.", trust]
 
