@@ -54,11 +54,13 @@ class MinimumDensityHyperplane(
         along the first principal component. A callable is called with ``(n, s)`` and returns h.
     init : {"auto", "pca", "random"} or array-like of shape (k, n_features), default="auto"
         Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
-        directions. ``"auto"``: principal components for two thirds of them and, for the rest, the directions in which
-        the data look least normal (invariant coordinate selection), which also reveal clusters in directions of small
-        variance. An array: its rows.
+        directions. ``"auto"``: the most promising of many directions. These are ``n_init`` principal components, the
+        directions in which the data look least normal (invariant coordinate selection), and the discriminants of all
+        pairs of ``n_init`` k-means clusters (at most 8). Short paths from all of them are compared on at most 3000
+        rows, and the deepest are followed. An array: its rows.
     n_init : int, default=6
-        Number of starts. Ignored if ``init`` is an array.
+        Number of paths to follow. With ``init="auto"`` half of them continue the deepest short paths, and the others
+        start again from the same hyperplanes with the smallest ``alpha``. Ignored if ``init`` is an array.
     alpha_min, alpha_max : float, default=0.01, 1.5
         The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
         ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.

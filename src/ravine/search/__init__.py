@@ -10,6 +10,7 @@ from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, point
 from ravine.search.label_starts import predict_by_svm
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
+from ravine.search.screening import Start, screen_starts
 from ravine.search.separator import Separator, find_separator
 from ravine.search.settings import (
     LabelSettings,
@@ -34,6 +35,7 @@ __all__ = [
     "SearchSettings",
     "Separator",
     "Stage",
+    "Start",
     "WorkingSpace",
     "check_bandwidth",
     "check_label_settings",
@@ -53,5 +55,6 @@ __all__ = [
     "polish",
     "predict_by_svm",
     "resolve_bandwidth",
+    "screen_starts",
     "solve_directly",
 ]

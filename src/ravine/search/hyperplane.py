@@ -15,6 +15,7 @@ from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows, open_pool
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
+from ravine.search.screening import screen_starts
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
 from ravine.search.wide import refine_in_all_features, span_leading_directions
@@ -58,7 +59,7 @@ def find_hyperplane(problem: Problem) -> Fit:
     over the offset b, is global and certified (`ClusteringIndex`). The outer one, over v, is local and depends on the
     start. In pseudo-code::
 
-        for each start v:                                         # Problem.starts
+        for each start v:                                         # Problem.starts, screen_starts
             for alpha from alpha_min to alpha_max:                # follow_path
                 F(v) = mean ± alpha standard deviations           # eq. (7)
                 v = argmin φ_CL over the unit sphere, from v      # L-BFGS, gradient of eq. (26)
@@ -76,7 +77,7 @@ def find_hyperplane(problem: Problem) -> Fit:
         return _report_no_split(problem, why, log)
     search = problem.in_subspace(span_leading_directions(problem)) if problem.is_wide else problem
     starts = search.starts()
-    (paths,) = follow_paths(search, starts, log.record_in(search.space))
+    (paths,) = follow_paths(search, screen_starts(search, starts), log.record_in(search.space))
     best = choose_best(paths, search.settings)
     if best is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"

@@ -14,9 +14,11 @@ from ravine.rows import Sample
 from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
 from ravine.search.problem import Problem
+from ravine.search.screening import Start
 from ravine.search.settings import SearchSettings
 from ravine.search.slab import polish_on_slabs
 from ravine.search.stages import Notify, Path, Stage, append_polished, follow_path
+from ravine.search.starts import SAME_DIRECTION
 
 __all__ = ["choose_best", "follow_paths"]
 
@@ -27,11 +29,9 @@ FINALISTS = 2
 MUCH_WORSE = 2.0
 # Relative decrease of φ that is left to the next level.
 ROUGH_TOLERANCE = 1e-4
-# Two normals closer than this (cosine) are one solution.
-SAME_DIRECTION = 0.99
 
 
-def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[Path]]:
+def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Notify) -> list[list[Path]]:
     """Minimise the index from every start; return the paths of all starts, for each of the largest alphas.
 
     Paths are followed on the first subsample. The best few are then optimised on each of the others and at last on all
@@ -40,14 +40,16 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
     Parameters
     ----------
     problem : Problem
-    starts : ndarray of shape (k, d)
-        Unit vectors.
+    starts : sequence of Start, or ndarray of shape (k, d)
+        Unit vectors, with the alphas of their paths if these are not those of the settings.
     notify : callable
         Called with every stage as it is reached.
     """
     settings, subsamples = problem.settings, problem.subsamples
+    starts = [start if isinstance(start, Start) else Start(start) for start in starts]
     if settings.method == "sqp":
-        return _transpose(solve_directly(problem, list(enumerate(starts)), notify=notify))
+        directions = [(k, start.direction) for k, start in enumerate(starts)]
+        return _transpose(solve_directly(problem, directions, notify=notify))
     polish_later = bool(subsamples) or (settings.select == "final" and settings.polish)
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
     first = problem.first_sample
@@ -64,7 +66,7 @@ def follow_paths(problem: Problem, starts: Array, notify: Notify) -> list[list[P
 
 
 def _follow_each(
-    problem: Problem, sample: Sample, starts: Sequence[tuple[int, Array]], settings: SearchSettings, notify: Notify
+    problem: Problem, sample: Sample, starts: Sequence[tuple[int, Start]], settings: SearchSettings, notify: Notify
 ) -> list[tuple[Path, ...]]:
     """Follow the paths of all starts: on threads if their indices are compiled and no callback watches them."""
     indices = [problem.index(sample) for _ in starts]
@@ -73,7 +75,11 @@ def _follow_each(
     logs: list[list[Stage]] = [[] for _ in starts]
     reports = [notify if pool is None else log.append for log in logs]
     jobs = zip(indices, starts, reports, strict=True)
-    paths = drive(sample, [follow_path(index, v, k, settings, report) for index, (k, v), report in jobs], pool)
+    paths = drive(
+        sample,
+        [follow_path(index, s.direction, k, s.limit(settings), report) for index, (k, s), report in jobs],
+        pool,
+    )
     for log in logs:  # of threads, in the order of the starts
         for stage in log:
             notify(stage)
@@ -114,9 +120,9 @@ def _transpose(paths_by_start: Sequence[tuple[Path, ...]]) -> list[list[Path]]:
     return [list(paths) for paths in zip(*paths_by_start, strict=True)]
 
 
-def _find_lowest_start(problem: Problem, sample: Sample, starts: Array) -> tuple[int, Array]:
+def _find_lowest_start(problem: Problem, sample: Sample, starts: Sequence[Start]) -> tuple[int, Start]:
     """Return the start with the lowest index, and its number."""
-    values = [value for value, _ in drive(sample, [problem.index(sample).begin(v) for v in starts])]
+    values = [value for value, _ in drive(sample, [problem.index(sample).begin(s.direction) for s in starts])]
     k = int(np.argmin(values))
     return k, starts[k]
 

@@ -20,7 +20,7 @@ from ravine.index import (
     ProjectionIndex,
     SemiSupervisedIndex,
 )
-from ravine.rows import Moments, Rows, Sample
+from ravine.rows import DenseSample, Moments, Rows, Sample
 from ravine.search.bandwidth import resolve_bandwidth
 from ravine.search.label_starts import suggest_starts
 from ravine.search.settings import SearchSettings
@@ -29,6 +29,12 @@ from ravine.search.starts import PrincipalAxes, choose_starts
 from ravine.search.subsamples import draw_subsamples
 
 __all__ = ["Problem"]
+
+# Starts are proposed and screened on this many rows at most.
+MOST_SCREENED = 3_000
+# Fewer rows, but not fewer than this, if they have very many features.
+MOST_SCREENED_VALUES = 1 << 20
+FEWEST_SCREENED = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +151,30 @@ class Problem:
         """Sample on which paths are followed: the first subsample, or all rows if these are few."""
         return self.sample.take(self.subsamples[0]) if self.subsamples else self.sample
 
+    @cached_property
+    def screening_sample(self) -> Sample:
+        """Sample on which starts are proposed and screened: a few rows of the first sample, as one array in memory."""
+        sample = self.first_sample
+        most = max(FEWEST_SCREENED, min(MOST_SCREENED, MOST_SCREENED_VALUES // sample.n_features))
+        if sample.n_rows > most:
+            sample = sample.take(self._spread_indices(sample, most))
+        if sample.stage_rows is not None:
+            return sample
+        rows = sample.fetch(np.arange(sample.n_rows))
+        return DenseSample(rows, sample.weights, origin=np.zeros(sample.n_features), unit=1.0)
+
+    def _spread_indices(self, sample: Sample, n: int) -> NDArray[np.intp]:
+        """Return the sorted indices of n rows: at equal ranks along the first principal axis, if rows are in memory.
+
+        These do not depend on the order of the rows. Subsamples are drawn at random, so their order does not matter.
+        """
+        places = (np.arange(n) + 0.5) * (sample.n_rows / n)
+        if self.subsamples or sample.stage_rows is None:
+            return places.astype(np.intp)
+        axis = self.axes.directions[0]
+        values = sample.stage_rows @ (axis * sample.skewness_signs(axis[None])[0])
+        return np.sort(np.argsort(values, kind="stable")[places.astype(np.intp)])
+
     def in_subspace(self, directions: Array, pc1_std: float | None = None) -> Problem:
         """Return the problem in the coordinates on some orthonormal directions (rows).
 
@@ -218,7 +248,7 @@ class Problem:
         return JointDensity(self.sample, self.moments.covariance, h, alpha, self.labelled)
 
     def starts(self, labelled: LabelledRows | None = None, moments: Moments | None = None) -> Array:
-        """Return unit vectors (rows) to start from.
+        """Return unit vectors (rows) to start from; for ``init="auto"`` those to screen (`screen_starts`).
 
         Parameters
         ----------
@@ -231,7 +261,8 @@ class Problem:
         if isinstance(settings.init, np.ndarray):
             return self.space.to_working(settings.init)
         if isinstance(settings.init, str):
-            return choose_starts(settings.init, settings.n_init, self.axes, self.first_sample, self.rng)
+            sample = self.screening_sample if settings.init == "auto" else self.first_sample
+            return choose_starts(settings.init, settings.n_init, self.axes, sample, self.rng)
         labelled = self.labelled if labelled is None else labelled
         assert labelled is not None
         return suggest_starts(

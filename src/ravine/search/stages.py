@@ -13,7 +13,7 @@ from ravine.index import CompiledIndex, ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
 from ravine.search.settings import SearchSettings
 
-__all__ = ["Notify", "Path", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
+__all__ = ["Notify", "Path", "PathBuilder", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +124,7 @@ def follow_path(
     win in the end, it is polished here. With labels, the paths of all starts are compared at the same alpha and gamma,
     and only the best of them is polished, later.
     """
-    builder = _PathBuilder(index, v, start, settings, notify)
+    builder = PathBuilder(index, v, start, settings, notify)
     paths: list[Path] = []
     earlier: Stage | None = None
     for alphas in settings.alpha_segments:
@@ -148,7 +148,7 @@ def follow_path(
     return tuple(paths)
 
 
-class _PathBuilder:
+class PathBuilder:
     """Stages of a path so far, and the state from which the next is optimised."""
 
     def __init__(self, index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify) -> None:
@@ -158,9 +158,9 @@ class _PathBuilder:
         self.kept: Stage | None = None
         self.kept_memory = self.memory
 
-    def fork(self) -> _PathBuilder:
+    def fork(self) -> PathBuilder:
         """Return a builder that continues from here without changing this one; they share the index."""
-        other = _PathBuilder(self.index, self.v, self.start, self.settings, self.notify)
+        other = PathBuilder(self.index, self.v, self.start, self.settings, self.notify)
         other.memory = self.memory.copy()
         other.stages, other.kept, other.kept_memory = self.stages.copy(), self.kept, self.kept_memory.copy()
         return other

@@ -29,6 +29,7 @@ from ravine.search import (
     drive,
     follow_paths,
     resolve_bandwidth,
+    screen_starts,
 )
 
 __all__ = [
@@ -154,7 +155,7 @@ def follow_bandwidths(problem: Problem, bandwidths: Sequence[float], extra: Arra
         More unit vectors, in working coordinates, that are followed without a search.
     """
     problem = replace(problem, settings=replace(problem.settings, bandwidth=bandwidths[0]))
-    (paths,) = follow_paths(problem, problem.starts(), lambda _: None)
+    (paths,) = follow_paths(problem, screen_starts(problem, problem.starts()), lambda _: None)
     ends = [(path.kept or path.stages[-1]).normal for path in paths]
     ends.extend([] if extra is None else extra)
     if problem.labelled is None:
