@@ -172,16 +172,19 @@ class Problem:
         return DenseSample(rows, sample.weights, origin=np.zeros(sample.n_features), unit=1.0)
 
     def _spread_indices(self, sample: Sample, n: int) -> NDArray[np.intp]:
-        """Return the sorted indices of n rows: at equal ranks along the first principal axis, if rows are in memory.
+        """Return the sorted indices of n rows: at equal ranks along the first principal axis, unless rows are remote.
 
-        These do not depend on the order of the rows. Subsamples are drawn at random, so their order does not matter.
+        These depend neither on the order of the rows nor on their kind. Rows of a subsample are in random order.
         """
-        places = (np.arange(n) + 0.5) * (sample.n_rows / n)
-        if self.subsamples or sample.stage_rows is None:
-            return places.astype(np.intp)
+        places = ((np.arange(n) + 0.5) * (sample.n_rows / n)).astype(np.intp)
+        if self.subsamples or sample.is_remote:
+            return places
         axis = self.axes.directions[0]
-        values = sample.stage_rows @ (axis * sample.skewness_signs(axis[None])[0])
-        return np.sort(np.argsort(values, kind="stable")[places.astype(np.intp)])
+        normal = self.space.to_original(axis * sample.skewness_signs(axis[None])[0])
+        values = self.rows.project(self.space.origin, normal)
+        if self.weights is not None:
+            values = values[self.weights > 0.0]
+        return np.sort(np.argsort(values, kind="stable")[places])
 
     def in_subspace(self, directions: Array, pc1_std: float | None = None) -> Problem:
         """Return the problem in the coordinates on some orthonormal directions (rows).
