@@ -25,7 +25,7 @@ class DensitySplitter:
     n_splits : int or None
         Number of repetitions of the valley test; None for no test.
     level : float or None
-        Only splits with a P-value of at most this are made; None to make them all.
+        Only splits with a P-value of at most this, times the node's share of all rows, are made; None to make them all.
     pool : ThreadPoolExecutor, optional
         Threads that the fits of all nodes share.
     test_method : {"pooled", "exact"}
@@ -55,13 +55,15 @@ class DensitySplitter:
             # A small part is copied. A large one is gathered block by block, so that X is never doubled.
             is_whole = len(indices) == rows.shape[0]
             copy = len(indices) <= rows.copy_limit
-            return self._split(rows if is_whole and not copy else rows.subset(indices, copy=copy), rng)
+            share = len(indices) / rows.shape[0]
+            return self._split(rows if is_whole and not copy else rows.subset(indices, copy=copy), share, rng)
 
-    def _split(self, rows: Rows, rng: np.random.Generator) -> Split:
+    def _split(self, rows: Rows, share: float, rng: np.random.Generator) -> Split:
         pvalue = np.nan
         if self.n_splits is not None:
             pvalue = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method).pvalue
-            if self.level is not None and pvalue > self.level:
+            # The levels of all nodes at one depth of the tree add up to that of the root.
+            if self.level is not None and pvalue > self.level * share:
                 return Split(None, pvalue)
         plane = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool).hyperplane
         return Split(plane if plane.splits else None, pvalue)

@@ -16,6 +16,8 @@ __all__ = ["DIRECTIONS", "Cut", "choose_cuts"]
 DIRECTIONS = "normal", "discriminant", "means"
 # Smallest number of rows on a side of a hyperplane.
 SMALLEST_SIDE = 5
+# Hyperplanes with a larger evidence are compared by their depth, which depends less on the noise of their rows.
+ENOUGH_EVIDENCE = 2.0
 # The minimum of the density is looked for between the means of the sides, without this share at each end.
 INNER = 0.05
 # With more features than this, fewer rows estimate the covariance.
@@ -37,7 +39,7 @@ class Cut:
 
 
 def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
-    """Choose the hyperplane of a search with the largest evidence on some rows, and two others from its sides.
+    """Choose the most promising hyperplane of a search by its evidence on some rows, and two others from its sides.
 
     The others have the normals S⁻¹(m1 - m0) and m1 - m0, with the means m0 and m1 of the two sides and the shrunk
     covariance S within them, and lie at the lowest density between the means.
@@ -55,8 +57,8 @@ def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
 
 
 def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
-    """Return the stage of the search with the largest evidence on the rows."""
-    best, cut = -np.inf, None
+    """Return the deepest stage of the search with enough evidence on the rows, or that with the largest evidence."""
+    best, cut = (False, -np.inf), None
     center = rows.mean(axis=0)
     centred = rows - center
     seen: set[tuple[float, bytes]] = set()
@@ -71,8 +73,10 @@ def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
         if min(n_right, len(rows) - n_right) < SMALLEST_SIDE:
             continue
         evidence = min(measure_evidence(projections, plane.bandwidth, offset))
-        if evidence > best:
-            best, cut = evidence, Cut(plane.normal, center, offset, plane.bandwidth)
+        is_enough = evidence >= ENOUGH_EVIDENCE
+        merit = is_enough, plane.relative_depth if is_enough else evidence
+        if merit > best:
+            best, cut = merit, Cut(plane.normal, center, offset, plane.bandwidth)
     return cut
 
 
