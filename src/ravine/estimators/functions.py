@@ -76,9 +76,10 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
 
     ``method="pooled"`` divides the rows at random into three folds. The rows of each fold are counted in valleys that
     the other two choose, along three directions (the normal, the discriminant of its two sides and the difference of
-    their means), and the counts of the folds are added. Z-scores are averaged over up to four such partitions; P
-    belongs to the best direction. Each fold is judged exactly, but the folds share the rows that choose: **P is
-    calibrated by simulation, not proved**. The test has much more power than the exact one.
+    their means), and the counts of the folds are added. Z-scores are averaged over up to eight such partitions, fewer
+    if P is clearly above or below 0.05, and P belongs to the best direction. Each fold is judged exactly, but the folds
+    share the rows that choose: **P is calibrated by simulation, not proved**. The test has much more power than the
+    exact one.
 
     Features of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
     value with another row. Such values are spread uniformly over their cells before counting; otherwise the gaps
@@ -93,10 +94,10 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
         be given here.
     n_splits : int, default=1
         Number of random halvings of the exact test; with several, P is twice their median. The pooled test makes up to
-        four partitions for each. More are less random, and slower.
+        eight partitions for each. More are less random, and slower.
     **parameters
         Other parameters of :class:`MinimumDensityHyperplane`, which finds the hyperplanes. The pooled test uses half of
-        ``n_init`` and a third of ``n_alpha``.
+        ``n_init``, a quarter of ``n_alpha``, and no ``polish``.
 
     Returns
     -------

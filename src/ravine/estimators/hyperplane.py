@@ -94,7 +94,7 @@ class MinimumDensityHyperplane(
     test_method : {"pooled", "exact"}, default="pooled"
         The more powerful test, calibrated by simulation, or the one that is exactly valid.
     n_splits : int, default=1
-        Number of repetitions of that test: of up to four partitions, or of a random halving.
+        Number of repetitions of that test: of up to eight partitions, or of a random halving.
     n_jobs : int or None, default=None
         Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -54,7 +54,8 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters. With ``"auto"`` a node is split only if the valley test is significant at ``alpha_test``.
+        Number of clusters. With ``"auto"`` a node is split only if the valley test is significant at ``alpha_test``
+        times its share of all rows.
     split_next : {"size", "density", "depth", "significance"} or callable, default="depth"
         Which node is split next if ``n_clusters`` is a number: the largest, or that with the lowest density on its
         hyperplane, the largest relative depth or the smallest P-value. A callable is called with a candidate that has
@@ -69,7 +70,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     test_method : {"pooled", "exact"}, default="pooled"
         The more powerful test, calibrated by simulation, or the one that is exactly valid at the root.
     n_splits : int, default=1
-        Number of repetitions of each test: of up to four partitions, or of a random halving.
+        Number of repetitions of each test: of up to eight partitions, or of a random halving.
     splitter : object, optional
         Object with a method ``split(X, indices, rng)`` that returns an object with the attributes ``hyperplane`` (a
         :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. The default is the minimum density

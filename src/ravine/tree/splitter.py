@@ -15,6 +15,9 @@ from ravine.validity import run_valley_test
 
 __all__ = ["DensitySplitter"]
 
+# Level near which tests are most precise, at the root; P does not depend on the level that is given.
+LEVEL = 0.05
+
 
 class DensitySplitter:
     """Splitter by the minimum density hyperplane.
@@ -61,9 +64,10 @@ class DensitySplitter:
     def _split(self, rows: Rows, share: float, rng: np.random.Generator) -> Split:
         pvalue = np.nan
         if self.n_splits is not None:
-            pvalue = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method).pvalue
+            test = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method, share * LEVEL)
+            pvalue = test.pvalue
             # The levels of all nodes at one depth of the tree add up to that of the root.
-            if self.level is not None and pvalue > self.level * share:
+            if self.level is not None and pvalue > share * self.level:
                 return Split(None, pvalue)
         plane = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool).hyperplane
         return Split(plane if plane.splits else None, pvalue)

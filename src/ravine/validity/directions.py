@@ -18,6 +18,8 @@ DIRECTIONS = "normal", "discriminant", "means"
 SMALLEST_SIDE = 5
 # Hyperplanes with a larger evidence are compared by their depth, which depends less on the noise of their rows.
 ENOUGH_EVIDENCE = 2.0
+# About this many rows compare hyperplanes.
+COMPARED = 2000
 # The minimum of the density is looked for between the means of the sides, without this share at each end.
 INNER = 0.05
 # With more features than this, fewer rows estimate the covariance.
@@ -60,7 +62,7 @@ def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
     """Return the deepest stage of the search with enough evidence on the rows, or that with the largest evidence."""
     best, cut = (False, -np.inf), None
     center = rows.mean(axis=0)
-    centred = rows - center
+    centred = rows[:: max(1, len(rows) // COMPARED)] - center
     seen: set[tuple[float, bytes]] = set()
     for plane in (step.hyperplane for step in fit.log.steps):
         if not (plane.splits and plane.relative_depth > 0.0) or (plane.offset, plane.normal.tobytes()) in seen:
@@ -70,7 +72,7 @@ def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
         projections = centred @ plane.normal
         offset = float((plane.point - center) @ plane.normal)
         n_right = np.count_nonzero(projections > offset)
-        if min(n_right, len(rows) - n_right) < SMALLEST_SIDE:
+        if min(n_right, len(centred) - n_right) < SMALLEST_SIDE:
             continue
         evidence = min(measure_evidence(projections, plane.bandwidth, offset))
         is_enough = evidence >= ENOUGH_EVIDENCE

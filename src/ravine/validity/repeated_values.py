@@ -105,24 +105,27 @@ class Grids:
         """All features on a grid."""
         return sorted(int(j) for grid in self.grids for j in grid.columns)
 
-    def spread(self, rows: Rows, direction: Array, rng: np.random.Generator) -> list[Array]:
-        """Return what to add to the projections of rows on a direction so that each value is uniform in its cell.
+    def spread(self, rows: Rows, directions: Array, rng: np.random.Generator) -> list[Array]:
+        """Return what to add to the projections of rows on directions so that each value is uniform in its cell.
+
+        The arrays have the shape (n,) for one direction and (k, n) for several (rows), which share the random numbers.
 
         Grids are spread independently and, if any are strongly correlated, also with families of those spread by the
         same amounts: the sum of two questions that nearly all people answer alike has twice the gaps.
         """
         n, related = rows.shape[0], self.related
-        alone, together = np.zeros(n), np.zeros(n)
-        family_widths = np.zeros((self.kin.max(initial=-1) + 1 if related else 0, n))
+        shape = (*directions.shape[:-1], n)
+        alone, together = np.zeros(shape), np.zeros(shape)
+        family_widths = np.zeros((self.kin.max(initial=-1) + 1 if related else 0, *shape))
         for grid, family, sign in zip(self.grids, self.kin, self.signs, strict=True):
             x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
             cells = np.searchsorted(grid.edges[1:-1], x)
-            factor = float(direction[grid.columns] @ grid.factors)
-            start, width = factor * (grid.edges.take(cells) - x), factor * grid.widths.take(cells)
-            alone += start + rng.random(n) * width
+            factor = (directions[..., grid.columns] @ grid.factors)[..., None]
+            start, width = grid.edges.take(cells) - x, grid.widths.take(cells)
+            alone += factor * (start + rng.random(n) * width)
             if related:
-                together += start if sign > 0.0 else start + width
-                family_widths[family] += sign * width
+                together += factor * (start if sign > 0.0 else start + width)
+                family_widths[family] += factor * (sign * width)
         for width in family_widths:
             together += rng.random(n) * width
         return [alone, together] if related else [alone]

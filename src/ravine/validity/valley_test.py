@@ -27,6 +27,7 @@ def run_valley_test(
     rng: np.random.Generator,
     pool: ThreadPoolExecutor | None = None,
     method: str = "pooled",
+    level: float = 0.05,
 ) -> ValleyTest:
     """Test whether rows have a valley, with hyperplanes found by MDP².
 
@@ -34,12 +35,14 @@ def run_valley_test(
     ----------
     rows : Rows
     n_splits : int
-        Number of random halvings of the exact test; the pooled test makes up to four partitions for each.
+        Number of random halvings of the exact test; the pooled test makes up to eight partitions for each.
     settings : SearchSettings
     rng : numpy.random.Generator
     pool : ThreadPoolExecutor, optional
         Threads for the fits; those of the settings by default.
     method : {"pooled", "exact"}
+    level : float
+        Level near which P is most precise: the pooled test stops when it is clearly above or below.
     """
     if rows.is_sparse:
         raise ValueError(
@@ -48,7 +51,7 @@ def run_valley_test(
         )
     quiet = replace(settings, callback=None)
     if method == "pooled":
-        return pool_folds(rows, quiet, n_splits, rng, pool)
+        return pool_folds(rows, quiet, n_splits, rng, pool, level)
 
     def find(half: NDArray[np.intp], rng: np.random.Generator) -> Hyperplane:
         return fit_hyperplane(rows.subset(half), settings=quiet, rng=rng, pool=pool).hyperplane
