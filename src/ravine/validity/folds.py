@@ -31,9 +31,9 @@ N_FOLDS = 3
 N_PARTITIONS = 8
 # No further partition is made once the mean z-score of m exceeds that of the level by the first of these / √m, or is
 # lower by the second. Some partitions miss a valley that others find, so the second is larger.
-SHOWN, HIDDEN = 1.0, 1.6
+SHOWN, HIDDEN = 1.0, 1.3
 # No further fold is counted once the z-score of those counted exceeds that of the level by this.
-CLEAR = 3.0
+CLEAR = 2.5
 # Range of levels for which this rule makes sense.
 LOWEST_LEVEL, HIGHEST_LEVEL = 1e-9, 0.5
 # P is the probability of the mean z-score times this.
