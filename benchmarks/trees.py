@@ -88,15 +88,16 @@ def print_false_splits(options: argparse.Namespace, pool: ProcessPoolExecutor) -
     cells = list(itertools.product(SIZES, DIMENSIONS))
     print("| family | " + " | ".join(f"{n} x {d}" for n, d in cells) + " | all |\n" + "|---" * (len(cells) + 2) + "|")
     total = 0
-    for family in NULLS:
+    seeds = range(options.seed, options.seed + options.fits)
+    for family in options.family:
         shown = []
         for n, d in cells:
-            tasks = [(family, n, d, seed, options.method) for seed in range(options.fits)]
+            tasks = [(family, n, d, seed, options.method) for seed in seeds]
             shown.append(sum(pool.map(is_false_split, tasks)))
         total += sum(shown)
         share = sum(shown) / (options.fits * len(cells))
         print(f"| {family} | " + " | ".join(map(str, shown)) + f" | {100 * share:.1f} % |", flush=True)
-    n_all = options.fits * len(cells) * len(NULLS)
+    n_all = options.fits * len(cells) * len(options.family)
     print(f"false splits: {total} of {n_all} ({100 * total / n_all:.2f} %), {options.fits} fits in each cell")
 
 
@@ -243,6 +244,8 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=100, help="fits per cell")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--method", choices=["pooled", "exact"], default="pooled", help="of the valley test")
+    parser.add_argument("--seed", type=int, default=0, help="first seed of nulls")
+    parser.add_argument("--family", nargs="+", choices=NULLS, default=list(NULLS), help="families of nulls")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
         commands[options.what](options, pool)
