@@ -126,7 +126,8 @@ def print_power(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
         print(f"| {title} (rows x features, separation, share) | pooled | exact |\n|---|---|---|")
         found = []
         for design in designs:
-            tasks = {m: [(*design, seed, m) for seed in range(options.fits)] for m in ("pooled", "exact")}
+            seeds = range(options.seed, options.seed + options.fits)
+            tasks = {m: [(*design, seed, m) for seed in seeds] for m in ("pooled", "exact")}
             found.append([np.mean(list(pool.map(is_true_split, some))) for some in tasks.values()])
             n, d, separation, share = design
             print(f"| {n} x {d}, {separation:g} sd, {share:.0%} | " + " | ".join(f"{p:.2f}" for p in found[-1]) + " |",
@@ -244,7 +245,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=100, help="fits per cell")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--method", choices=["pooled", "exact"], default="pooled", help="of the valley test")
-    parser.add_argument("--seed", type=int, default=0, help="first seed of nulls")
+    parser.add_argument("--seed", type=int, default=0, help="first seed of nulls and power")
     parser.add_argument("--family", nargs="+", choices=NULLS, default=list(NULLS), help="families of nulls")
     options = parser.parse_args()
     with ProcessPoolExecutor(options.jobs) as pool:
