@@ -124,7 +124,7 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
 
 @pytest.mark.parametrize("parameters", [{}, {"bandwidth": 1.5, "alpha_max": 0.8}, {"init": np.eye(3)}])
 def test_split_of_the_root_is_that_of_the_hyperplane(parameters):
-    root = MinimumDensityTree(2, **parameters).fit(X).tree_.hyperplane(0)
+    root = MinimumDensityTree(2, split_next="depth", **parameters).fit(X).tree_.hyperplane(0)
     plane = MinimumDensityHyperplane(**parameters).fit(X).hyperplane_
     for name in ("normal", "offset", "density", "relative_depth", "bandwidth", "alpha", "point"):
         assert_array_equal(getattr(root, name), getattr(plane, name))
@@ -148,7 +148,9 @@ def test_one_cluster_is_one_leaf_without_a_warning(recwarn):
     assert not recwarn.list
 
 
-@pytest.mark.parametrize("split_next", ["size", "density", "depth", "significance", lambda candidate: candidate.size])
+@pytest.mark.parametrize(
+    "split_next", ["cut", "size", "density", "depth", "significance", lambda candidate: candidate.size]
+)
 @pytest.mark.parametrize("n_clusters", [2, 3, 4])
 def test_number_that_is_given_is_found(n_clusters, split_next):
     mdt = fit(n_clusters, split_next=split_next)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._kernels import StopFlag
@@ -30,20 +28,22 @@ from ravine.checks import (
 from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import TreePlotMixin
+from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.rows import open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Candidate, Splitter, Tree, grow
 from ravine.tree.editing import find_new_nodes
-from ravine.tree.grow import split_rows
+from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
+from ravine.tree.refine import refine_tree
 from ravine.tree.splitter import DensitySplitter
 from ravine.validity import TEST_METHODS
 
 __all__ = ["MinimumDensityTree"]
 
 
-class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
+class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimator):
     """Divisive clustering by minimum density hyperplanes.
 
     The hyperplane of lowest density splits the rows, then each side is split again, until there are
@@ -56,11 +56,16 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     n_clusters : int or "auto", default="auto"
         Number of clusters. With ``"auto"`` a node is split only if the valley test is significant at ``alpha_test``
         times its share of all rows.
-    split_next : {"size", "density", "depth", "significance"} or callable, default="depth"
-        Which node is split next if ``n_clusters`` is a number: the largest, or that with the lowest density on its
-        hyperplane, the largest relative depth or the smallest P-value. A callable is called with a candidate that has
-        the attributes ``size``, ``hyperplane`` and ``pvalue``; the largest value is next. With ``"auto"`` nodes are
-        split level by level.
+    split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
+        Which node is split next if ``n_clusters`` is a number: the one whose split separates the fewest nearest
+        neighbours in relation to the sizes of the clusters (normalised cut), the largest, or that with the lowest
+        density on its hyperplane, the largest relative depth or the smallest P-value. A callable is called with a
+        candidate that has the attributes ``size``, ``hyperplane``, ``pvalue`` and ``cut``; the largest value is next.
+        With ``n_clusters="auto"`` nodes are split level by level. With ``"cut"``, the nearest neighbours also choose
+        the hyperplane of a node among all those of the search (see Notes); otherwise it is the deepest.
+    refine : bool, default=True
+        Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
+        lowers the normalised cut (see Notes). Only with ``split_next="cut"``, without tests and for dense rows.
     min_cluster_size : int, default=5
         Smallest number of rows on a side of a split.
     test : bool, default=False
@@ -131,7 +136,8 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
         self,
         n_clusters: int | str = "auto",
         *,
-        split_next: str | Callable[[Candidate], float] = "depth",
+        split_next: str | Callable[[Candidate], float] = "cut",
+        refine: bool = True,
         min_cluster_size: int = 5,
         test: bool = False,
         alpha_test: float = 0.05,
@@ -159,6 +165,7 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
     ) -> None:
         self.n_clusters = n_clusters
         self.split_next = split_next
+        self.refine = refine
         self.min_cluster_size = min_cluster_size
         self.test = test
         self.alpha_test = alpha_test
@@ -204,19 +211,30 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
             n_clusters = check_cluster_count(self.n_clusters)
             check_enough_rows(n_clusters, rows.shape[0])
             n_threads = count_threads(self.n_jobs)
-            flag = StopFlag()
+            flag, rng = StopFlag(), make_generator(self.random_state)
+            priority = check_split_next(self.split_next)
+            seed = int(rng.integers(2**31))
+            splitter = self._make_splitter(rows.shape[1], n_clusters)
+            # Tested splits stay as they were tested.
+            refine = check_flag("refine", self.refine) and getattr(splitter, "n_splits", 1) is None
             with rows.session(), open_pool(n_threads, flag) as pool:
+                graph = NeighbourGraph(rows, n_clusters, rng) if self.split_next == "cut" else None
+                if isinstance(splitter, DensitySplitter):
+                    splitter.pool, splitter.graph = pool, graph
                 tree, leaves = grow(
                     rows,
-                    self._make_splitter(rows.shape[1], n_clusters, pool),
+                    splitter,
                     n_clusters=n_clusters,
-                    priority=check_split_next(self.split_next),
-                    min_cluster_size=check_integer("min_cluster_size", self.min_cluster_size, low=1),
-                    seed=int(make_generator(self.random_state).integers(2**31)),
+                    priority=priority,
+                    min_cluster_size=self.min_cluster_size,
+                    seed=seed,
                     n_threads=rows.node_threads(n_threads),
                     notify=check_callback(self.callback),
                     flag=flag,
+                    graph=graph,
                 )
+                if refine and graph is not None:
+                    tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
             self._store(tree, leaves)
             if n_clusters is not None and tree.n_clusters < n_clusters:
                 found = f"only {tree.n_clusters}" if tree.n_clusters > 1 else "no two"
@@ -228,18 +246,21 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                 )
         return self
 
-    def _make_splitter(
-        self, n_features: int, n_clusters: int | None, pool: ThreadPoolExecutor | None = None
-    ) -> Splitter:
+    def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
         level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
         n_splits = check_integer("n_splits", self.n_splits, low=1)
+        min_size = check_integer("min_cluster_size", self.min_cluster_size, low=1)
         test_method = check_choice("test_method", self.test_method, TEST_METHODS)
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
             settings = check_settings(**parameters).check_init(n_features)
             return DensitySplitter(
-                settings, n_splits if test else None, level if n_clusters is None else None, pool, test_method
+                settings,
+                n_splits if test else None,
+                level if n_clusters is None else None,
+                test_method=test_method,
+                min_size=min_size,
             )
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
@@ -314,79 +335,3 @@ class MinimumDensityTree(TreePlotMixin, ClusterMixin, BaseEstimator):
                 )
         tree = self.tree_.cut(n_clusters, significance)
         return np.asarray(tree.cluster[find_new_nodes(self.tree_, tree)[self.leaves_]])
-
-    # ------------------------------------------------------------------------------------------- editing
-
-    def prune(self, node: int) -> MinimumDensityTree:
-        """Return a copy in which a node is a leaf.
-
-        Parameters
-        ----------
-        node : int
-
-        Returns
-        -------
-        MinimumDensityTree
-        """
-        check_is_fitted(self)
-        tree = self.tree_.prune(node)
-        return self._edited(tree, find_new_nodes(self.tree_, tree)[self.leaves_])
-
-    def merge(self, leaf: int, other: int) -> MinimumDensityTree:
-        """Return a copy in which two leaves are one cluster.
-
-        Parameters
-        ----------
-        leaf, other : int
-
-        Returns
-        -------
-        MinimumDensityTree
-        """
-        check_is_fitted(self)
-        return self._edited(self.tree_.merge(leaf, other), self.leaves_.copy())
-
-    def split(self, leaf: int, X: ArrayLike, **parameters: Any) -> MinimumDensityTree:
-        """Return a copy in which a leaf is split, without a test.
-
-        Parameters
-        ----------
-        leaf : int
-        X : array-like of shape (n_samples, n_features)
-            The rows of the training data.
-        **parameters
-            Parameters of the estimator for this split.
-
-        Returns
-        -------
-        MinimumDensityTree
-        """
-        check_is_fitted(self)
-        rows = validate_rows(self, X, reset=False)
-        if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
-            raise ValueError("X must contain the rows that the tree was fitted to.")
-        if not self.tree_.is_leaf(leaf):
-            raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
-        inside = np.flatnonzero(self.leaves_ == leaf)
-        worker = clone(self).set_params(**{"test": False, **parameters})
-        splitter = worker._make_splitter(rows.shape[1], 2)
-        found = split_rows(splitter, rows, inside, make_generator(worker.random_state))
-        if found.hyperplane is None:
-            raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
-        beyond = found.hyperplane.distance(rows, inside) > 0.0
-        sizes = int((~beyond).sum()), int(beyond.sum())
-        fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)
-        if min(sizes) < fewest:
-            raise ValueError(
-                f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split "
-                "a smaller min_cluster_size."
-            )
-        tree = self.tree_.split(leaf, found.hyperplane, sizes, found.pvalue)
-        leaves = self.leaves_.copy()
-        leaves[inside] = np.where(beyond, tree.right[leaf], tree.left[leaf])
-        return self._edited(tree, leaves)
-
-    def _edited(self, tree: Tree, leaves: NDArray[np.intp]) -> MinimumDensityTree:
-        edited = copy.copy(self)
-        edited._store(tree, leaves)
-        return edited

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ravine._kernels import StopFlag
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows, open_pool
+from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.policies import Candidate, Leaf, Priority, make_policy
 
@@ -54,6 +55,7 @@ def grow(
     n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
     flag: StopFlag | None = None,
+    graph: NeighbourGraph | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
     """Split rows recursively.
 
@@ -78,6 +80,8 @@ def grow(
         Called with the tree after every split.
     flag : StopFlag, optional
         Flag of other threads, which the splitter uses: an exception stops them, too.
+    graph : NeighbourGraph, optional
+        Graph that measures the cut of every candidate.
 
     Returns
     -------
@@ -93,7 +97,7 @@ def grow(
     with open_pool(n_threads, flag) as pool:
 
         def evaluate(leaf: Leaf) -> None:
-            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed)
+            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed, graph)
             if pool is not None and n_clusters is None:  # every split is made, so its children can be fitted now
                 for child in leaf.children:
                     child.evaluation = pool.submit(evaluate, child)
@@ -138,7 +142,9 @@ def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.rando
     return Split(plane, p)
 
 
-def _evaluate_leaf(leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int, seed: int) -> None:
+def _evaluate_leaf(
+    leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int, seed: int, graph: NeighbourGraph | None
+) -> None:
     """Apply the splitter to a leaf and store the split if both sides are large enough."""
     if len(leaf.indices) < 2 * min_cluster_size:
         return
@@ -149,7 +155,8 @@ def _evaluate_leaf(leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int
     goes_right = split.hyperplane.on_positive_side(X, leaf.indices)
     left, right = leaf.indices[~goes_right], leaf.indices[goes_right]
     if min(len(left), len(right)) >= min_cluster_size:
-        leaf.candidate = Candidate(len(leaf.indices), split.hyperplane, split.pvalue)
+        cut = math.nan if graph is None else graph.measure_cut(leaf.indices, split.hyperplane)
+        leaf.candidate = Candidate(len(leaf.indices), split.hyperplane, split.pvalue, cut)
         leaf.children = Leaf(left, (*leaf.path, 0)), Leaf(right, (*leaf.path, 1))
 
 

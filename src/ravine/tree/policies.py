@@ -28,11 +28,14 @@ class Candidate:
         Hyperplane that would split it.
     pvalue : float
         P-value of the test of the split; NaN if there was none.
+    cut : float
+        Increase of the normalised cut of a graph of nearest neighbours; NaN if there was no graph.
     """
 
     size: int
     hyperplane: Hyperplane
     pvalue: float
+    cut: float = math.nan
 
 
 # The candidate with the largest value is split next.
@@ -40,6 +43,7 @@ Priority = Callable[[Candidate], float]
 
 # Values of ``split_next``. None means the largest leaf, which can be found without fitting all leaves.
 PRIORITIES: Mapping[str, Priority | None] = {
+    "cut": lambda candidate: -candidate.cut,
     "size": None,
     "density": lambda candidate: -candidate.hyperplane.density,
     "depth": lambda candidate: candidate.hyperplane.relative_depth,

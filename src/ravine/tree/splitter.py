@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
-from ravine.search import SearchSettings, fit_hyperplane
+from ravine.search import Fit, SearchSettings, fit_hyperplane
 from ravine.tree.grow import Split
+from ravine.tree.neighbours import NeighbourGraph
 from ravine.validity import run_valley_test
 
 __all__ = ["DensitySplitter"]
@@ -32,6 +34,10 @@ class DensitySplitter:
     pool : ThreadPoolExecutor, optional
         Threads that the fits of all nodes share.
     test_method : {"pooled", "exact"}
+    graph : NeighbourGraph, optional
+        Graph that chooses among all hyperplanes of a search; without it the deepest one splits.
+    min_size : int
+        Smallest number of rows on a side of the hyperplane that the graph chooses.
     """
 
     # X is passed as `Rows`, which are measured already.
@@ -44,30 +50,49 @@ class DensitySplitter:
         level: float | None,
         pool: ThreadPoolExecutor | None = None,
         test_method: str = "pooled",
+        graph: NeighbourGraph | None = None,
+        min_size: int = 1,
     ) -> None:
         self.settings = settings
         self.n_splits = n_splits
         self.level = level
         self.pool = pool
         self.test_method = test_method
+        self.graph = graph
+        self.min_size = min_size
 
     def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
-        rows = as_rows(X)
-        with rows.share_rounds():
+        all_rows = as_rows(X)
+        with all_rows.share_rounds():
             # A small part is copied. A large one is gathered block by block, so that X is never doubled.
-            is_whole = len(indices) == rows.shape[0]
-            copy = len(indices) <= rows.copy_limit
-            share = len(indices) / rows.shape[0]
-            return self._split(rows if is_whole and not copy else rows.subset(indices, copy=copy), share, rng)
-
-    def _split(self, rows: Rows, share: float, rng: np.random.Generator) -> Split:
-        pvalue = np.nan
-        if self.n_splits is not None:
-            test = run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method, share * LEVEL)
-            pvalue = test.pvalue
+            is_whole = len(indices) == all_rows.shape[0]
+            copy = len(indices) <= all_rows.copy_limit
+            share = len(indices) / all_rows.shape[0]
+            rows = all_rows if is_whole and not copy else all_rows.subset(indices, copy=copy)
+            pvalue = self._test(rows, share, rng)
             # The levels of all nodes at one depth of the tree add up to that of the root.
             if self.level is not None and pvalue > share * self.level:
                 return Split(None, pvalue)
-        plane = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool).hyperplane
+            fit = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool)
+        plane = fit.hyperplane
+        if self.graph is not None:
+            plane = self.graph.choose_hyperplane(indices, list_hyperplanes(fit, len(indices)), self.min_size) or plane
         return Split(plane if plane.splits else None, pvalue)
+
+    def _test(self, rows: Rows, share: float, rng: np.random.Generator) -> float:
+        """Return the P-value of some rows, which are a share of all; NaN if no test was asked for."""
+        if self.n_splits is None:
+            return np.nan
+        level = share * LEVEL
+        return run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method, level).pvalue
+
+
+def list_hyperplanes(fit: Fit, n_rows: int) -> list[Hyperplane]:
+    """Return the distinct hyperplanes of a search that were fitted to all rows and separate two modes."""
+    found = {
+        (step.hyperplane.offset, step.hyperplane.normal.tobytes()): step.hyperplane
+        for step in fit.log.steps
+        if step.n_rows == n_rows and step.hyperplane.relative_depth > 0.0
+    }
+    return list(found.values())

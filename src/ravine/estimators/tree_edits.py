@@ -1,0 +1,103 @@
+"""Edits of a fitted tree: prune, merge and split."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ravine.checks import check_integer, make_generator
+from ravine.rows.inputs import validate_rows
+from ravine.tree import Tree
+from ravine.tree.editing import find_new_nodes
+from ravine.tree.grow import split_rows
+
+__all__ = ["TreeEditMixin"]
+
+
+class TreeEditMixin:
+    """Methods that return an edited copy of a fitted tree; labels and predictions follow the edit."""
+
+    if TYPE_CHECKING:
+        tree_: Tree
+        leaves_: NDArray[np.intp]
+
+        def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None: ...
+
+    def prune(self, node: int) -> Self:
+        """Return a copy in which a node is a leaf.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        tree = self.tree_.prune(node)
+        return self._edited(tree, find_new_nodes(self.tree_, tree)[self.leaves_])
+
+    def merge(self, leaf: int, other: int) -> Self:
+        """Return a copy in which two leaves are one cluster.
+
+        Parameters
+        ----------
+        leaf, other : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        return self._edited(self.tree_.merge(leaf, other), self.leaves_.copy())
+
+    def split(self, leaf: int, X: ArrayLike, **parameters: Any) -> Self:
+        """Return a copy in which a leaf is split, without a test.
+
+        Parameters
+        ----------
+        leaf : int
+        X : array-like of shape (n_samples, n_features)
+            The rows of the training data.
+        **parameters
+            Parameters of the estimator for this split.
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        rows = validate_rows(self, X, reset=False)
+        if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
+            raise ValueError("X must contain the rows that the tree was fitted to.")
+        if not self.tree_.is_leaf(leaf):
+            raise ValueError(f"node {leaf} is not a leaf: it is split already; prune({leaf}) makes it one.")
+        inside = np.flatnonzero(self.leaves_ == leaf)
+        worker = clone(self).set_params(**{"test": False, **parameters})
+        splitter = worker._make_splitter(rows.shape[1], 2)
+        found = split_rows(splitter, rows, inside, make_generator(worker.random_state))
+        if found.hyperplane is None:
+            raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
+        beyond = found.hyperplane.distance(rows, inside) > 0.0
+        sizes = int((~beyond).sum()), int(beyond.sum())
+        fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)
+        if min(sizes) < fewest:
+            raise ValueError(
+                f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split "
+                "a smaller min_cluster_size."
+            )
+        tree = self.tree_.split(leaf, found.hyperplane, sizes, found.pvalue)
+        leaves = self.leaves_.copy()
+        leaves[inside] = np.where(beyond, tree.right[leaf], tree.left[leaf])
+        return self._edited(tree, leaves)
+
+    def _edited(self, tree: Tree, leaves: NDArray[np.intp]) -> Self:
+        edited = copy.copy(self)
+        edited._store(tree, leaves)
+        return edited

@@ -1,0 +1,110 @@
+"""The graph of nearest neighbours: what hyperplanes cut, and which one is chosen."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
+
+from ravine import Hyperplane, RowBlocks
+from ravine.density import measure_evidence
+from ravine.rows import as_rows
+from ravine.tree import neighbours
+from ravine.tree.neighbours import NeighbourGraph
+
+RNG = np.random.default_rng(0)
+MEANS = np.repeat([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 7.0, 0.0]], [60, 40, 50], axis=0)
+X = MEANS + RNG.normal(size=(150, 3))
+
+
+def make_graph(rows, n_clusters=3, seed=0):
+    return NeighbourGraph(as_rows(rows), n_clusters, np.random.default_rng(seed))
+
+
+def count_edges(rows, n_neighbours):
+    """Count, for all pairs of rows, how often one is among the nearest neighbours of the other."""
+    distances = np.linalg.norm(rows[:, None] - rows, axis=-1)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, :n_neighbours]
+    edges = np.zeros((len(rows), len(rows)))
+    for i, others in enumerate(nearest):
+        for j in others:
+            edges[i, j] += 1
+            edges[j, i] += 1
+    return edges
+
+
+def sum_shares(edges, clusters):
+    """Sum the shares of edges that leave each cluster, one edge at a time."""
+    total = 0.0
+    for k in np.unique(clusters):
+        inside = sum(edges[i, j] for i in np.flatnonzero(clusters == k) for j in np.flatnonzero(clusters == k))
+        total += 1.0 - inside / edges[clusters == k].sum()
+    return total
+
+
+def make_planes(n=12):
+    normals = np.random.default_rng(1).normal(size=(n, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    return [Hyperplane(v, float(np.median(X[:60] @ v)) + 0.1 * k, bandwidth=0.5) for k, v in enumerate(normals)]
+
+
+def test_edges_are_those_of_the_nearest_neighbours():
+    graph = make_graph(X)
+    assert_array_equal(graph.edges.toarray(), count_edges(X, 25))
+    assert_array_equal(graph.degrees, count_edges(X, 25).sum(axis=1))
+
+
+@pytest.mark.parametrize("plane", make_planes())
+def test_cut_is_the_increase_of_the_sum_over_clusters(plane):
+    graph, edges = make_graph(X), count_edges(X, 25)
+    first = (X[:, 0] > 3.0).astype(int)
+    node = np.flatnonzero(first == 0)
+    after = first.copy()
+    after[node] = 2 * (plane.distance(X[node]) > 0.0)
+    assert_allclose(graph.measure_cut(node, plane), sum_shares(edges, after) - sum_shares(edges, first), atol=1e-12)
+    assert_allclose(graph.sum_cut(after), sum_shares(edges, after), atol=1e-12)
+
+
+def test_choice_is_the_smallest_cut_for_its_evidence():
+    graph, edges, planes = make_graph(X), count_edges(X, 25), make_planes()
+    scores = []
+    for plane in planes:
+        sides = plane.distance(X) > 0.0
+        fewest = min(sides.sum(), (~sides).sum())
+        evidence = min(measure_evidence(plane.distance(X), plane.bandwidth, 0.0))
+        scores.append(sum_shares(edges, sides) / max(evidence, 0.1) if fewest >= 5 else np.inf)
+    best, chosen = planes[int(np.argmin(scores))], graph.choose_hyperplane(np.arange(len(X)), planes, 5)
+    assert abs(chosen.normal @ best.normal) == pytest.approx(1.0)
+    assert (chosen.distance(X) > 0.0).sum() <= len(X) / 2
+
+
+def test_small_sides_are_not_chosen():
+    far = Hyperplane(np.array([1.0, 0.0, 0.0]), float(np.sort(X[:, 0])[-2]), bandwidth=0.5)
+    assert make_graph(X).choose_hyperplane(np.arange(len(X)), [far], 5) is None
+    assert make_graph(X).choose_hyperplane(np.arange(len(X)), [], 5) is None
+
+
+def test_sample_of_many_rows_stands_for_all(monkeypatch):
+    monkeypatch.setattr(neighbours, "FEWEST_ROWS", 90)
+    assert len(make_graph(X, n_clusters=None).indices) == 150
+    monkeypatch.setattr(neighbours, "ROWS_PER_CLUSTER", 1)
+    graph = make_graph(X, n_clusters=None)
+    assert len(graph.indices) == 90
+    node = np.flatnonzero(X[:, 0] < 3.0)
+    members = graph.find_members(node)
+    assert set(graph.indices[members]) == set(graph.indices) & set(node.tolist())
+
+
+@pytest.mark.parametrize("kind", [np.float32, csr_array, RowBlocks, lambda x: x * 1e200, lambda x: x + 1e9])
+def test_every_kind_of_rows_has_the_same_graph(kind):
+    rows = RowBlocks([X[:70], X[70:]]) if kind is RowBlocks else kind(X)
+    difference = abs(make_graph(rows).edges - make_graph(X).edges)
+    assert difference.sum() <= 0.002 * make_graph(X).edges.sum()  # rounding may exchange two neighbours
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_few_or_equal_rows_have_a_graph(n):
+    for rows in (X[:n], np.ones((n, 3))):
+        graph = make_graph(rows, n_clusters=2)
+        assert graph.edges.shape == (n, n)
+        assert np.isfinite(graph.measure_cut(np.arange(n), make_planes()[0]))
