@@ -101,7 +101,7 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
     of_tree = inspect.signature(MinimumDensityTree).parameters
     of_plane = inspect.signature(MinimumDensityHyperplane).parameters
     assert of_plane.keys() <= of_tree.keys()
-    assert all(of_tree[name].default == of_plane[name].default for name in of_plane)
+    assert all(of_tree[name].default == of_plane[name].default for name in of_plane if name != "init")
     other = {
         "bandwidth": 0.9, "init": "pca", "n_init": 3, "alpha_min": 0.02, "alpha_max": 1.2, "n_alpha": 4, "max_iter": 5,
         "select": "last", "polish": False, "tol": 1e-4, "eta": 0.02, "epsilon": 0.9, "subsample": 100,
@@ -125,7 +125,7 @@ def test_parameters_of_the_hyperplane_are_all_passed_through(monkeypatch):
 @pytest.mark.parametrize("parameters", [{}, {"bandwidth": 1.5, "alpha_max": 0.8}, {"init": np.eye(3)}])
 def test_split_of_the_root_is_that_of_the_hyperplane(parameters):
     root = MinimumDensityTree(2, split_next="depth", **parameters).fit(X).tree_.hyperplane(0)
-    plane = MinimumDensityHyperplane(**parameters).fit(X).hyperplane_
+    plane = MinimumDensityHyperplane(**{"init": "axes", **parameters}).fit(X).hyperplane_
     for name in ("normal", "offset", "density", "relative_depth", "bandwidth", "alpha", "point"):
         assert_array_equal(getattr(root, name), getattr(plane, name))
 

@@ -52,9 +52,10 @@ class MinimumDensityHyperplane(
     bandwidth : "silverman", float or callable, default="silverman"
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
         along the first principal component. A callable is called with ``(n, s)`` and returns h.
-    init : {"auto", "pca", "random"} or array-like of shape (k, n_features), default="auto"
+    init : {"auto", "axes", "pca", "random"} or array-like of shape (k, n_features), default="auto"
         Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
-        directions. ``"auto"``: the most promising of many directions. These are ``n_init`` principal components, the
+        directions. ``"axes"``: principal components for two thirds of them and, for the rest, the directions in which
+        the data look least normal. ``"auto"``: the most promising of many directions. These are ``n_init`` principal components, the
         directions in which the data look least normal (invariant coordinate selection), and the discriminants of all
         pairs of ``n_init`` k-means clusters (at most 8). Short paths from all of them are compared on at most 3000
         rows, and the deepest are followed. An array: its rows.

@@ -43,7 +43,7 @@ MOST_ALPHAS = 10_000
 EXTRA_AXES = 4
 # Fewest principal axes for a search with labels in very many features.
 FEWEST_AXES = 10
-INITS = ("auto", "pca", "random")
+INITS = ("auto", "axes", "pca", "random")
 LABEL_INITS = "one or several of 'svm', 'lda', 'means', 'pc1', 'pc2', ..."
 
 Callback = Callable[[PathStep], object]

@@ -78,14 +78,21 @@ def find_unusual_starts(axes: PrincipalAxes, sample: Sample) -> Array:
 def choose_starts(init: str, n: int, axes: PrincipalAxes, sample: Sample, rng: np.random.Generator) -> Array:
     """Return unit vectors (rows) to start from.
 
-    ``"pca"`` takes the n leading principal directions, ``"random"`` draws n directions, and ``"auto"`` proposes more
-    than n directions, which the search screens (`propose_starts`). Axes and starts are signed by the skewness of the
+    ``"pca"`` takes the n leading principal directions, ``"random"`` draws n directions, ``"axes"`` takes principal
+    directions for two thirds and the most unusual directions for the rest, and ``"auto"`` proposes more than n
+    directions, which the search screens (`propose_starts`). Axes and starts are signed by the skewness of the
     projections, a rule that does not depend on the coordinates.
     """
     if init == "random":
         signs = sample.skewness_signs(axes.directions)[:, None]
         return draw_random_starts(replace(axes, directions=axes.directions * signs), n, rng)
-    starts = axes.directions[:n] if init == "pca" or n == 1 else propose_starts(n, axes, sample)
+    if init == "pca" or n == 1 or len(axes.variances) == 1:
+        starts = axes.directions[:n]
+    elif init == "axes":
+        n_unusual = n // 3
+        starts = np.concatenate([axes.directions[: n - n_unusual], find_unusual_starts(axes, sample)[:n_unusual]])
+    else:
+        starts = propose_starts(n, axes, sample)
     return starts * sample.skewness_signs(starts)[:, None]
 
 
@@ -100,8 +107,6 @@ def propose_starts(n: int, axes: PrincipalAxes, sample: Sample) -> Array:
     sample : Sample
         Rows in memory.
     """
-    if len(axes.variances) == 1:
-        return axes.directions
     between = find_directions_between_clusters(axes, sample, min(n, MOST_CLUSTERS))
     unusual = find_unusual_starts(axes, sample)[: 2 * n // 3]
     proposed = np.concatenate([axes.directions[:n], unusual, between])
