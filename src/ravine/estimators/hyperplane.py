@@ -55,10 +55,10 @@ class MinimumDensityHyperplane(
     init : {"auto", "axes", "pca", "random"} or array-like of shape (k, n_features), default="auto"
         Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
         directions. ``"axes"``: principal components for two thirds of them and, for the rest, the directions in which
-        the data look least normal. ``"auto"``: the most promising of many directions. These are ``n_init`` principal components, the
-        directions in which the data look least normal (invariant coordinate selection), and the discriminants of all
-        pairs of ``n_init`` k-means clusters (at most 8). Short paths from all of them are compared on at most 3000
-        rows, and the deepest are followed. An array: its rows.
+        the data look least normal (invariant coordinate selection). ``"auto"``: the most promising of many directions.
+        These are ``n_init`` principal components, the directions in which the data look least normal, and the
+        discriminants of all pairs of ``n_init`` k-means clusters (at most 8). Short paths from all of them are compared
+        on at most 3000 rows, and the deepest are followed. An array: its rows.
     n_init : int, default=6
         Number of paths to follow. With ``init="auto"`` half of them continue the deepest short paths, and the others
         start again from the same hyperplanes with the smallest ``alpha``. Ignored if ``init`` is an array.
