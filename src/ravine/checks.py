@@ -80,11 +80,11 @@ def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -
 
 
 def check_cluster_count(value: Any) -> int | None:
-    """Return the parameter ``n_clusters``, a positive integer, or None for "auto"."""
-    if isinstance(value, str) and value == "auto":
+    """Return the parameter ``n_clusters``, a positive integer, or None for "auto" and "suggested"."""
+    if isinstance(value, str) and value in ("auto", "suggested"):
         return None
     if isinstance(value, str) or value is None:
-        raise ValueError(f"n_clusters must be an integer >= 1 or 'auto', got {value!r}.")
+        raise ValueError(f"n_clusters must be an integer >= 1, 'auto' or 'suggested', got {value!r}.")
     return check_integer("n_clusters", value, low=1)
 
 

@@ -158,7 +158,7 @@ BAD_PARAMETERS = [
     *[("bandwidth", lambda n, s, h=h: h, "bandwidth.*callable.*positive number") for h in (-1.0, 0, np.nan, "1", None)],
     ("bandwidth", 1e-300, "bandwidth"),
     *[("select", value, "select must be one of 'last', 'deepest'") for value in ("first", None, 1)],
-    *[("init", value, "init must be one of 'auto', 'pca', 'random'") for value in ("kmeans", None, 3)],
+    *[("init", value, "init must be one of 'auto', 'axes', 'pca', 'random'") for value in ("kmeans", None, 3)],
     ("init", np.ones((2, 2)), r"init .*\(k, 3\), got .*\(2, 2\)"),
     ("init", np.ones((1, 2, 3)), r"init .*\(k, 3\), got .*\(1, 2, 3\)"),
     ("init", np.empty((0, 3)), r"init .*\(k, 3\).*\(0, 3\)|init .*at least one"),

@@ -83,9 +83,9 @@ def test_collapsed_mixture_leaves_the_tree(monkeypatch):
 
 @pytest.mark.parametrize(
     ("parameters", "rows"),
-    [({"test": True}, np.asarray), ({"split_next": "size"}, np.asarray), ({}, csr_array), ({}, lambda X: X[:19])],
+    [({"test": True}, np.asarray), ({"split_next": "size"}, np.asarray), ({}, lambda X: X[:19])],
 )
-def test_tested_sparse_and_few_rows_are_not_refined(parameters, rows):
+def test_tested_and_few_rows_are_not_refined(parameters, rows):
     X, _ = simulate_overlap(1, n=200)
     one, two = (fit(rows(X), refine, k=3, min_cluster_size=2, **parameters) for refine in (False, True))
     assert_array_equal(one.labels_, two.labels_)
@@ -97,7 +97,9 @@ def test_leaves_are_not_smaller_than_allowed():
     assert np.bincount(fit(X, True, k=4, min_cluster_size=20).labels_).min() >= 20
 
 
-@pytest.mark.parametrize("kind", [np.float32, RowBlocks, lambda x: x * 1e150, lambda x: x * 1e-150, lambda x: x + 1e7])
+@pytest.mark.parametrize(
+    "kind", [np.float32, csr_array, RowBlocks, lambda x: x * 1e150, lambda x: x * 1e-150, lambda x: x + 1e7]
+)
 def test_every_kind_of_rows_is_refined(kind):
     X, _ = simulate_overlap(1)
     rows = RowBlocks([X[:100], X[100:]]) if kind is RowBlocks else kind(X)

@@ -308,3 +308,16 @@ def test_number_of_halvings_is_checked(value, error):
     for run in (lambda: valley_test(X, n_splits=value), lambda: MinimumDensityHyperplane(n_splits=value).fit(X)):
         with pytest.raises(error, match="n_splits must be an integer >= 1"):
             run()
+
+
+def test_spread_is_the_sum_of_the_shifts_of_all_grids():
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 3, 200)
+    X = np.c_[first, first + rng.integers(0, 2, 200), rng.normal(size=200), 5 - 2 * first, rng.integers(0, 9, 200)]
+    rows, direction = as_rows(X.astype(float)), rng.normal(size=5)
+    grids = Grids.of(rows, rng)
+    assert grids.related
+    added = grids.spread(rows, direction, np.random.default_rng(7))
+    shifts = grids.draw_shifts(rows, np.random.default_rng(7))
+    for way, one in zip(shifts, added, strict=True):
+        assert_allclose(grids.project(direction) @ way, one, atol=1e-12)

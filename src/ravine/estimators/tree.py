@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.estimators.tree_edits import TreeEditMixin
-from ravine.rows import open_pool
+from ravine.rows import Rows, open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Candidate, Splitter, Tree, grow
@@ -38,6 +39,7 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
 from ravine.tree.splitter import DensitySplitter
+from ravine.tree.stability import suggest_tree
 from ravine.validity import TEST_METHODS
 
 __all__ = ["MinimumDensityTree"]
@@ -53,9 +55,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
 
     Parameters
     ----------
-    n_clusters : int or "auto", default="auto"
-        Number of clusters. With ``"auto"`` a node is split only if the valley test is significant at ``alpha_test``
-        times its share of all rows.
+    n_clusters : int, "auto" or "suggested", default="auto"
+        Number of clusters. With ``"auto"``, those that are shown to be real: a node is split only if the valley test is
+        significant at ``alpha_test`` times its share of all rows. With ``"suggested"``, at least these, and as many as
+        trees of random halves of the rows agree on (see Notes): for an answer where the evidence is thin.
     split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
         Which node is split next if ``n_clusters`` is a number: the one whose split separates the fewest nearest
         neighbours in relation to the sizes of the clusters (normalised cut), the largest, or that with the lowest
@@ -65,7 +68,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         the hyperplane of a node among all those of the search (see Notes); otherwise it is the deepest.
     refine : bool, default=True
         Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
-        lowers the normalised cut (see Notes). Only with ``split_next="cut"``, without tests and for dense rows.
+        lowers the normalised cut (see Notes). Only with ``split_next="cut"`` and without tests.
     min_cluster_size : int, default=5
         Smallest number of rows on a side of a split.
     test : bool, default=False
@@ -82,11 +85,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         hyperplane with the parameters below. With ``n_jobs`` several threads call it.
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
-    bandwidth, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
-        As for :class:`MinimumDensityHyperplane`.
-    init : {"auto", "axes", "pca", "random"} or array-like of shape (k, n_features), default="axes"
-        As for :class:`MinimumDensityHyperplane`. The default takes half the time of ``"auto"``; deeper hyperplanes do
-        not make better trees.
+    bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
+        As for :class:`MinimumDensityHyperplane`. If splits are not tested, ``init="auto"`` means ``"axes"``: it takes
+        half the time, and the deeper hyperplanes of ``"auto"`` do not make better trees.
     n_jobs : int or None, default=None
         Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -103,6 +104,13 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
+    n_suggested_ : int
+        Number of clusters that is suggested, at least the number that is shown. Only if ``n_clusters`` is ``"auto"`` or
+        ``"suggested"``.
+    suggested_tree_ : Tree
+        The tree with that number of clusters. It continues the tree of ``"auto"``.
+    suggested_leaves_ : ndarray of shape (n_samples,), int
+        Number of the leaf of each row in that tree.
     n_iter_ : int
         Number of splits, at least 1.
     n_features_in_ : int
@@ -120,6 +128,17 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     :func:`valley_test` lists the exceptions. Below the root, the same rows have already chosen the splits above, so
     those P-values are only a guide. A test that is not significant does not show that there is one cluster: it misses
     small or overlapping clusters.
+
+    With ``split_next="cut"``, the 40 nearest neighbours of (at most 3000) rows judge the splits. The normalised cut is
+    the sum over all clusters of the share of neighbours outside the cluster. The hyperplane of a node is the one, of
+    all that the search passed, with the smallest normalised cut divided by the evidence for its valley (the z-score of
+    the number of rows in it; features of repeated values are spread over their cells as in the valley test). A tree
+    with a given number of clusters is then refined: a Gaussian mixture with a common covariance matrix starts from its
+    clusters, and a second tree separates the components. It is kept if its normalised cut is smaller.
+
+    The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
+    prediction strength (Tibshirani & Walther 2005) of at least 0.6. It is a suggestion, not evidence: a uniform cube is
+    sometimes suggested to have two clusters.
 
     Weights are not supported: repeated rows are not independent evidence.
 
@@ -149,7 +168,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         splitter: Splitter | None = None,
         method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
-        init: str | ArrayLike = "axes",
+        init: str | ArrayLike = "auto",
         n_init: int = 6,
         alpha_min: float = 0.01,
         alpha_max: float = 1.5,
@@ -213,34 +232,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             rows = validate_rows(self, X, reset=True)
             n_clusters = check_cluster_count(self.n_clusters)
             check_enough_rows(n_clusters, rows.shape[0])
-            n_threads = count_threads(self.n_jobs)
-            flag, rng = StopFlag(), make_generator(self.random_state)
-            priority = check_split_next(self.split_next)
-            seed = int(rng.integers(2**31))
-            splitter = self._make_splitter(rows.shape[1], n_clusters)
-            # Tested splits stay as they were tested.
-            refine = check_flag("refine", self.refine) and getattr(splitter, "n_splits", 1) is None
-            with rows.session(), open_pool(n_threads, flag) as pool:
-                graph = NeighbourGraph(rows, n_clusters, rng) if self.split_next == "cut" else None
-                if isinstance(splitter, DensitySplitter):
-                    splitter.pool, splitter.graph = pool, graph
-                tree, leaves = grow(
-                    rows,
-                    splitter,
-                    n_clusters=n_clusters,
-                    priority=priority,
-                    min_cluster_size=self.min_cluster_size,
-                    seed=seed,
-                    n_threads=rows.node_threads(n_threads),
-                    notify=check_callback(self.callback),
-                    flag=flag,
-                    graph=graph,
-                )
-                if refine and graph is not None:
-                    tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
-            self._store(tree, leaves)
-            if n_clusters is not None and tree.n_clusters < n_clusters:
-                found = f"only {tree.n_clusters}" if tree.n_clusters > 1 else "no two"
+            with rows.session():
+                self._grow(rows, n_clusters)
+            if n_clusters is not None and self.n_clusters_ < n_clusters:
+                found = f"only {self.n_clusters_}" if self.n_clusters_ > 1 else "no two"
                 warnings.warn(
                     f"n_clusters={n_clusters} clusters were asked for, but {found} could be separated with at least "
                     f"min_cluster_size={self.min_cluster_size} rows each.",
@@ -248,6 +243,38 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
                     stacklevel=2,
                 )
         return self
+
+    def _grow(self, rows: Rows, n_clusters: int | None) -> None:
+        """Grow the tree and, if the number of clusters is not given, continue it to the suggested number."""
+        priority = check_split_next(self.split_next)
+        splitter = self._make_splitter(rows.shape[1], n_clusters)
+        # Tested splits stay as they were tested.
+        refine = check_flag("refine", self.refine) and getattr(splitter, "n_splits", 1) is None
+        rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
+        shared: dict[str, Any] = {
+            "seed": int(rng.integers(2**31)),
+            "min_cluster_size": self.min_cluster_size,
+            "n_threads": rows.node_threads(n_threads),
+            "notify": check_callback(self.callback),
+            "flag": flag,
+        }
+        with open_pool(n_threads, flag) as pool:
+            graph = NeighbourGraph(rows, n_clusters, rng) if self.split_next == "cut" else None
+            if isinstance(splitter, DensitySplitter):
+                splitter.pool, splitter.graph = pool, graph
+            tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
+            if refine and graph is not None:
+                tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
+            if n_clusters is None:
+                assert isinstance(splitter, DensitySplitter)
+                self._suggest(suggest_tree(tree, leaves, rows, splitter, rng, **shared))
+        if self.n_clusters == "suggested":
+            tree, leaves = self.suggested_tree_, self.suggested_leaves_
+        self._store(tree, leaves)
+
+    def _suggest(self, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
+        self.suggested_tree_, self.suggested_leaves_ = suggested
+        self.n_suggested_ = self.suggested_tree_.n_clusters
 
     def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
@@ -258,6 +285,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
             settings = check_settings(**parameters).check_init(n_features)
+            if not test and isinstance(settings.init, str) and settings.init == "auto":
+                settings = replace(settings, init="axes")
             return DensitySplitter(
                 settings,
                 n_splits if test else None,
@@ -268,7 +297,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
         if n_clusters is None:
-            raise ValueError("n_clusters='auto' needs the default splitter, which tests its splits: give a number.")
+            raise ValueError(
+                f"n_clusters={self.n_clusters!r} needs the default splitter, which tests its splits: give a number."
+            )
         return self.splitter
 
     def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None:
@@ -280,7 +311,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return tags if self.n_clusters == "auto" else allow_sparse(tags)  # the valley test does not support sparse rows
+        return (
+            tags if isinstance(self.n_clusters, str) else allow_sparse(tags)
+        )  # the valley test does not support sparse rows
 
     # ------------------------------------------------------------------------------------------- use
 
@@ -314,13 +347,14 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         with rows.session():
             return self.tree_.decision_path(rows)
 
-    def cut(self, n_clusters: int | None = None, significance: float | None = None) -> NDArray[np.intp]:
-        """Return labels of the training rows for fewer clusters, without fitting again.
+    def cut(self, n_clusters: int | str | None = None, significance: float | None = None) -> NDArray[np.intp]:
+        """Return labels of the training rows for fewer clusters, or the suggested ones, without fitting again.
 
         Parameters
         ----------
-        n_clusters : int, optional
-            Keep the first splits that give this many clusters.
+        n_clusters : int or "suggested", optional
+            Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
+            ``n_suggested_``.
         significance : float, optional
             Keep splits whose P-value, and those of all splits above, are at most this.
 
@@ -329,12 +363,23 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if self.n_clusters == "auto" and isinstance(significance, numbers.Real):
+        if isinstance(self.n_clusters, str) and isinstance(significance, numbers.Real):
             made = self.tree_.pvalue[self.tree_.left >= 0]
             if significance > max(self.alpha_test, np.nanmax(made, initial=0.0)):
                 raise ValueError(
                     f"significance={significance} is above alpha_test={self.alpha_test}, at which the tree was grown: "
                     "splits with a larger P-value were not made. Fit with a larger alpha_test."
                 )
-        tree = self.tree_.cut(n_clusters, significance)
-        return np.asarray(tree.cluster[find_new_nodes(self.tree_, tree)[self.leaves_]])
+        whole, leaves = self.tree_, self.leaves_
+        n_suggested = getattr(self, "n_suggested_", 0)
+        if isinstance(n_clusters, str):
+            if n_clusters != "suggested" or not n_suggested:
+                raise ValueError(
+                    f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
+                    "with n_clusters='auto' or 'suggested'."
+                )
+            n_clusters = n_suggested
+        if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
+            whole, leaves = self.suggested_tree_, self.suggested_leaves_
+        tree = whole.cut(n_clusters, significance)
+        return np.asarray(tree.cluster[find_new_nodes(whole, tree)[leaves]])

@@ -56,6 +56,7 @@ def grow(
     notify: Callable[[Tree], object] | None = None,
     flag: StopFlag | None = None,
     graph: NeighbourGraph | None = None,
+    start: tuple[Tree, NDArray[np.intp]] | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
     """Split rows recursively.
 
@@ -82,6 +83,8 @@ def grow(
         Flag of other threads, which the splitter uses: an exception stops them, too.
     graph : NeighbourGraph, optional
         Graph that measures the cut of every candidate.
+    start : tuple of Tree and ndarray of shape (n,), optional
+        Tree to continue, and the leaf of each row; one leaf by default.
 
     Returns
     -------
@@ -90,8 +93,8 @@ def grow(
     leaf_of_row : ndarray of shape (n,), int
         Number of the leaf of each row.
     """
-    tree = _make_stump(X)
-    leaves = {0: Leaf(np.arange(X.shape[0]))}
+    tree, leaf_of_row = start or (_make_stump(X), np.zeros(X.shape[0], dtype=np.intp))
+    leaves = {k: Leaf(np.flatnonzero(leaf_of_row == k), _find_path(tree, k)) for k in tree.leaves()}
     choose_leaves = make_policy(n_clusters, priority)
 
     with open_pool(n_threads, flag) as pool:
@@ -124,7 +127,8 @@ def grow(
                     notify(tree)
     pvalue, leaf_of_row = tree.pvalue.copy(), np.empty(X.shape[0], dtype=np.intp)
     for k, leaf in leaves.items():
-        pvalue[k] = leaf.pvalue
+        if not math.isnan(leaf.pvalue):
+            pvalue[k] = leaf.pvalue
         leaf_of_row[leaf.indices] = k
     return tree.with_arrays(pvalue=pvalue), leaf_of_row
 
@@ -165,9 +169,16 @@ def _split_leaf(tree: Tree, k: int, leaves: dict[int, Leaf]) -> Tree:
     leaf = leaves.pop(k)
     assert leaf.candidate is not None
     left, right = leaf.children
-    grown = tree.split(k, leaf.candidate.hyperplane, (len(left.indices), len(right.indices)), leaf.pvalue)
+    # The P-value of a leaf of a tree that is continued stays.
+    pvalue = float(tree.pvalue[k]) if math.isnan(leaf.pvalue) else leaf.pvalue
+    grown = tree.split(k, leaf.candidate.hyperplane, (len(left.indices), len(right.indices)), pvalue)
     leaves[int(grown.left[k])], leaves[int(grown.right[k])] = left, right
     return grown
+
+
+def _find_path(tree: Tree, node: int) -> tuple[int, ...]:
+    """Return the way from the root to a node: 0 for left, 1 for right."""
+    return tuple(int(tree.right[tree.parent[k]] == k) for k in tree.ancestry(node)[1:])
 
 
 def _make_stump(X: Any) -> Tree:

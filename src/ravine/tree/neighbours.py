@@ -16,15 +16,19 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import measure_evidence
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, as_rows
 from ravine.validity.repeated_values import Grids
 
 __all__ = ["NeighbourGraph"]
+
+Indices = NDArray[np.intp]
 
 # Number of rows in the graph, at least, and for each cluster.
 FEWEST_ROWS, ROWS_PER_CLUSTER = 3000, 100
 # Each row has this many neighbours, or fewer if clusters of equal size would have fewer than twice as many rows.
 MOST_NEIGHBOURS, FEWEST_NEIGHBOURS = 40, 5
+# Sparse rows with at most this many features are stored as an array.
+MOST_FEATURES = 1000
 # Smaller evidence counts as this.
 LEAST_EVIDENCE = 0.1
 
@@ -43,45 +47,51 @@ class NeighbourGraph:
     ----------
     indices : ndarray of shape (m,), int
         Indices of the rows in the graph, sorted.
-    edges : csr_array of shape (m, m)
-        Number of times that one of two rows is a neighbour of the other: 0, 1 or 2.
-    degrees : ndarray of shape (m,)
-        Sums of the rows of ``edges``.
+    nearest : ndarray of shape (m, q), int
+        Positions in the graph of the nearest neighbours of each row: the edges that start there.
+    degrees : ndarray of shape (m,), int
+        Number of edges that start or end at each row.
+    grids : Grids
+        Features of repeated values.
+    shifts : list of ndarray
+        What is added to their values before evidence is measured.
     """
 
     def __init__(self, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> None:
         k = 2 if n_clusters is None else n_clusters
         n, most = rows.shape[0], max(FEWEST_ROWS, ROWS_PER_CLUSTER * k)
         self.indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-        self.rows = rows if n <= most and rows.in_memory else rows.subset(self.indices, copy=True)
+        if rows.is_sparse and rows.shape[1] <= MOST_FEATURES:
+            self.rows = as_rows(rows.take(self.indices))
+        else:
+            self.rows = rows if n <= most and rows.in_memory else rows.subset(self.indices, copy=True)
         m = len(self.indices)
         n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
-        self.edges = _connect_neighbours(_scale_rows(self.rows), n_neighbours)
-        self.seed = int(rng.integers(2**31))
-        self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if rows.is_sparse else Grids.of(self.rows, rng)
-        self.degrees = np.asarray(self.edges.sum(axis=1), dtype=np.float64)
+        self.nearest = _find_neighbours(_scale_rows(self.rows), n_neighbours)
+        self.degrees = n_neighbours + np.bincount(self.nearest.ravel(), minlength=m)
+        is_sparse = self.rows.is_sparse
+        self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
+        self.shifts = self.grids.draw_shifts(self.rows, rng)
 
-    def find_members(self, indices: NDArray[np.intp]) -> NDArray[np.intp]:
+    def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
         at = np.minimum(np.searchsorted(indices, self.indices), len(indices) - 1)
         return np.flatnonzero(indices[at] == self.indices)
 
-    def measure_cut(self, indices: NDArray[np.intp], plane: Hyperplane) -> float:
+    def measure_cut(self, indices: Indices, plane: Hyperplane) -> float:
         """Return the increase of the normalised cut if a hyperplane splits a node with these rows.
 
         The normalised cut is the sum over all clusters of the share of their edges that leave the cluster.
         """
         members = self.find_members(indices)
         sides = plane.on_positive_side(self.rows, members)
-        return float(self._sum_shares(members, sides[:, None])[0] - self._measure_share(members))
+        return self._sum_shares(members, sides) - self._measure_share(members)
 
-    def sum_cut(self, clusters: NDArray[np.intp]) -> float:
+    def sum_cut(self, clusters: Indices) -> float:
         """Return the normalised cut of the clusters of all rows of the graph."""
         return sum(self._measure_share(np.flatnonzero(clusters == k)) for k in np.unique(clusters))
 
-    def choose_hyperplane(
-        self, indices: NDArray[np.intp], planes: Sequence[Hyperplane], min_size: int
-    ) -> Hyperplane | None:
+    def choose_hyperplane(self, indices: Indices, planes: Sequence[Hyperplane], min_size: int) -> Hyperplane | None:
         """Return the hyperplane with the smallest normalised cut in relation to the evidence for its valley.
 
         Parameters
@@ -96,6 +106,7 @@ class NeighbourGraph:
         if not planes or not len(members):
             return None
         rows = self.rows.subset(members)
+        shifts = [way[:, members] for way in self.shifts]
         distances = np.array([plane.distance(rows) for plane in planes])
         sides = distances > 0.0
         share = len(members) / len(indices)
@@ -103,34 +114,28 @@ class NeighbourGraph:
         allowed = np.flatnonzero(smaller >= max(1.0, share * min_size)).tolist()
         if not allowed:
             return None
-        cuts = self._sum_shares(members, sides[allowed].T)
+        cuts = np.array([self._sum_shares(members, sides[k]) for k in allowed])
         widening = share**-0.2  # of the bandwidth, for fewer rows
-        evidence = [self._measure_evidence(rows, planes[k], distances[k], widening) for k in allowed]
+        evidence = [self._measure_evidence(planes[k], distances[k], shifts, widening) for k in allowed]
         best = allowed[int(np.argmin(cuts / np.maximum(evidence, LEAST_EVIDENCE)))]
         is_larger = 2 * np.count_nonzero(sides[best]) > len(members)
         return planes[best].reversed() if is_larger else planes[best]
 
-    def _measure_evidence(self, rows: Rows, plane: Hyperplane, distances: Array, widening: float) -> float:
+    def _measure_evidence(self, plane: Hyperplane, distances: Array, shifts: list[Array], widening: float) -> float:
         """Return the evidence for the valley of a hyperplane, after repeated values are spread over their cells."""
-        spread = self.grids.spread(rows, plane.normal, np.random.default_rng(self.seed))
-        return min(min(measure_evidence(distances + added, widening * plane.bandwidth, 0.0)) for added in spread)
+        h, changes = widening * plane.bandwidth, self.grids.project(plane.normal)
+        return min(min(measure_evidence(distances + changes @ way, h, 0.0)) for way in shifts)
 
-    def _measure_share(self, members: NDArray[np.intp]) -> float:
+    def _measure_share(self, members: Indices) -> float:
         """Return the share of the edges of some rows that lead to other rows."""
         total = float(self.degrees[members].sum())
-        return 1.0 - float(self.edges[members][:, members].sum()) / total if total else 1.0
+        is_member = np.zeros(len(self.indices), dtype=bool)
+        is_member[members] = True
+        return 1.0 - 2.0 * np.count_nonzero(is_member[self.nearest[members]]) / total if total else 1.0
 
-    def _sum_shares(self, members: NDArray[np.intp], sides: NDArray[np.bool_]) -> Array:
-        """Return, for every split of some rows (column), the sum of the shares of edges that leave either side."""
-        edges, degrees = self.edges[members][:, members], self.degrees[members]
-        right = sides.astype(np.float64)
-        reached = edges @ right
-        inside = np.einsum("ij,ij->j", right, reached)
-        inside_left = edges.sum() - 2.0 * reached.sum(axis=0) + inside
-        total = degrees @ right
-        with np.errstate(invalid="ignore", divide="ignore"):
-            shares = 2.0 - inside / total - inside_left / (degrees.sum() - total)
-        return np.where(np.isfinite(shares), shares, 2.0)
+    def _sum_shares(self, members: Indices, side: NDArray[np.bool_]) -> float:
+        """Return the sum of the shares of edges that leave either side of a split of some rows."""
+        return self._measure_share(members[side]) + self._measure_share(members[~side])
 
 
 def _scale_rows(rows: Rows) -> Any:
@@ -143,13 +148,10 @@ def _scale_rows(rows: Rows) -> Any:
     return x / (float(np.abs(x).max()) or 1.0)
 
 
-def _connect_neighbours(data: Any, n_neighbours: int) -> Any:
-    """Return the symmetric matrix of the numbers of times that rows are neighbours."""
-    from scipy.sparse import csr_array
+def _find_neighbours(data: Any, n_neighbours: int) -> Indices:
+    """Return the positions of the nearest other rows of each row."""
     from sklearn.neighbors import NearestNeighbors
 
-    n = data.shape[0]
     if n_neighbours < 1:
-        return csr_array((n, n))
-    graph = csr_array(NearestNeighbors(n_neighbors=n_neighbours).fit(data).kneighbors_graph())
-    return csr_array(graph + graph.T)
+        return np.zeros((data.shape[0], 0), dtype=np.intp)
+    return np.asarray(NearestNeighbors(n_neighbors=n_neighbours).fit(data).kneighbors(return_distance=False))

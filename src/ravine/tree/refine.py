@@ -88,7 +88,7 @@ def refine_tree(
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     """
-    if tree.n_leaves < 2 or rows.is_sparse or len(graph.indices) < ROWS_PER_FEATURE * rows.shape[1]:
+    if tree.n_leaves < 2 or graph.rows.is_sparse or len(graph.indices) < ROWS_PER_FEATURE * rows.shape[1]:
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
     leaves = leaf_of_row[graph.indices]

@@ -80,6 +80,10 @@ class DensitySplitter:
             plane = self.graph.choose_hyperplane(indices, list_hyperplanes(fit, len(indices)), self.min_size) or plane
         return Split(plane if plane.splits else None, pvalue)
 
+    def without_test(self, graph: NeighbourGraph, min_size: int) -> DensitySplitter:
+        """Return a splitter with the same settings that makes all splits, with another graph and smallest side."""
+        return DensitySplitter(self.settings, None, None, self.pool, graph=graph, min_size=min_size)
+
     def _test(self, rows: Rows, share: float, rng: np.random.Generator) -> float:
         """Return the P-value of some rows, which are a share of all; NaN if no test was asked for."""
         if self.n_splits is None:

@@ -130,6 +130,19 @@ class Grids:
             together += rng.random(n) * width
         return [alone, together] if related else [alone]
 
+    def draw_shifts(self, rows: Rows, rng: np.random.Generator) -> list[Array]:
+        """Draw what to add to the first feature of each grid (row), for every way of spreading.
+
+        With the changes of `project` as weights, their sum is what `spread` adds to a projection.
+        """
+        units = np.zeros((len(self.grids), rows.shape[1]))
+        units[np.arange(len(self.grids)), [int(grid.columns[0]) for grid in self.grids]] = 1.0
+        return self.spread(rows, units, rng)
+
+    def project(self, direction: Array) -> Array:
+        """Return the change of a projection on a direction per unit of the first feature of each grid."""
+        return np.array([float(direction[grid.columns] @ grid.factors) for grid in self.grids])
+
 
 def _find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     """Return the features in which at least half of the rows share their value with another row."""
