@@ -1,10 +1,10 @@
 """Number of clusters: the valley test and MinimumDensityTree on unimodal data, mixtures and data sets of the paper.
 
-    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|nodes|sets [--fits N] [--jobs 2] [--method exact]
+    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|nodes|cost [--fits N] [--jobs 2] [--method exact]
 
 nulls: share of false splits at the root for families of unimodal data. power: share of true splits found. mixtures: how
 often the number of clusters is exact. nodes: numbers of clusters of automatic trees where only the first split is real,
-or none is. sets: adjusted Rand index and number of clusters, compared with other methods. The number of folds and
+or none is. cost: CPU time of trees of pendigits, in fits of one hyperplane. The number of folds and
 partitions of the pooled test and its calibration were chosen by nulls and power.
 """
 
@@ -13,17 +13,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import warnings
+import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
-from sklearn.cluster import HDBSCAN, KMeans
-from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityTree, valley_test
-from ravine.baselines import PDDP, DePDDP
-from ravine.studies.clustering.paper import SETS
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, valley_test
 from sets import load_standardised
 
 Draw = Callable[[np.random.Generator, int, int], np.ndarray]
@@ -204,32 +200,22 @@ def print_nodes(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
         print(f"| {family} | {n} x {d} | {k} | {', '.join(map(str, found))} |", flush=True)
 
 
-def compare_methods(name: str) -> str:
-    warnings.simplefilter("ignore")
-    X, classes = load_standardised(name)
-    y = np.unique(classes, return_inverse=True)[1]
-    k = int(y.max()) + 1
-    methods = {
-        "tree, auto": lambda: MinimumDensityTree(random_state=0).fit(X).labels_,
-        "HDBSCAN": lambda: HDBSCAN(min_cluster_size=max(5, len(X) // 100)).fit(X).labels_,
-        "tree, k": lambda: MinimumDensityTree(k, random_state=0).fit(X).labels_,
-        "KMeans, k": lambda: KMeans(k, n_init=10, random_state=0).fit(X).labels_,
-        "PDDP, k": lambda: PDDP(k).fit(X).labels_,
-        "dePDDP, k": lambda: DePDDP(k).fit(X).labels_,
-    }
-    cells = []
-    for cluster in methods.values():
-        labels = cluster()
-        cells.append(f"{adjusted_rand_score(y, labels):.2f} ({len(set(labels.tolist()) - {-1})})")
-    return f"| {name} | {k} | " + " | ".join(cells) + " |"
+def print_cost(options: argparse.Namespace, _: ProcessPoolExecutor) -> None:
+    """Print the CPU time of an automatic tree of pendigits, in fits of one hyperplane to the same rows."""
+    X, _classes = load_standardised("pendigits")
+    one = min(measure_cpu(lambda: MinimumDensityHyperplane(random_state=0).fit(X)) for _ in range(5))
+    for name, n_clusters in (("auto", "auto"), ("10 clusters", 10)):
+        costs = [
+            measure_cpu(lambda k=n_clusters, seed=seed: MinimumDensityTree(k, random_state=seed).fit(X)) / one
+            for seed in range(min(options.fits, 3))
+        ]
+        print(f"{name}: {', '.join(f'{cost:.1f}' for cost in costs)} fits of {1000 * one:.0f} ms")
 
 
-def print_sets(_: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
-    print("adjusted Rand index (number of clusters)\n"
-          "| set | classes | tree, auto | HDBSCAN | tree, k | KMeans, k | PDDP, k | dePDDP, k |\n"
-          + "|---" * 8 + "|")  # fmt: skip
-    for line in pool.map(compare_methods, sorted(SETS)):
-        print(line, flush=True)
+def measure_cpu(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
 
 
 def main() -> None:
@@ -239,7 +225,7 @@ def main() -> None:
         "power": print_power,
         "mixtures": print_cluster_counts,
         "nodes": print_nodes,
-        "sets": print_sets,
+        "cost": print_cost,
     }
     parser.add_argument("what", choices=commands)
     parser.add_argument("--fits", type=int, default=100, help="fits per cell")
