@@ -321,16 +321,19 @@ def measure_many_classes(_: Options) -> tuple[list[float], str]:
     return seconds, f"error {100 * np.mean(model.transduction_[given < 0] != y[given < 0]):.1f} %"
 
 
-@limit("test", "valley test, pendigits, one halving / root fit", 2.5, before="2")
+@limit("test", "valley test, pooled / exact, pendigits (a clear split) / root fit", 2.5, 2.5, before="none / 2")
 def measure_valley_test(_: Options) -> tuple[list[float], str]:
     X, _y = load_set("pendigits")
-    t_test, t_root = measure_cpu_times(
-        lambda: valley_test(X, random_state=0), lambda: new_hyperplane().fit(X), repeats=5
+    t_pooled, t_exact, t_root = measure_cpu_times(
+        lambda: valley_test(X, random_state=0),
+        lambda: valley_test(X, method="exact", random_state=0),
+        lambda: new_hyperplane().fit(X),
+        repeats=5,
     )
-    return [t_test / t_root], f"{t_test:.3f} s"
+    return [t_pooled / t_root, t_exact / t_root], f"{t_pooled:.3f} / {t_exact:.3f} s"
 
 
-@limit("manyleaves", "tree, 1e6 x 16, 64 leaves / root fit", 40, before="35")
+@limit("manyleaves", 'tree, 1e6 x 16, 64 leaves, split_next="size" / root fit', 40, before="35")
 def measure_large_tree(_: Options) -> tuple[list[float], str]:
     rng = np.random.default_rng(0)
     centers, component = 4.0 * rng.standard_normal((64, 16)), rng.integers(0, 64, 1_000_000)

@@ -69,7 +69,7 @@ def main() -> None:
     digits = load_digits()
     varying = digits.data.std(axis=0) > 0
     X = StandardScaler().fit_transform(digits.data[:, varying])
-    mdt = MinimumDensityTree(random_state=1).fit(X)
+    mdt = MinimumDensityTree(random_state=0).fit(X)
     print(mdt.tree_)
     names = [f"row {j // 8}, column {j % 8}" for j in np.flatnonzero(varying)]
     print("\n" + mdt.tree_.rules(mdt.tree_.leaves()[0], names))
