@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, load, save
+from support.thin_evidence import simulate_pairs
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +22,7 @@ def models(tmp_path_factory):
     few = {"n_alpha": 2, "max_iter": 2}
     save(MinimumDensityHyperplane(test=True, **few).fit(X), folder / "plane")
     save(MinimumDensityTree(3, **few).fit(X), folder / "tree")
+    save(MinimumDensityTree(random_state=0).fit(simulate_pairs()[0]), folder / "suggested")
     save(
         MinimumDensityClassifier(**few, init=np.eye(2)).fit(X, np.array(["a", "b", "c"], dtype=object)[y]), folder / "c"
     )
@@ -204,6 +206,67 @@ def test_invalid_trees_are_rejected(models, tmp_path, name, values):
     assert_rejected(tmp_path / "m", "invalid tree structure|hyperplane|tree/")
 
 
+def read_npy(members, name):
+    return np.load(io.BytesIO(members[f"{name}.npy"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("suggested_tree/parent", lambda a: a[::-1]),
+        ("suggested_tree/left", lambda a: np.full_like(a, -1)),
+        ("suggested_tree/normal", np.zeros_like),
+        ("suggested_tree/size", lambda a: a + 1),
+        ("suggested_tree/offset", lambda a: a * 0.99),
+        ("suggested_tree/order", lambda a: np.where(a >= 0, a.max() - a, -1)),
+        ("suggested_tree/pvalue", lambda a: np.where(np.arange(len(a)) == 0, 0.5, a)),
+        ("suggested_leaves", lambda a: a[::-1]),
+        ("suggested_leaves", lambda a: a[1:]),
+        ("suggested_leaves", np.zeros_like),
+        ("suggested_leaves", lambda a: a + 100),
+    ],
+)
+def test_invalid_suggested_trees_are_rejected(models, tmp_path, name, change):
+    members = unpack(models["suggested"])
+    members[f"{name}.npy"] = make_npy(np.ascontiguousarray(change(read_npy(members, name))))
+    assert_rejected(
+        pack(tmp_path / "m", members), "does not continue the tree|tree structure|hyperplane|suggested_|leaf"
+    )
+
+
+def test_tree_of_other_rows_is_not_a_suggestion(models, tmp_path):
+    X, _ = simulate_pairs()
+    save(MinimumDensityTree(random_state=0).fit(X[:, ::-1]), tmp_path / "other")
+    other = unpack(tmp_path / "other")
+    mixed = {
+        name: content if "suggested" not in name else other[name]
+        for name, content in unpack(models["suggested"]).items()
+    }
+    assert_rejected(pack(tmp_path / "m", mixed), "the suggested tree does not continue the tree")
+
+
+@pytest.mark.parametrize("number", [1, 2, 5, -1, True, "4", 4.0, [4], {}])
+def test_wrong_number_of_suggested_clusters_is_rejected(models, tmp_path, number):
+    members = unpack(models["suggested"])
+    document = json.loads(members["model.json"])
+    document["fitted"]["n_suggested"] = number
+    members["model.json"] = json.dumps(document).encode()
+    assert_rejected(pack(tmp_path / "m", members), "number of suggested clusters|'n_suggested' has unexpected value")
+
+
+def test_suggested_tree_is_complete_or_missing(models, tmp_path):
+    members = unpack(models["suggested"])
+    for name in ("suggested_tree/left", "suggested_leaves"):
+        rest = {key: content for key, content in members.items() if key != f"{name}.npy"}
+        assert_rejected(pack(tmp_path / "m", rest), f"'{name}' is missing")
+    rest = {key: content for key, content in members.items() if key != "suggested_tree/parent.npy"}
+    assert_rejected(pack(tmp_path / "m", rest), "number of suggested clusters")
+    document = json.loads(members["model.json"])
+    document["fitted"]["n_suggested"] = None
+    members["model.json"] = json.dumps(document).encode()
+    assert_rejected(pack(tmp_path / "m", members), "unexpected arrays: 'suggested")
+
+
 def test_unknown_classes_are_rejected(models, tmp_path):
     members = unpack(models["tree"])
     document = json.loads(members["model.json"])
@@ -231,7 +294,7 @@ def replace_value(document, place, value):
     return changed
 
 
-@pytest.mark.parametrize("name", ["plane", "tree", "c"])
+@pytest.mark.parametrize("name", ["plane", "tree", "suggested", "c"])
 def test_invalid_values_in_the_document_are_rejected(models, tmp_path, rng, name):
     members = unpack(models[name])
     document = json.loads(members["model.json"])

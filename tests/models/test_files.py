@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
+from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -120,8 +121,77 @@ def test_tree_round_trips_and_can_be_edited(path, n_clusters):
         edited = edit(mdt)
         assert_same(edited.tree_, edit(again).tree_)
         assert_same(edited.labels_, edit(again).labels_)
-        assert_same(edited.tree_, round_trip(edited, path).tree_)
+        save(edited, path)
+        assert_same(edited.tree_, load(path).tree_)
+        assert_same(edited.labels_, load(path).labels_)
+        assert not hasattr(load(path), "n_suggested_")
     assert_same(mdt.cut(2), again.cut(2))
+
+
+def list_members(path):
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()
+
+
+def test_suggested_tree_round_trips(path):
+    X, _ = simulate_pairs()
+    mdt = MinimumDensityTree(random_state=0).fit(X)
+    again = round_trip(mdt, path)
+    assert (again.n_clusters_, again.n_suggested_) == (N_SHOWN, N_SUGGESTED)
+    assert_same(mdt.cut("suggested"), again.cut("suggested"))
+    assert_same(mdt.suggested_tree_.predict(X), again.suggested_tree_.predict(X))
+    assert {"suggested_tree/left.npy", "suggested_leaves.npy"} <= set(list_members(path))
+    round_trip(again, path)
+
+
+@pytest.mark.parametrize("n_clusters", ["suggested", "auto"])
+def test_tree_that_is_its_own_suggestion_is_stored_once(path, n_clusters):
+    clear = make_blobs([60] * 4, centers=10.0 * np.eye(4), random_state=0)[0]
+    X = simulate_pairs()[0] if n_clusters == "suggested" else clear
+    again = round_trip(MinimumDensityTree(n_clusters, random_state=0).fit(X), path)
+    assert again.suggested_tree_ is again.tree_
+    assert again.suggested_leaves_ is again.leaves_
+    assert [name for name in list_members(path) if "suggested" in name] == []
+
+
+def test_suggestion_of_an_earlier_fit_is_not_saved(path):
+    X, _ = simulate_pairs()
+    mdt = MinimumDensityTree(random_state=0).fit(X)
+    save(mdt.set_params(n_clusters=3).fit(X), path)
+    assert not hasattr(load(path), "n_suggested_")
+
+
+def test_file_without_a_suggestion_is_read(path):
+    """Files of earlier versions have no field for it."""
+    mdt = MinimumDensityTree(random_state=0).fit(simulate_pairs()[0])
+    save(mdt, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist() if "suggested" not in name}
+    document = json.loads(members["model.json"])
+    del document["fitted"]["n_suggested"]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in {**members, "model.json": json.dumps(document)}.items():
+            archive.writestr(name, content)
+    again = load(path)
+    assert_same(again.labels_, mdt.labels_)
+    assert not hasattr(again, "n_suggested_")
+    with pytest.raises(ValueError, match="'suggested' needs a tree"):
+        again.cut("suggested")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_clusters": 3, "refine": False, "split_next": "cut", "init": "axes"},
+        {"n_clusters": 3, "split_next": "significance", "test_method": "exact"},
+        {"n_clusters": "suggested", "test_method": "exact", "refine": False},
+    ],
+)
+def test_parameters_of_splits_and_tests_round_trip(path, parameters):
+    again = round_trip(MinimumDensityTree(**parameters, random_state=0).fit(blobs()[0]), path)
+    assert {name: getattr(again, name) for name in parameters} == parameters
+    mdh = MinimumDensityHyperplane(test=True, test_method="exact", init="axes", random_state=0).fit(blobs()[0])
+    assert round_trip(mdh, path).valley_test_.method == "exact"
 
 
 LABELS = {

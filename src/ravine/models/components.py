@@ -15,7 +15,15 @@ from ravine.models.values import decode_number, encode_number, get_field, is_ins
 from ravine.tree import Tree
 from ravine.validity import TEST_METHODS, Evidence, Tally
 
-__all__ = ["HyperplanePool", "HyperplaneStore", "decode_test", "decode_tree", "encode_test", "encode_tree"]
+__all__ = [
+    "HyperplanePool",
+    "HyperplaneStore",
+    "decode_test",
+    "decode_tree",
+    "encode_test",
+    "encode_tree",
+    "is_continued",
+]
 
 NUMBERS = ("offset", "density", "relative_depth", "bandwidth", "alpha")
 FLAGS = ("valid", "interior", "polished", "converged", "certified")
@@ -223,28 +231,57 @@ def _decode_two_numbers(values: Any) -> tuple[float, float]:
 # ----------------------------------------------------------------------------------------------- the tree
 
 
-def encode_tree(tree: Tree) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a tree."""
-    arrays = {f"tree/{name}": getattr(tree, name).astype("<i8") for name in TREE_LINKS}
-    return arrays | {f"tree/{name}": getattr(tree, name) for name in (*TREE_NUMBERS, "normal", "point")}
+def encode_tree(tree: Tree, leaves: NDArray[np.intp], prefix: str = "") -> dict[str, NDArray[Any]]:
+    """Return the arrays of a tree and the leaf of each row; ``prefix`` starts their names."""
+    name_of = f"{prefix}tree/{{}}".format
+    arrays = {name_of(name): getattr(tree, name).astype("<i8") for name in TREE_LINKS}
+    arrays |= {name_of(name): getattr(tree, name) for name in (*TREE_NUMBERS, "normal", "point")}
+    return arrays | {f"{prefix}leaves": leaves.astype("<i8")}
 
 
-def decode_tree(arrays: Arrays, n_features: int) -> Tree:
-    """Build a tree; its links are checked, so that descending it always ends in a leaf."""
-    parent = arrays.take_integers("tree/parent", (None,), -1, LARGEST)
+def decode_tree(arrays: Arrays, n_features: int, prefix: str = "") -> tuple[Tree, NDArray[np.intp]]:
+    """Build a tree and return it with the leaf of each row.
+
+    Its links are checked, so that descending it always ends in a leaf.
+    """
+    name_of = f"{prefix}tree/{{}}".format
+    parent = arrays.take_integers(name_of("parent"), (None,), -1, LARGEST)
     m = len(parent)
     # All fields but the sizes are numbers of nodes or clusters; there are no more clusters than nodes.
     most = {name: LARGEST if name == "size" else m for name in TREE_LINKS[1:]}
-    links = {name: arrays.take_integers(f"tree/{name}", (m,), -1, high) for name, high in most.items()}
-    numbers = {name: arrays.take_floats(f"tree/{name}", (m,)) for name in TREE_NUMBERS}
-    planes = {name: arrays.take_floats(f"tree/{name}", (m, n_features)) for name in ("normal", "point")}
+    links = {name: arrays.take_integers(name_of(name), (m,), -1, high) for name, high in most.items()}
+    numbers = {name: arrays.take_floats(name_of(name), (m,)) for name in TREE_NUMBERS}
+    planes = {name: arrays.take_floats(name_of(name), (m, n_features)) for name in ("normal", "point")}
     _check_links(parent, links)
     inner = links["left"] >= 0
     _check_hyperplanes(planes["normal"][inner], planes["point"][inner], numbers["offset"][inner])
     if not np.isfinite(numbers["offset"][inner]).all():
         raise ModelFileError("an inner node of the tree has no hyperplane")
+    leaves = arrays.take_integers(f"{prefix}leaves", (int(links["size"][0]),), 0, m)
+    if inner[leaves].any():
+        raise ModelFileError("some rows are not in a leaf of the tree")
     fields: dict[str, Any] = {"parent": parent, **links, **numbers, **planes}
-    return Tree(**fields)
+    return Tree(**fields), leaves
+
+
+def is_continued(tree: Tree, leaves: NDArray[np.intp], other: Tree, other_leaves: NDArray[np.intp]) -> bool:
+    """Return whether another tree has the splits of a tree, then its own, and the same rows in its nodes."""
+    m, inner = len(tree), tree.left >= 0
+    if len(other) < m or len(other_leaves) != len(leaves):
+        return False
+    at_nodes = ((getattr(tree, name), getattr(other, name)[:m]) for name in ("parent", "size", "pvalue"))
+    at_splits = (
+        (getattr(tree, name)[inner], getattr(other, name)[:m][inner])
+        for name in ("left", "right", "order", "offset", "normal", "point")
+    )
+    node_of = np.arange(len(other))
+    for k in range(m, len(other)):
+        node_of[k] = node_of[other.parent[k]]
+    return (
+        tree.n_clusters == tree.n_leaves
+        and all(np.array_equal(a, b, equal_nan=True) for a, b in (*at_nodes, *at_splits))
+        and np.array_equal(node_of[other_leaves], leaves)
+    )
 
 
 def _check_links(parent: NDArray[np.intp], links: dict[str, NDArray[np.intp]]) -> None:

@@ -19,6 +19,7 @@ from ravine.models.components import (
     decode_tree,
     encode_test,
     encode_tree,
+    is_continued,
 )
 from ravine.models.values import decode_value, encode_value, get_field
 
@@ -28,6 +29,8 @@ ESTIMATORS: dict[str, type] = {
     kind.__name__: kind for kind in (MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier)
 }
 MAX_FEATURES = 1 << 40
+# Start of the names of the arrays of the suggested tree.
+SUGGESTED = "suggested_"
 Document = dict[str, Any]
 NamedArrays = dict[str, NDArray[Any]]
 
@@ -136,16 +139,30 @@ def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
 
 
 def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
-    arrays |= encode_tree(mdt.tree_)
-    arrays["leaves"] = mdt.leaves_.astype("<i8")
+    arrays |= encode_tree(mdt.tree_, mdt.leaves_)
+    fitted["n_suggested"] = None
+    # The suggestion of a tree that was edited, or fitted again with a number of clusters, is not one for this tree.
+    if isinstance(mdt.n_clusters, str) and hasattr(mdt, "n_suggested_"):
+        suggested = mdt.suggested_tree_, mdt.suggested_leaves_
+        if is_continued(mdt.tree_, mdt.leaves_, *suggested):
+            fitted["n_suggested"] = int(mdt.n_suggested_)
+            if mdt.suggested_tree_ is not mdt.tree_:
+                arrays |= encode_tree(*suggested, SUGGESTED)
 
 
 def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
-    tree = decode_tree(arrays, mdt.n_features_in_)
-    leaves = arrays.take_integers("leaves", (int(tree.size[0]),), 0, len(tree))
-    if (tree.left[leaves] >= 0).any():
-        raise ModelFileError("some rows are not in a leaf of the tree")
+    tree, leaves = decode_tree(arrays, mdt.n_features_in_)
     mdt._store(tree, leaves)
+    if fitted.get("n_suggested") is None:  # also in files of earlier versions
+        return
+    suggested = tree, leaves
+    if f"{SUGGESTED}tree/parent" in arrays:
+        suggested = decode_tree(arrays, mdt.n_features_in_, SUGGESTED)
+        if not is_continued(tree, leaves, *suggested):
+            raise ModelFileError("the suggested tree does not continue the tree")
+    if get_field(fitted, "n_suggested", int) != suggested[0].n_clusters:
+        raise ModelFileError("the number of suggested clusters is not that of the suggested tree")
+    mdt._suggest(suggested)
 
 
 # ----------------------------------------------------------------------------------------------- classifiers
