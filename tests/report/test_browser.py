@@ -11,6 +11,7 @@ import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityTree
 from ravine.report import write_report
+from support.thin_evidence import simulate_pairs
 
 pytestmark = pytest.mark.slow
 
@@ -129,6 +130,41 @@ def test_page_fits_the_screen_in_both_themes(browse, page, width, scheme):
     assert (seen["ground"] == "rgb(18, 22, 28)") == (scheme == "dark")
     assert seen["toggled"] != seen["toggled again"]
     assert seen["printed"] == "rgb(255, 255, 255)"
+
+
+@pytest.fixture(scope="module")
+def suggested_page(tmp_path_factory):
+    X, _ = simulate_pairs()
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(path, MinimumDensityTree(random_state=0).fit(X), X)
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_suggested_splits_are_marked(browse, suggested_page, width, scheme):
+    seen = browse("suggest", suggested_page, width=width, scheme=scheme)
+    check_quiet(seen)
+    assert seen["start"] == "2"
+    assert {n: view["items"] for n, view in seen["views"].items()} == {"1": 0, "2": 0, "3": 1, "4": 2}
+    assert {n: view["mark"] for n, view in seen["views"].items()} == {"1": False, "2": False, "3": True, "4": True}
+    for n, view in seen["views"].items():
+        assert view["words"].startswith("2 clusters shown by the test, 4 suggested.")
+        assert ("suggested, not shown by the test" in view["spoken"]) == (int(n) > 2)
+    assert seen["border"] == "dashed"
+    assert seen["colour"] == ("rgb(255, 160, 100)" if scheme == "dark" else "rgb(178, 60, 0)")
+    assert "suggested, not shown by the test" in seen["item"]
+    assert "suggested, not shown by the test" in seen["detail"]
+    assert "Next split" in seen["next"]
+    assert "suggested, not shown by the test" in seen["next"]
+    assert seen["scroll"] <= width
+
+
+def test_pages_without_a_suggestion_mark_nothing(browse, page):
+    seen = browse("unmarked", page)
+    check_quiet(seen)
+    assert seen == {**seen, "mark": False, "items": 0}
+    assert "suggested" not in seen["words"]
 
 
 def test_pairs_of_classes_can_be_clicked(browse, blobs, tmp_path):

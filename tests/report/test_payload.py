@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
+from ravine.report import find_suggestion
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import write_story
 from ravine.report.payload import sample_rows
 from support.effects import compute_effects
 from support.report_files import report
+from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
 CENTRES = np.array([[0, 0, 0, 1], [9, 0, 0, 1], [0, 9, 0, 1], [0, 9, 9, 1], [-9, -9, 0, 1]], dtype=float)
@@ -39,6 +42,89 @@ def test_story_counts_clusters_and_splits(blobs, mdt):
     assert write_story(collect_findings(mdt, X, None), "x")[0].endswith("were divided into 5 clusters by 4 splits.")
     two = MinimumDensityTree(2, **QUICK).fit(X)
     assert write_story(collect_findings(two, X, None), "x")[0].endswith("were divided into 2 clusters by 1 split.")
+
+
+# ------------------------------------------------------------------------------------------------- suggestion
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    X, _ = simulate_pairs()
+    return X, MinimumDensityTree(random_state=0).fit(X)
+
+
+def test_page_starts_with_the_clusters_that_are_shown(pairs, tmp_path):
+    X, mdt = pairs
+    text, page = report(tmp_path, mdt, X, source="pairs")
+    data = page.data
+    assert [len(cut["groups"]) for cut in data["cuts"]] == [1, 2, 3, 4]
+    assert len(data["cuts"][data["firstCut"]]["groups"]) == data["nShown"] == mdt.n_clusters_ == N_SHOWN
+    for k, cut in enumerate(data["cuts"], start=1):
+        assert [data["groups"][g]["size"] for g in cut["groups"]] == np.bincount(mdt.cut(k)).tolist()
+    assert "2 clusters in pairs, 4 suggested" in page.text
+    assert "2 clusters shown by the test, 4 suggested: trees grown on random halves" in page.text
+    assert "leads on to the suggestion" in page.text
+    assert "cluster 1</th>" in text  # without scripts, too, only the clusters that are shown
+    assert "cluster 2</th>" not in text
+
+
+def test_page_that_follows_the_suggestion_starts_with_it(pairs, tmp_path):
+    X, _ = pairs
+    mdt = MinimumDensityTree("suggested", random_state=0).fit(X)
+    _, page = report(tmp_path, mdt, X, source="pairs")
+    assert len(page.data["cuts"][page.data["firstCut"]]["groups"]) == mdt.n_clusters_ == N_SUGGESTED
+    assert page.data["nShown"] == N_SHOWN
+    assert "4 clusters suggested in pairs, 2 shown by the test" in page.text
+    assert "follows the suggestion" in page.text
+    assert "chosen automatically" not in page.text
+
+
+def test_one_cluster_can_have_a_suggestion(pairs, tmp_path):
+    X, _ = pairs
+    mdt = MinimumDensityTree(alpha_test=0.0, random_state=0).fit(X)
+    _, page = report(tmp_path, mdt, X, source="pairs")
+    assert (page.data["firstCut"], page.data["nShown"]) == (0, 1)
+    assert f"No separate clusters shown in pairs, {mdt.n_suggested_} suggested" in page.text
+    assert f"1 cluster shown by the test, {mdt.n_suggested_} suggested" in page.text
+
+
+@pytest.mark.parametrize("n_clusters", ["auto", "suggested"])
+def test_edited_trees_have_no_suggestion(pairs, n_clusters):
+    X, _ = pairs
+    mdt = MinimumDensityTree(n_clusters, random_state=0).fit(X)
+    leaf, other = mdt.tree_.leaves()[:2]
+    last = int(np.argmax(mdt.tree_.order))
+    for edited in (mdt.merge(leaf, other), mdt.prune(last), mdt.split(leaf, X, min_cluster_size=1, bandwidth=0.1)):
+        assert find_suggestion(edited) is None
+        found = collect_findings(edited, X, None)
+        assert found.tree is edited.tree_
+        assert found.n_groups == edited.n_clusters_
+
+
+def test_only_trees_of_an_unknown_number_have_a_suggestion(pairs, blobs):
+    X, mdt = pairs
+    assert str(find_suggestion(mdt)) == "2 clusters shown by the test, 4 suggested"
+    again = clone(mdt).fit(X).set_params(n_clusters=3).fit(X)
+    assert find_suggestion(again) is None
+    assert find_suggestion(MinimumDensityTree(3, **QUICK).fit(X)) is None
+    assert find_suggestion(MinimumDensityHyperplane(**QUICK).fit(X)) is None
+    none = find_suggestion(MinimumDensityTree(random_state=0).fit(X[:15]))
+    assert (none.n_shown, none.n_suggested, none.adds_clusters) == (1, 1, False)
+
+
+def test_without_more_clusters_nothing_is_marked(tmp_path):
+    X = np.random.default_rng(0).standard_normal((15, 2))
+    _, page = report(tmp_path, MinimumDensityTree(random_state=0).fit(X), X)
+    assert page.data["nShown"] is None
+    assert "suggested to have" not in page.text
+    assert "No separate clusters in the data" in page.text
+
+
+def test_suggestion_of_other_rows_is_noted(pairs, tmp_path):
+    X, mdt = pairs
+    _, page = report(tmp_path, mdt, X[:100])
+    assert "These are not the rows that the model was fitted to" in page.text
+    assert sum(page.data["groups"][g]["size"] for g in page.data["cuts"][-1]["groups"]) == 100
 
 
 # ------------------------------------------------------------------------------------------------- clusters

@@ -99,7 +99,49 @@ def single(page, _):
     return {"heading": page.locator("#detail h3").inner_text(), "cut": page.locator("#cut").is_visible()}
 
 
-SCENARIOS = {"click": click, "slide": slide, "keys": keys, "text": text, "look": look, "pairs": pairs, "single": single}
+def suggest(page, _):
+    """Move the slider over the shown and the suggested numbers of clusters, and select a suggested split."""
+    out = {"start": page.locator("#chosen").inner_text(), "views": {}}
+    for n in ("1", "2", "3", "4"):
+        page.locator("#slider").fill(n)
+        out["views"][n] = {
+            "items": page.locator(".suggested > .item").count(),
+            "mark": page.locator("#cut-mark").is_visible(),
+            "words": page.locator("#cut-words").inner_text(),
+            "spoken": page.locator("#slider").get_attribute("aria-valuetext"),
+        }
+    item = page.locator(".suggested > .item").first
+    out["border"] = item.evaluate("item => getComputedStyle(item).borderTopStyle")
+    out["colour"] = item.locator(".mark").evaluate("mark => getComputedStyle(mark).color")
+    out["item"] = item.inner_text()
+    item.click()
+    out["detail"] = page.locator("#detail").inner_text()
+    page.locator("#slider").fill("2")
+    out["next"] = page.locator("#detail").inner_text()
+    out["scroll"] = page.evaluate("document.documentElement.scrollWidth")
+    return out
+
+
+def unmarked(page, _):
+    """Look for marks of suggested splits."""
+    return {
+        "mark": page.locator("#cut-mark").is_visible(),
+        "items": page.locator(".suggested").count(),
+        "words": page.locator("body").inner_text(),
+    }
+
+
+SCENARIOS = {
+    "click": click,
+    "slide": slide,
+    "keys": keys,
+    "text": text,
+    "look": look,
+    "pairs": pairs,
+    "single": single,
+    "suggest": suggest,
+    "unmarked": unmarked,
+}
 
 
 def main():

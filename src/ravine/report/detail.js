@@ -17,9 +17,10 @@ function showDetail() {
   if (split.weights && !cluster) {
     if (split.depth !== null) facts.append(makeFact("relative depth", formatDepth(split.depth)));
     if (split.p !== null) facts.append(makeFact("test of the valley", formatPvalue(split.p)));
-  } else if (split.p !== null && split.p !== undefined && !split.weights) facts.append(makeFact("test of a further split", formatPvalue(split.p)));
+  } else if (split.p !== null && split.p !== undefined && (!split.weights || isSuggested(k))) facts.append(makeFact("test of a further split", formatPvalue(split.p)));
   if (isTree) facts.append(makeFact("node in the model", k));
   parts.push(facts);
+  if (isTree && !cluster && isSuggested(k)) parts.push(make("p", "mark", SUGGESTED));
   if (cluster) parts.push(...makeClusterParts(k, split));
   if (split.weights && (!cluster || isInner(k))) parts.push(...makeSplitParts(k, split, cluster));
   else parts.push(...makeRowParts(split, split.rows.slice(0, 6), -1, "Some of its rows"));
@@ -42,7 +43,7 @@ function makeClusterParts(k, split) {
   const path = [];
   for (let child = k, node = split.parent; node >= 0; child = node, node = data.splits[node].parent) {
     const side = data.splits[node].left === child ? "left" : "right";
-    path.unshift(make("li", "", makeLink(`Split ${data.splits[node].order + 1}`, () => select(node, true, false)), `: ${side} side`));
+    path.unshift(make("li", "", makeLink(`Split ${data.splits[node].order + 1}`, () => select(node, true, false)), `: ${side} side${isSuggested(node) ? ` (${SUGGESTED})` : ""}`));
   }
   if (path.length) parts.push(make("h4", "", "Splits that lead here"), make("ol", "path", ...path));
   return parts;
@@ -52,6 +53,7 @@ function makeSplitParts(k, split, cluster) {
   const parts = [];
   if (cluster) {
     parts.push(make("h4", "", "Next split"), make("p", "quiet", `Split ${split.order + 1} divides this cluster in the full tree; it is not made with ${formatPlural(groupsNow().length, "cluster")}.`));
+    if (isSuggested(k)) parts.push(make("p", "mark", SUGGESTED));
   } else if (split.depth > 0) {
     parts.push(make("p", "", `At the lower of the two adjacent peaks, the density is ${formatFactor(split.depth)} that at the hyperplane.`));
   } else if (split.depth === 0) {

@@ -20,6 +20,7 @@ from ravine.report.splits import (
     summarise_nodes,
     summarise_pairs,
 )
+from ravine.report.suggestion import Suggestion, find_suggestion
 from ravine.tree import Tree
 
 __all__ = ["Findings", "KnownLabels", "collect_findings"]
@@ -72,8 +73,13 @@ class Findings:
     group_sizes : ndarray of shape (g,)
     cuts : list of (TreeCut, list of int, float or None)
         Each cut of the tree with the group of each cluster and the adjusted Rand index with the known labels.
+    first_cut : int
+        Position in ``cuts`` of the clusters of the estimator, with which the page starts.
+    suggestion : Suggestion or None
+        None if no more clusters are suggested than the test shows.
     known : KnownLabels or None
     tree : Tree or None
+        Tree of the page: the suggested one, if there is a suggestion.
     nodes : list of NodeSummary
     pairs : list of PairSummary
     class_names : list
@@ -92,6 +98,8 @@ class Findings:
     effects: EffectSizes
     group_sizes: NDArray[np.intp]
     cuts: list[tuple[TreeCut, list[int], float | None]]
+    first_cut: int
+    suggestion: Suggestion | None
     known: KnownLabels | None
     tree: Tree | None
     nodes: list[NodeSummary]
@@ -103,7 +111,7 @@ class Findings:
     @property
     def n_groups(self) -> int:
         """Number of clusters or classes of the estimator, among those shown."""
-        return self.cuts[-1][0].n_clusters if self.cuts else len(self.part_numbers)
+        return self.cuts[self.first_cut][0].n_clusters if self.cuts else len(self.part_numbers)
 
 
 def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
@@ -121,13 +129,20 @@ def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: 
     if isinstance(estimator, MinimumDensityHyperplane):
         labels = estimator.predict(X) if estimator.labels_ is None else estimator.labels_
         tree = make_stump(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
-        return _collect_clusters("hyperplane", estimator, tree, X, known)
+        return _collect_clusters("hyperplane", estimator, tree, None, X, known)
     assert isinstance(estimator, MinimumDensityTree)
-    return _collect_clusters("tree", estimator, estimator.tree_, X, known)
+    suggestion = find_suggestion(estimator)
+    if suggestion is not None and not suggestion.n_shown < suggestion.n_suggested <= MAX_CLUSTERS:
+        suggestion = None
+    return _collect_clusters("tree", estimator, estimator.tree_, suggestion, X, known)
 
 
-def _collect_clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], known: Encoded | None) -> Findings:
-    tree = whole.cut(n_clusters=MAX_CLUSTERS) if whole.n_clusters > MAX_CLUSTERS else whole
+def _collect_clusters(
+    kind: str, estimator: Any, whole: Tree, suggestion: Suggestion | None, X: NDArray[Any], known: Encoded | None
+) -> Findings:
+    n_clusters = min(whole.n_clusters, MAX_CLUSTERS)
+    tree = whole if suggestion is None else suggestion.tree
+    tree = tree.cut(n_clusters=MAX_CLUSTERS) if tree.n_clusters > MAX_CLUSTERS else tree
     nodes, leaf_of_row = summarise_nodes(tree, X)
     leaves = tree.leaves()
     place = np.zeros(len(tree), dtype=np.intp)
@@ -142,8 +157,9 @@ def _collect_clusters(kind: str, estimator: Any, whole: Tree, X: NDArray[Any], k
     return Findings(
         kind=kind, estimator=estimator, X=X, part_of_row=part_of_row, part_numbers=leaves, parts=parts,
         effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
-        cuts=list(zip(cuts, groups_of_cuts, agreements, strict=True)), known=compared, tree=tree, nodes=nodes, pairs=[],
-        class_names=[], n_left_out=whole.n_clusters - tree.n_clusters,
+        cuts=list(zip(cuts, groups_of_cuts, agreements, strict=True)),
+        first_cut=[cut.n_clusters for cut in cuts].index(n_clusters), suggestion=suggestion, known=compared, tree=tree,
+        nodes=nodes, pairs=[], class_names=[], n_left_out=whole.n_clusters - n_clusters,
         same_rows=[node.size for node in nodes] == tree.size.tolist(),
     )  # fmt: skip
 
@@ -194,7 +210,7 @@ def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known
     members = np.eye(len(names), dtype=bool)
     return Findings(
         kind="classifier", estimator=estimator, X=X, part_of_row=codes, part_numbers=list(range(len(names))),
-        parts=parts, effects=compare_with_rest(parts), group_sizes=size, cuts=[],
+        parts=parts, effects=compare_with_rest(parts), group_sizes=size, cuts=[], first_cut=0, suggestion=None,
         known=_compare(known, codes, members), tree=None, nodes=[], pairs=pairs, class_names=names,
         n_left_out=len(every) - len(shown), same_rows=same_rows,
     )  # fmt: skip

@@ -26,9 +26,13 @@ def write_headline(found: Findings, source: str) -> str:
     """Write the title of the report."""
     if found.kind == "classifier":
         return f"{format_plural(len(found.class_names), 'class', 'classes')} in {source}"
-    if found.n_groups == 1:
-        return f"No separate clusters in {source}"
-    return f"{format_plural(found.n_groups + found.n_left_out, 'cluster')} in {source}"
+    n, suggestion = found.n_groups + found.n_left_out, found.suggestion
+    if suggestion is not None and n > suggestion.n_shown:
+        return f"{format_plural(n, 'cluster')} suggested in {source}, {suggestion.n_shown} shown by the test"
+    more = "" if suggestion is None else f", {suggestion.n_suggested} suggested"
+    if n == 1:
+        return f"No separate clusters{' shown' if more else ''} in {source}{more}"
+    return f"{format_plural(n, 'cluster')} in {source}{more}"
 
 
 def write_story(found: Findings, source: str) -> list[str]:
@@ -48,12 +52,14 @@ def _write_tree(found: Findings, table: str) -> list[str]:
         if not math.isnan(estimator.tree_.pvalue[0]):
             result += f" The test of the first split gave P = {estimator.tree_.pvalue[0]:.2g}."
     if isinstance(estimator.n_clusters, str):
+        start = "The number of clusters was chosen automatically: a group was split only if a test showed"
+        if found.suggestion is not None and n > found.suggestion.n_shown:
+            start = "A split counts as shown if a test showed"
         trust = (
-            "The number of clusters was chosen automatically: a group was split only if a test showed, at the level "
-            f"{estimator.alpha_test:g}, that the valley is real. Rows of the group that had no part in the choice "
-            f"of a valley were counted in it. The P-value of the first split is {_name_validity(estimator)}; the "
-            "P-values below it are a guide, since the same rows decided on the splits above. "
-            "A group that was not split may still contain small or overlapping clusters."
+            f"{start}, at the level {estimator.alpha_test:g}, that the valley is real. Rows of the group that had no "
+            "part in the choice of a valley were counted in it. The P-value of the first split is "
+            f"{_name_validity(estimator)}; the P-values below it are a guide, since the same rows decided on the "
+            "splits above. A group that was not split may still contain small or overlapping clusters."
         )
     else:
         wanted = int(estimator.n_clusters)
@@ -63,7 +69,21 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             " A split is therefore not evidence of two groups: its relative depth measures how empty the valley is, "
             "and its P-value, if it was tested, whether the valley also shows in rows that did not choose it."
         )
-    return [result, trust]
+    return [result, trust, *_write_suggestion(found, n)]
+
+
+def _write_suggestion(found: Findings, n_clusters: int) -> list[str]:
+    """Write how many clusters are shown and how many are suggested; nothing if these are the same."""
+    suggestion = found.suggestion
+    if suggestion is None:
+        return []
+    is_followed = n_clusters > suggestion.n_shown
+    place = "The result follows the suggestion" if is_followed else "The slider leads on to the suggestion"
+    return [
+        f"{suggestion}: trees grown on random halves of the rows agree on more clusters than the test shows. {place}; "
+        "splits beyond those shown are marked “suggested, not shown by the test”. They are an answer for where the "
+        "evidence is thin, but not evidence: rows without clusters are sometimes suggested to have two."
+    ]
 
 
 def _name_validity(estimator: Any) -> str:

@@ -2,10 +2,13 @@
 /* The page: clusters of the chosen cut, the tree or the pairs of classes, and the details of one split. */
 
 const isTree = data.cuts.length > 0;
-const state = { cut: data.cuts.length - 1, split: 0, clusterOf: new Map(), clusterOfLeaf: new Map() };
+const state = { cut: data.firstCut, split: 0, clusterOf: new Map(), clusterOfLeaf: new Map() };
 const groupWord = isTree ? "cluster" : "class";
 const groupTitle = (k) => (isTree ? `Cluster ${k}` : data.classes[k]);
 const isInner = (k) => data.splits[k].left !== undefined;
+/** Return whether a split is beyond those that the test shows. */
+const isSuggested = (k) => data.nShown !== null && isInner(k) && data.splits[k].order >= data.nShown - 1;
+const SUGGESTED = "suggested, not shown by the test";
 const isShownInner = (k) => isInner(k) && !state.clusterOf.has(k);
 
 // ------------------------------------------------------------------------------------------------ cut
@@ -50,11 +53,28 @@ function showCut() {
   byId("chosen").textContent = String(n);
   byId("fewer").disabled = state.cut === 0;
   byId("more").disabled = state.cut === data.cuts.length - 1;
+  byId("cut-mark").hidden = !isBeyondShown(n);
+  byId("cut-words").textContent = data.nShown === null ? describeCut(n) : describeSuggestion(n);
+  byId("slider").setAttribute("aria-valuetext", nameCut(n));
+}
+
+const isBeyondShown = (n) => data.nShown !== null && n > data.nShown;
+const nameCut = (n) => formatPlural(n, "cluster") + (isBeyondShown(n) ? `, ${SUGGESTED}` : "");
+
+function describeCut(n) {
   const all = data.cuts[data.cuts.length - 1].groups.length;
-  byId("cut-words").textContent = n === all
+  return n === all
     ? "Move the slider to see fewer clusters: later splits are undone, and nothing is fitted again."
     : `${n - 1} of ${formatPlural(all - 1, "split")} made; the result has ${all} clusters.`;
-  byId("slider").setAttribute("aria-valuetext", formatPlural(n, "cluster"));
+}
+
+function describeSuggestion(n) {
+  const shown = data.nShown;
+  const all = data.cuts[data.cuts.length - 1].groups.length;
+  const numbers = `${formatPlural(shown, "cluster")} shown by the test, ${all} suggested.`;
+  if (n > shown) return `${numbers} ${formatPlural(n - shown, "split")} of this view ${n - shown === 1 ? "is" : "are"} only suggested, dashed in the tree.`;
+  if (n === shown) return `${numbers} Move the slider to the right for the suggested splits${n > 1 ? ", to the left to undo splits" : ""}; nothing is fitted again.`;
+  return `${numbers} ${n - 1} of ${formatPlural(shown - 1, "split")} that the test shows ${n === 2 ? "is" : "are"} made.`;
 }
 
 // ------------------------------------------------------------------------------------------------ groups
@@ -139,6 +159,7 @@ function sideColours(k) {
 function makeItem(k) {
   const split = data.splits[k];
   const node = make("li", "");
+  if (isTree && isShownInner(k) && isSuggested(k)) node.className = "suggested";
   node.id = `split-${k}`;
   node.setAttribute("role", "treeitem");
   node.setAttribute("aria-level", String(split.level));
@@ -152,6 +173,7 @@ function makeItem(k) {
     node.setAttribute("aria-expanded", "true");
     line.append(drawSparkline(split.curve, sideColours(k)));
     text.append(nameOf(k), make("small", "", [formatRows(split.size), ...(split.depth === null ? [] : [`depth ${formatDepth(split.depth)}`]), ...(split.p === null ? [] : [formatPvalue(split.p)])].join(" · ")));
+    if (isSuggested(k)) text.append(make("small", "mark", SUGGESTED));
   } else {
     const size = make("i", "");
     size.style.setProperty("width", `${(100 * split.size) / data.n}%`);
@@ -239,8 +261,7 @@ function refresh() {
 function goToCut(cut) {
   state.cut = Math.min(Math.max(cut, 0), data.cuts.length - 1);
   refresh();
-  const n = groupsNow().length;
-  byId("status").textContent = formatPlural(n, "cluster");
+  byId("status").textContent = nameCut(groupsNow().length);
 }
 
 function setUpTheme() {

@@ -87,7 +87,7 @@ def _render_summary(data: dict[str, Any]) -> str:
     """Return the groups as a plain table, for browsers without scripts."""
     names, groups = data["features"], data["groups"]
     if data["cuts"]:
-        shown = [(f"cluster {k}", groups[g]) for k, g in enumerate(data["cuts"][-1]["groups"])]
+        shown = [(f"cluster {k}", groups[g]) for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])]
     else:
         shown = [(f"class {name}", group) for name, group in zip(data["classes"], groups, strict=True)]
     rows = []

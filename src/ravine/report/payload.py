@@ -134,6 +134,8 @@ class _PayloadBuilder:
                 {"frontier": [list(pair) for pair in cut.frontier], "groups": groups, "agreement": _round(agreement, 4)}
                 for cut, groups, agreement in found.cuts
             ],
+            "firstCut": found.first_cut,
+            "nShown": None if found.suggestion is None else found.suggestion.n_shown,
             "splits": self._describe_splits(),
         }
         data["sample"] = self._describe_sample()
