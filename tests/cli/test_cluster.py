@@ -14,8 +14,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
+from ravine.cli.cluster import make_clusterer
 from ravine.models import load
 from support.command_line import blobs, column, figures_in, leftovers, ravine, read, table, write
+from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +62,69 @@ def test_hyperplane_gives_two_clusters_and_a_p_value():
     assert "Valley test" in ravine("describe", "out/model.ravine").stdout
     message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", 3, code=2).stderr
     assert "two clusters" in message
+
+
+def write_pairs():
+    X, y = simulate_pairs()
+    lines = ["a,b,c,d", *(",".join(map(repr, row)) for row in X.tolist())]
+    return write("\n".join(lines) + "\n"), y
+
+
+SHOWN_AND_SUGGESTED = f"{N_SHOWN} clusters shown by the test, {N_SUGGESTED} suggested"
+
+
+def test_suggested_clusters_can_be_asked_for():
+    name, y = write_pairs()
+    printed = ravine("cluster", name, "--clusters", "suggested").stderr
+    labels = column(read("data-ravine/labels.csv"), "cluster")
+    assert len(set(labels)) == N_SUGGESTED
+    assert adjusted_rand_score(y, labels) > 0.7
+    assert f"{N_SUGGESTED} clusters of 160 rows" in printed
+    assert f"{SHOWN_AND_SUGGESTED}; --clusters auto gives the former" in printed
+    summary = json.loads(read("data-ravine/summary.json"))
+    assert summary["settings"]["clusters"] == "suggested"
+    assert summary["suggestion"] == {"shown": N_SHOWN, "suggested": N_SUGGESTED, "text": SHOWN_AND_SUGGESTED}
+    assert load("data-ravine/model.ravine").estimator.n_suggested_ == N_SUGGESTED
+    predicted = ravine("predict", "data-ravine/model.ravine", name).stdout
+    assert column(predicted, "cluster") == labels
+
+
+def test_auto_names_the_suggestion_and_shows_it_in_the_report():
+    name, _ = write_pairs()
+    result = ravine("cluster", name, "--json", figures=True)
+    summary = json.loads(result.stdout)
+    assert len(summary["clusters"]) == N_SHOWN
+    assert summary["suggestion"]["text"] == SHOWN_AND_SUGGESTED
+    assert f"{SHOWN_AND_SUGGESTED}; --clusters suggested gives the latter" in result.stderr
+    assert SHOWN_AND_SUGGESTED in read("data-ravine/report.html")
+    assert set(figures_in("data-ravine")) == {"tree.png", "direction-0.png", "split-0.png"}
+
+
+def test_equal_numbers_of_clusters_are_not_compared():
+    for clusters in ("auto", 3):
+        lines = table()[0].splitlines(keepends=True)[:19]
+        result = ravine("cluster", write("".join(lines)), "--clusters", clusters, "--json", "--force")
+        assert "suggestion" not in json.loads(result.stdout)
+        assert "suggested" not in result.stderr
+
+
+def test_unknown_words_for_the_number_of_clusters_are_refused():
+    write(table()[0])
+    message = ravine("cluster", "data.csv", "--clusters", "suggest", code=2).stderr
+    assert "'suggest' is not 'auto', 'suggested' or a number of clusters (1 or more)" in message
+    message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", "suggested", code=2).stderr
+    assert "--clusters suggested needs --method tree" in message
+    assert leftovers() == []
+    assert "K|auto|suggested" in ravine("cluster", "--help").stdout
+
+
+@pytest.mark.parametrize("n", [60, 400])
+def test_progress_of_a_hyperplane_ends_with_its_last_step(n):
+    seen = []
+    mdh = make_clusterer("hyperplane", 2, 0, 1, lambda done, total, remark: seen.append((done, total)))
+    mdh.fit(blobs(n)[0])
+    assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
+    assert seen[-1] == (len(mdh.path_), len(mdh.path_))
 
 
 def test_json_is_the_only_standard_output():

@@ -12,8 +12,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
-from ravine.models import load
+from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine.models import load, save
 from support.command_line import blobs, column, figures_in, ravine, read, table, write
+from support.thin_evidence import simulate_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -208,6 +210,45 @@ def test_describe_prints_text_or_json():
     assert known["clusters"] == 3
     assert len(known["nodes"]) == 5
     assert known["columns"] == ["a", "b", "c", "d"]
+
+
+def test_describe_shows_both_numbers_of_clusters():
+    X, _ = simulate_pairs()
+    save(MinimumDensityTree(random_state=0, test_method="exact", alpha_test=0.2).fit(X), "model.ravine")
+    mdt = load("model.ravine")
+    text = ravine("describe", "model.ravine").stdout
+    assert f"{mdt.n_clusters_} clusters shown by the test, {mdt.n_suggested_} suggested" in text
+    assert "parameters: alpha_test=0.2, random_state=0, test_method='exact'" in text
+    known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
+    assert (known["clusters"], known["shown"], known["suggested"]) == (
+        mdt.n_clusters_,
+        mdt.n_clusters_,
+        mdt.n_suggested_,
+    )
+    assert known["parameters"]["test_method"] == "exact"
+
+
+def test_describe_of_a_suggestion_that_is_followed():
+    X, _ = simulate_pairs()
+    save(MinimumDensityTree("suggested", random_state=0).fit(X), "model.ravine")
+    assert "2 clusters shown by the test, 4 suggested" in ravine("describe", "model.ravine").stdout
+    known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
+    assert (known["clusters"], known["shown"], known["suggested"]) == (4, 2, 4)
+
+
+def test_describe_without_a_suggestion():
+    X, _ = simulate_pairs()
+    mdt = MinimumDensityTree(3, refine=False, split_next="cut", init="axes", random_state=0).fit(X)
+    save(mdt.set_params(tol=float("inf")), "model.ravine")
+    text = ravine("describe", "model.ravine").stdout
+    assert "suggested" not in text
+    assert "init='axes', n_clusters=3, random_state=0, refine=False, tol=inf" in text
+    known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
+    assert "shown" not in known
+    assert known["parameters"] == {**known["parameters"], "refine": False, "split_next": "cut", "tol": "inf"}
+    save(MinimumDensityHyperplane(init=np.eye(4)).fit(X), "model.ravine")
+    assert "parameters: init=array([[1., 0., 0., 0.]" in ravine("describe", "model.ravine").stdout
+    assert "array" in json.loads(ravine("describe", "model.ravine", "--json").stdout)["parameters"]["init"]
 
 
 def test_demo_writes_results_that_agree_with_the_truth():

@@ -13,6 +13,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
+from ravine.cli.console import Console
 from support.command_line import column, leftovers, ravine, table, write
 
 
@@ -118,6 +119,24 @@ def test_help_shows_examples_line_by_line(name):
             "ravine predict data-ravine/model.ravine new.csv > labels.csv",
         }
         assert len(lines) == (2 if name == "cluster" else 1)
+
+
+@pytest.mark.parametrize("steps", [[(2, 9)], [(9, 9)], [(11, 9)], [(3, None)], []])
+def test_progress_bar_ends_at_100_percent(monkeypatch, steps):
+    progress = pytest.importorskip("rich.progress")
+    bars = []
+
+    class Recorded(progress.Progress):
+        def __init__(self, *columns, **options):
+            super().__init__(*columns, **options)
+            bars.append(self)
+
+    monkeypatch.setattr(progress, "Progress", Recorded)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Console().step("fitting") as show_progress:
+        for done, total in steps:
+            show_progress(done, total, "")
+    assert [task.percentage for task in bars[0].tasks] == [100.0]
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")

@@ -22,8 +22,9 @@ __all__ = ["cluster", "make_clusterer"]
     "--clusters",
     type=ClusterCount(),
     default=None,
-    metavar="K|auto",
-    help="Number of clusters; auto accepts only splits that pass a statistical test.  [default: auto]",
+    metavar="K|auto|suggested",
+    help="Number of clusters; auto accepts only splits that pass a statistical test, suggested also those on which "
+    "trees of random halves of the rows agree.  [default: auto]",
 )
 @click.option(
     "--method",
@@ -76,11 +77,13 @@ def make_clusterer(method: str, n_clusters: int | str, seed: int, n_threads: int
 
         return MinimumDensityTree(n_clusters, random_state=seed, n_jobs=n_threads, callback=show_leaves)
     mdh = MinimumDensityHyperplane(test=True, random_state=seed, n_jobs=n_threads)
+    # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at last.
+    total = 2 * ((mdh.n_init + 1) // 2) + (mdh.n_alpha + 1) * (mdh.n_init // 2)
     done = 0
 
     def count_step(step: Any) -> None:
         nonlocal done
         done += 1
-        show_progress(done, mdh.n_init * (mdh.n_alpha + 1), "")
+        show_progress(done, total, "")
 
     return mdh.set_params(callback=count_step)

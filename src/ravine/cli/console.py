@@ -79,7 +79,8 @@ class Console:
             task = bar.add_task(name, total=None)
 
             def show_progress(done: int, total: int | None, remark: str) -> None:
-                end = None if total is None else max(total, done + 1)
+                end = None if total is None else max(total, done)
                 bar.update(task, completed=done, total=end, description=f"{name} {remark}".strip())
 
             yield show_progress
+            bar.update(task, completed=1, total=1)  # the number of steps may have been an estimate

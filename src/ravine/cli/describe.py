@@ -15,6 +15,8 @@ __all__ = ["describe"]
 
 # Leaves, or pairs of classes, that are described.
 MAX_GROUPS = 20
+# Characters of a parameter.
+MAX_CHARACTERS = 300
 SCALINGS = {
     "standard": "mean 0, standard deviation 1",
     "robust": "by median and quartiles",
@@ -33,6 +35,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     """
     from ravine.explain import name_features
     from ravine.models import TableModel, inspect
+    from ravine.report import find_suggestion
 
     info = inspect(model)
     table = info.model if isinstance(info.model, TableModel) else None
@@ -49,8 +52,12 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
         f"{type(estimator).__name__} in {escape(model)}",
         f"written by {escape(versions)} (schema {info.schema})",
         *_describe_preparation(table, estimator),
+        _describe_parameters(estimator),
         "",
     ]
+    suggestion = find_suggestion(estimator)
+    if suggestion is not None:
+        lines += [str(suggestion), ""]
     if hasattr(estimator, "tree_"):
         lines += _describe_tree(estimator.tree_, names)
     elif hasattr(estimator, "classes_"):
@@ -78,6 +85,14 @@ def _describe_preparation(table: Any, estimator: Any) -> list[str]:
     return lines
 
 
+def _describe_parameters(estimator: Any) -> str:
+    """Return the parameters that do not have their default value."""
+    defaults = _summarise_parameters(type(estimator)())
+    given = estimator.get_params(deep=False)
+    changed = [name for name, value in _summarise_parameters(estimator).items() if value != defaults[name]]
+    return f"parameters: {', '.join(f'{name}={_show(given[name])}' for name in changed) or 'all have their defaults'}"
+
+
 def _describe_tree(tree: Any, names: list[str]) -> list[str]:
     lines = [repr(tree), "", "Rules in terms of the scaled features:", ""]
     for leaf in tree.leaves()[:MAX_GROUPS]:
@@ -103,6 +118,7 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         "schema": info.schema,
         "versions": info.versions,
         "features": names,
+        "parameters": _summarise_parameters(estimator),
     }
     if table is not None:
         plan = table.preparation
@@ -111,7 +127,11 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
             "label_column": table.label_column, "centre": plan.centre.tolist(), "divided_by": plan.scale.tolist(),
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
-        tree = estimator.tree_
+        from ravine.report import find_suggestion
+
+        tree, suggestion = estimator.tree_, find_suggestion(estimator)
+        if suggestion is not None:
+            out |= {"shown": suggestion.n_shown, "suggested": suggestion.n_suggested}
         return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
     if hasattr(estimator, "classes_"):
         pairs = [
@@ -121,6 +141,22 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         return {**out, "classes": estimator.classes_.tolist(), "pairs": pairs}
     pvalue = _finite_or_none(getattr(estimator, "pvalue_", math.nan))
     return {**out, "clusters": 2, "hyperplane": _summarise_hyperplane(estimator.hyperplane_), "pvalue": pvalue}
+
+
+def _summarise_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters as values of JSON; anything else, such as an array, as text."""
+    return {
+        name: value
+        if value is None or isinstance(value, bool | int | str) or (type(value) is float and math.isfinite(value))
+        else _show(value)
+        for name, value in estimator.get_params(deep=False).items()
+    }
+
+
+def _show(value: Any) -> str:
+    from ravine.explain import shorten
+
+    return shorten(" ".join(repr(value).split()), MAX_CHARACTERS)
 
 
 def _summarise_node(node: Any, tree: Any) -> dict[str, Any]:

@@ -41,20 +41,20 @@ class Delimiter(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Number of clusters, or "auto"."""
+    """Number of clusters, "auto" or "suggested"."""
 
-    name = "K|auto"
+    name = "K|auto|suggested"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        """Convert the text to an integer, or keep "auto"."""
-        if value == "auto" or isinstance(value, int):
+        """Convert the text to an integer, or keep a word."""
+        if value in ("auto", "suggested") or isinstance(value, int):
             return value  # type: ignore[no-any-return]
         try:
             number = int(value)
         except ValueError:
             number = 0
         if number < 1:
-            self.fail(f"{value!r} is neither 'auto' nor a number of clusters (1 or more).", param, ctx)
+            self.fail(f"{value!r} is not 'auto', 'suggested' or a number of clusters (1 or more).", param, ctx)
         return number
 
 

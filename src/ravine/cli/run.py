@@ -19,6 +19,7 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, st
 from ravine.cli.outputs import RESULTS, make_labels_table, write_csv, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
 from ravine.models import TableModel
+from ravine.report import find_suggestion
 from ravine.tables import ColumnChoices, ReadOptions, fit_table, read_labels, read_table, resolve_columns
 
 __all__ = ["FitRequest", "run"]
@@ -135,6 +136,11 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "notes": list(console.notes),
         "version": version("ravine"),
     }  # fmt: skip
+    suggestion = find_suggestion(result.model.estimator)
+    if suggestion is not None and suggestion.adds_clusters:
+        summary["suggestion"] = {
+            "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
+        }  # fmt: skip
     if request.command == "cluster" and result.given is not None:
         summary["agreement"] = compute_agreement(result)
     return summary
@@ -178,12 +184,21 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"  and {len(groups) - MAX_GROUPS} more")
     if len(groups) > 1:
         console.print("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
+    if "suggestion" in summary:
+        console.print(describe_suggestion(summary))
     if "agreement" in summary:
         scores = summary["agreement"]
         console.print(
             f"Agreement with {result.model.label_column!r} ({scores['rows']} rows): adjusted Rand index "
             f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
+
+
+def describe_suggestion(summary: dict[str, Any]) -> str:
+    """Return how many clusters are shown and suggested, and the option that gives the other number."""
+    is_followed = summary["settings"]["clusters"] == "suggested"
+    other = "--clusters auto gives the former" if is_followed else "--clusters suggested gives the latter"
+    return f"{summary['suggestion']['text']}; {other}"
 
 
 def print_files(folder: Path, names: list[str], console: Console) -> None:
