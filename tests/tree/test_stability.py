@@ -97,3 +97,10 @@ def test_suggestion_is_refused_where_there_is_none():
         fit().cut("all")
     with pytest.raises(ValueError, match=r"n_clusters='suggested' needs the default splitter"):
         fit(n_clusters="suggested", splitter=type("Never", (), {"split": lambda self, X, indices, rng: None})())
+
+
+def test_edited_or_refitted_trees_lose_the_suggestion():
+    mdt = fit()
+    edited = mdt.merge(*mdt.tree_.leaves()[:2])
+    for other in (edited, mdt.set_params(n_clusters=2).fit(X)):
+        assert not any(hasattr(other, name) for name in ("n_shown_", "n_suggested_", "suggested_tree_"))

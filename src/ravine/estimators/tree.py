@@ -44,6 +44,9 @@ from ravine.validity import TEST_METHODS
 
 __all__ = ["MinimumDensityTree"]
 
+# Attributes that only trees with a suggestion have.
+SUGGESTION = ("n_shown_", "n_suggested_", "suggested_tree_", "suggested_leaves_")
+
 
 class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimator):
     """Divisive clustering by minimum density hyperplanes.
@@ -104,9 +107,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
-    n_suggested_ : int
-        Number of clusters that is suggested, at least the number that is shown. Only if ``n_clusters`` is ``"auto"`` or
-        ``"suggested"``.
+    n_shown_, n_suggested_ : int
+        Number of clusters that the test shows, and that is suggested, which is at least as large. Only if
+        ``n_clusters`` is ``"auto"`` or ``"suggested"``, and until the tree is edited.
     suggested_tree_ : Tree
         The tree with that number of clusters. It continues the tree of ``"auto"``.
     suggested_leaves_ : ndarray of shape (n_samples,), int
@@ -137,8 +140,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     clusters, and a second tree separates the components. It is kept if its normalised cut is smaller.
 
     The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
-    prediction strength (Tibshirani & Walther 2005) of at least 0.6. It is a suggestion, not evidence: a uniform cube is
-    sometimes suggested to have two clusters.
+    prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube
+    is sometimes suggested to have two clusters.
 
     Weights are not supported: repeated rows are not independent evidence.
 
@@ -265,14 +268,19 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
             if refine and graph is not None:
                 tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
+            suggested = None
             if n_clusters is None:
                 assert isinstance(splitter, DensitySplitter)
-                self._suggest(suggest_tree(tree, leaves, rows, splitter, rng, **shared))
-        if self.n_clusters == "suggested":
-            tree, leaves = self.suggested_tree_, self.suggested_leaves_
+                suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
+        n_shown = tree.n_clusters
+        if suggested is not None and self.n_clusters == "suggested":
+            tree, leaves = suggested
         self._store(tree, leaves)
+        if suggested is not None:
+            self._suggest(n_shown, suggested)
 
-    def _suggest(self, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
+    def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
+        self.n_shown_ = n_shown
         self.suggested_tree_, self.suggested_leaves_ = suggested
         self.n_suggested_ = self.suggested_tree_.n_clusters
 
@@ -308,6 +316,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         self.labels_ = tree.cluster[leaves]
         self.n_clusters_ = tree.n_clusters
         self.n_iter_ = max(1, tree.n_leaves - 1)
+        for name in SUGGESTION:  # of an earlier fit, or of the tree before an edit
+            self.__dict__.pop(name, None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -140,14 +140,9 @@ def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
 
 def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
     arrays |= encode_tree(mdt.tree_, mdt.leaves_)
-    fitted["n_suggested"] = None
-    # The suggestion of a tree that was edited, or fitted again with a number of clusters, is not one for this tree.
-    if isinstance(mdt.n_clusters, str) and hasattr(mdt, "n_suggested_"):
-        suggested = mdt.suggested_tree_, mdt.suggested_leaves_
-        if is_continued(mdt.tree_, mdt.leaves_, *suggested):
-            fitted["n_suggested"] = int(mdt.n_suggested_)
-            if mdt.suggested_tree_ is not mdt.tree_:
-                arrays |= encode_tree(*suggested, SUGGESTED)
+    fitted["n_shown"], fitted["n_suggested"] = getattr(mdt, "n_shown_", None), getattr(mdt, "n_suggested_", None)
+    if hasattr(mdt, "suggested_tree_") and mdt.suggested_tree_ is not mdt.tree_:
+        arrays |= encode_tree(mdt.suggested_tree_, mdt.suggested_leaves_, SUGGESTED)
 
 
 def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
@@ -162,7 +157,10 @@ def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: Hyp
             raise ModelFileError("the suggested tree does not continue the tree")
     if get_field(fitted, "n_suggested", int) != suggested[0].n_clusters:
         raise ModelFileError("the number of suggested clusters is not that of the suggested tree")
-    mdt._suggest(suggested)
+    n_shown = get_field(fitted, "n_shown", int)
+    if not 1 <= n_shown <= tree.n_clusters:
+        raise ModelFileError("the number of clusters that are shown is larger than that of the tree")
+    mdt._suggest(n_shown, suggested)
 
 
 # ----------------------------------------------------------------------------------------------- classifiers
