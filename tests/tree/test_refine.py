@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityTree, ProjectedDensity, RowBlocks
 from ravine.rows import as_rows
+from ravine.tree import refine
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.refine import Components
 
@@ -20,8 +21,8 @@ def simulate_overlap(seed, n=600, d=10, k=6, separation=3.6):
     return (means * separation / distances.min())[y] + rng.normal(size=(n, d)), y
 
 
-def fit(X, refine, k=6, **parameters):
-    return MinimumDensityTree(k, refine=refine, random_state=0, **parameters).fit(X)
+def fit(X, flag, k=6, **parameters):
+    return MinimumDensityTree(k, refine=flag, random_state=0, **parameters).fit(X)
 
 
 def test_overlapping_clusters_are_found_better():
@@ -31,6 +32,13 @@ def test_overlapping_clusters_are_found_better():
         scores.append([adjusted_rand_score(y, fit(X, refine).labels_) for refine in (False, True)])
     before, after = np.mean(scores, axis=0)
     assert after > before + 0.01
+
+
+def test_k_means_competes_with_the_tree(monkeypatch):
+    X, y = simulate_overlap(3, separation=2.6)
+    monkeypatch.setattr(refine, "_fit_mixture", lambda sample, leaves: None)
+    before, after = (adjusted_rand_score(y, fit(X, flag).labels_) for flag in (False, True))
+    assert after > before
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,9 +83,10 @@ def test_tree_stays_unless_its_cut_decreases(monkeypatch):
     assert_array_equal(fit(X, True).tree_.normal, fit(X, False).tree_.normal)
 
 
-def test_collapsed_mixture_leaves_the_tree(monkeypatch):
+def test_collapsed_components_leave_the_tree(monkeypatch):
     X, _ = simulate_overlap(1)
-    monkeypatch.setattr("sklearn.mixture.GaussianMixture.fit_predict", lambda mixture, x: np.zeros(len(x), dtype=int))
+    for name in ("mixture.GaussianMixture", "cluster.KMeans"):
+        monkeypatch.setattr(f"sklearn.{name}.fit_predict", lambda model, x: np.zeros(len(x), dtype=int))
     assert_array_equal(fit(X, True).tree_.normal, fit(X, False).tree_.normal)
 
 

@@ -136,8 +136,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     the sum over all clusters of the share of neighbours outside the cluster. The hyperplane of a node is the one, of
     all that the search passed, with the smallest normalised cut divided by the evidence for its valley (the z-score of
     the number of rows in it; features of repeated values are spread over their cells as in the valley test). A tree
-    with a given number of clusters is then refined: a Gaussian mixture with a common covariance matrix starts from its
-    clusters, and a second tree separates the components. It is kept if its normalised cut is smaller.
+    with a given number of clusters is then refined: a second tree separates the components of a Gaussian mixture with a
+    common covariance matrix, which starts from the clusters of the first, and a third those of k-means. The tree with
+    the smallest normalised cut is kept.
 
     The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
     prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube

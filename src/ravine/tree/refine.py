@@ -1,9 +1,10 @@
 """Refinement of a tree with a given number of clusters, by all of its clusters at once.
 
-A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. A
-Gaussian mixture with a common covariance matrix, whose components have linear boundaries, starts from the clusters of
-the finished tree, and a second tree separates its components, the widest gap first. The second tree is kept
-if the normalised cut of the nearest neighbours is smaller, so that data that are not Gaussian keep their first tree.
+A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. Two
+other partitions into the same number of clusters compete with the finished tree: a Gaussian mixture with a common
+covariance matrix, which starts from its clusters, and k-means. The boundaries of both are linear. A second tree
+separates their components, the widest gap first. It is kept if its normalised cut of the nearest neighbours is smaller,
+so that clusters of other shapes keep the first tree.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
-from ravine.search import BandwidthRule, PrincipalAxes, resolve_bandwidth
+from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 
@@ -35,7 +36,7 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Components:
-    """Components of a Gaussian mixture with a common covariance matrix.
+    """Components of a partition, with a common covariance matrix.
 
     Attributes
     ----------
@@ -92,33 +93,33 @@ def refine_tree(
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
     leaves = leaf_of_row[graph.indices]
-    components = _fit_components(sample, leaves)
-    if components is None:
-        return tree, leaf_of_row
-    planes, clusters = _separate_components(sample, components, graph)
-    if len(planes) < tree.n_leaves - 1 or not graph.sum_cut(clusters) < graph.sum_cut(leaves):
-        return tree, leaf_of_row
-    return _build_tree(tree.prune(0), planes, rows, min_size, bandwidth) or (tree, leaf_of_row)
+    best, smallest = (tree, leaf_of_row), graph.sum_cut(leaves)
+    for components in (_fit_mixture(sample, leaves), _fit_means(sample, tree.n_leaves)):
+        if components is None:
+            continue
+        planes, clusters = _separate_components(sample, components, graph)
+        cut = graph.sum_cut(clusters)
+        if len(planes) == tree.n_leaves - 1 and cut < smallest:
+            other = _build_tree(tree.prune(0), planes, rows, graph, min_size, bandwidth)
+            best, smallest = (best, smallest) if other is None else (other, cut)
+    return best
 
 
-def _fit_components(sample: Array, leaves: Indices) -> Components | None:
+def _fit_mixture(sample: Array, leaves: Indices) -> Components | None:
     """Fit a mixture that starts from the leaves; return None if it collapses."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
     groups, sizes = np.unique(leaves, return_inverse=True, return_counts=True)[1:]
-    x = sample - sample.mean(axis=0)
-    x /= float(np.abs(x).max()) or 1.0  # squares of large values overflow
-    means = np.array([x[groups == k].mean(axis=0) for k in range(len(sizes))])
-    within = x - means[groups]
-    ridge = RIDGE * float(x.var(axis=0).mean())
+    x = _scale(sample)
+    means, precision, ridge = _average_components(x, groups)
     mixture = GaussianMixture(
         len(sizes),
         covariance_type="tied",
         reg_covar=ridge,
         weights_init=sizes / len(x),
         means_init=means,
-        precisions_init=np.linalg.inv(within.T @ within / len(x) + ridge * np.eye(x.shape[1])),
+        precisions_init=precision,
     )
     try:
         with warnings.catch_warnings():
@@ -129,6 +130,32 @@ def _fit_components(sample: Array, leaves: Indices) -> Components | None:
     if len(np.unique(of_row)) < len(sizes):
         return None
     return Components(of_row, mixture.means_ @ mixture.precisions_cholesky_)
+
+
+def _scale(sample: Array) -> Array:
+    """Return centred rows in units in which their squares do not overflow."""
+    x = sample - sample.mean(axis=0)
+    return np.asarray(x / (float(np.abs(x).max()) or 1.0))
+
+
+def _fit_means(sample: Array, k: int) -> Components | None:
+    """Return the clusters of k-means; None if there are fewer than k."""
+    from sklearn.cluster import KMeans
+
+    x = _scale(sample)
+    of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
+    if len(np.unique(of_row)) < k:
+        return None
+    means, precision, _ = _average_components(x, of_row)
+    return Components(of_row, means @ np.linalg.cholesky(precision))
+
+
+def _average_components(x: Array, of_row: Indices) -> tuple[Array, Array, float]:
+    """Return the means of components, the inverse of their common covariance matrix, and its ridge."""
+    means = np.array([x[of_row == j].mean(axis=0) for j in range(of_row.max() + 1)])
+    within = x - means[of_row]
+    ridge = RIDGE * float(x.var(axis=0).mean())
+    return means, np.linalg.inv(within.T @ within / len(x) + ridge * np.eye(x.shape[1])), ridge
 
 
 def _separate_components(
@@ -189,25 +216,38 @@ def _separate_sides(x: Array, on_right: NDArray[np.bool_]) -> Hyperplane:
 
 
 def _build_tree(
-    stump: Tree, planes: list[tuple[int, Hyperplane]], rows: Rows, min_size: int, bandwidth: BandwidthRule
+    stump: Tree,
+    planes: list[tuple[int, Hyperplane]],
+    rows: Rows,
+    graph: NeighbourGraph,
+    min_size: int,
+    bandwidth: BandwidthRule,
 ) -> tuple[Tree, Indices] | None:
     """Split all rows by the hyperplanes; return the tree and the leaf of each row, or None if a leaf is too small."""
     tree, leaf_of_row = stump, np.zeros(rows.shape[0], dtype=np.intp)
     for node, plane in planes:
         here = np.flatnonzero(leaf_of_row == node)
-        right = plane.on_positive_side(rows, here)
+        distances = plane.distance(rows, here)
+        right = distances > 0.0
         sizes = int((~right).sum()), int(right.sum())
         if min(sizes) < min_size:
             return None
-        tree = tree.split(node, _describe(plane, rows, here, bandwidth), sizes)
+        h = resolve_bandwidth(bandwidth, len(here), _find_largest_deviation(graph.rows, graph.find_members(here)))
+        tree = tree.split(node, _describe(plane, distances, h), sizes)
         leaf_of_row[here] = np.where(right, tree.right[node], tree.left[node])
     return tree, leaf_of_row
 
 
-def _describe(plane: Hyperplane, rows: Rows, indices: Indices, rule: BandwidthRule) -> Hyperplane:
-    """Return a hyperplane with the density of some rows on it and its relative depth."""
-    sample = rows.subset(indices).sample()
-    variance = float(PrincipalAxes.of(sample.moments()).variances[0])
-    h = resolve_bandwidth(rule, len(indices), math.sqrt(variance) * sample.unit)
-    density = ProjectedDensity(plane.distance(rows, indices), h)
+def _find_largest_deviation(rows: Rows, members: Indices) -> float:
+    """Return the standard deviation of some rows along their first principal component."""
+    x = np.asarray(rows.take(members), dtype=np.float64)
+    x -= x.mean(axis=0)
+    scale = float(np.abs(x).max()) or 1.0  # squares of large values overflow
+    x /= scale
+    return scale * math.sqrt(max(float(np.linalg.eigvalsh(x.T @ x / len(x))[-1]), 0.0))
+
+
+def _describe(plane: Hyperplane, distances: Array, h: float) -> Hyperplane:
+    """Return a hyperplane with the density of rows on it and its relative depth, from their distances to it."""
+    density = ProjectedDensity(distances, h)
     return replace(plane, density=float(density(0.0)), relative_depth=density.relative_depth(0.0), bandwidth=h)
