@@ -79,12 +79,13 @@ def check_integer(name: str, value: Any, *, low: int, high: int | None = None) -
     return int(value)
 
 
-def check_cluster_count(value: Any) -> int | None:
-    """Return the parameter ``n_clusters``, a positive integer, or None for "auto" and "suggested"."""
-    if isinstance(value, str) and value in ("auto", "suggested"):
+def check_cluster_count(value: Any, names: tuple[str, ...] = ("auto",)) -> int | None:
+    """Return the parameter ``n_clusters``, a positive integer, or None for one of some names."""
+    if isinstance(value, str) and value in names:
         return None
     if isinstance(value, str) or value is None:
-        raise ValueError(f"n_clusters must be an integer >= 1, 'auto' or 'suggested', got {value!r}.")
+        allowed = " or ".join(map(repr, names))
+        raise ValueError(f"n_clusters must be an integer >= 1 or {allowed}, got {value!r}.")
     return check_integer("n_clusters", value, low=1)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from ravine import Hyperplane, MinimumDensityTree, Split
+from ravine import Hyperplane, MinimumDensityTree, NoSplitWarning, Split, valley_test
 from support.simulate import two_clusters
 
 X, _ = two_clusters(100, 3)
@@ -177,3 +177,18 @@ def test_invalid_answers_of_a_splitter_are_refused(answer, error, message, fitte
         MinimumDensityTree(2, splitter=Nonsense(), split_next="size").fit(X)
     with pytest.raises(error, match=message):
         fitted.split(1, X, splitter=Nonsense())
+
+
+def test_too_few_rows_for_the_test_are_reported():
+    with pytest.warns(NoSplitWarning, match="the pooled test needs at least 20 rows, but X has 19"):
+        MinimumDensityTree().fit(X[:19])
+
+
+def test_valley_test_refuses_the_names_of_other_parameters():
+    with pytest.raises(TypeError, match=r"valley_test has no parameter test_method: use method='exact'"):
+        valley_test(X, test_method="exact")
+
+
+def test_callable_can_order_by_the_cut():
+    mdt = MinimumDensityTree(3, split_next=lambda candidate: -candidate.cut, random_state=0)
+    assert np.isfinite(mdt.fit(X).tree_.relative_depth[0])

@@ -104,3 +104,8 @@ def test_edited_or_refitted_trees_lose_the_suggestion():
     edited = mdt.merge(*mdt.tree_.leaves()[:2])
     for other in (edited, mdt.set_params(n_clusters=2).fit(X)):
         assert not any(hasattr(other, name) for name in ("n_shown_", "n_suggested_", "suggested_tree_"))
+
+
+def test_suggested_splits_are_not_cut_by_significance():
+    with pytest.raises(ValueError, match=r"suggested splits are not tested: fit with n_clusters='auto'"):
+        fit(n_clusters="suggested").cut(significance=0.05)

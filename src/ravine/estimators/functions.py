@@ -128,6 +128,9 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
     True
     """
     method = check_choice("method", method, TEST_METHODS)
+    for name, instead in (("test_method", f"method={parameters.get('test_method')!r}"), ("test", "no parameter")):
+        if name in parameters:
+            raise TypeError(f"valley_test has no parameter {name}: use {instead} instead.")
     finder = MinimumDensityHyperplane(**parameters)
     n_splits = check_integer("n_splits", n_splits, low=1)
     settings = check_settings(**pick_parameters(finder, check_settings))

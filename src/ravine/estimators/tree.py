@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,13 +33,13 @@ from ravine.rows import Rows, open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Candidate, Splitter, Tree, grow
-from ravine.tree.editing import find_new_nodes
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
 from ravine.tree.splitter import DensitySplitter
 from ravine.tree.stability import suggest_tree
 from ravine.validity import TEST_METHODS
+from ravine.validity.folds import FEWEST_ROWS
 
 __all__ = ["MinimumDensityTree"]
 
@@ -96,7 +95,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds or halves of the test, the subsamples and the random starts.
     callback : callable, optional
-        Called with the :class:`Tree` after every split.
+        Called with the :class:`Tree` after every split, and once more after the refinement.
 
     Attributes
     ----------
@@ -234,10 +233,17 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         """
         with restore_on_failure(self):
             rows = validate_rows(self, X, reset=True)
-            n_clusters = check_cluster_count(self.n_clusters)
+            n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
             check_enough_rows(n_clusters, rows.shape[0])
             with rows.session():
                 self._grow(rows, n_clusters)
+            if n_clusters is None and rows.shape[0] < FEWEST_ROWS and self.test_method == "pooled":
+                warnings.warn(
+                    f"the pooled test needs at least {FEWEST_ROWS} rows, but X has {rows.shape[0]}: no split can be "
+                    "shown. Give n_clusters a number, or use test_method='exact'.",
+                    NoSplitWarning,
+                    stacklevel=2,
+                )
             if n_clusters is not None and self.n_clusters_ < n_clusters:
                 found = f"only {self.n_clusters_}" if self.n_clusters_ > 1 else "no two"
                 warnings.warn(
@@ -253,7 +259,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         priority = check_split_next(self.split_next)
         splitter = self._make_splitter(rows.shape[1], n_clusters)
         # Tested splits stay as they were tested.
-        refine = check_flag("refine", self.refine) and getattr(splitter, "n_splits", 1) is None
+        refine = (
+            check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.n_splits is None
+        )
         rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
         shared: dict[str, Any] = {
             "seed": int(rng.integers(2**31)),
@@ -263,12 +271,15 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             "flag": flag,
         }
         with open_pool(n_threads, flag) as pool:
-            graph = NeighbourGraph(rows, n_clusters, rng) if self.split_next == "cut" else None
+            chooses = self.split_next == "cut"
+            graph = NeighbourGraph(rows, n_clusters, rng) if chooses or callable(self.split_next) else None
             if isinstance(splitter, DensitySplitter):
-                splitter.pool, splitter.graph = pool, graph
+                splitter.pool, splitter.graph = pool, graph if chooses else None
             tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
-            if refine and graph is not None:
+            if refine and graph is not None and chooses:
                 tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
+                if shared["notify"] is not None:
+                    shared["notify"](tree)
             suggested = None
             if n_clusters is None:
                 assert isinstance(splitter, DensitySplitter)
@@ -357,40 +368,3 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         rows = validate_rows(self, X, reset=False)
         with rows.session():
             return self.tree_.decision_path(rows)
-
-    def cut(self, n_clusters: int | str | None = None, significance: float | None = None) -> NDArray[np.intp]:
-        """Return labels of the training rows for fewer clusters, or the suggested ones, without fitting again.
-
-        Parameters
-        ----------
-        n_clusters : int or "suggested", optional
-            Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
-            ``n_suggested_``.
-        significance : float, optional
-            Keep splits whose P-value, and those of all splits above, are at most this.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        if isinstance(self.n_clusters, str) and isinstance(significance, numbers.Real):
-            made = self.tree_.pvalue[self.tree_.left >= 0]
-            if significance > max(self.alpha_test, np.nanmax(made, initial=0.0)):
-                raise ValueError(
-                    f"significance={significance} is above alpha_test={self.alpha_test}, at which the tree was grown: "
-                    "splits with a larger P-value were not made. Fit with a larger alpha_test."
-                )
-        whole, leaves = self.tree_, self.leaves_
-        n_suggested = getattr(self, "n_suggested_", 0)
-        if isinstance(n_clusters, str):
-            if n_clusters != "suggested" or not n_suggested:
-                raise ValueError(
-                    f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
-                    "with n_clusters='auto' or 'suggested'."
-                )
-            n_clusters = n_suggested
-        if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
-            whole, leaves = self.suggested_tree_, self.suggested_leaves_
-        tree = whole.cut(n_clusters, significance)
-        return np.asarray(tree.cluster[find_new_nodes(whole, tree)[leaves]])

@@ -1,8 +1,9 @@
-"""Edits of a fitted tree: prune, merge and split."""
+"""Cuts and edits of a fitted tree: fewer clusters, prune, merge and split."""
 
 from __future__ import annotations
 
 import copy
+import numbers
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,10 +24,54 @@ class TreeEditMixin:
     """Methods that return an edited copy of a fitted tree; labels and predictions follow the edit."""
 
     if TYPE_CHECKING:
+        n_clusters: int | str
+        alpha_test: float
+        n_clusters_: int
         tree_: Tree
+        suggested_tree_: Tree
         leaves_: NDArray[np.intp]
+        suggested_leaves_: NDArray[np.intp]
 
         def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None: ...
+
+    def cut(self, n_clusters: int | str | None = None, significance: float | None = None) -> NDArray[np.intp]:
+        """Return labels of the training rows for fewer clusters, or the suggested ones, without fitting again.
+
+        Parameters
+        ----------
+        n_clusters : int or "suggested", optional
+            Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
+            ``n_suggested_``.
+        significance : float, optional
+            Keep splits whose P-value, and those of all splits above, are at most this.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if isinstance(self.n_clusters, str) and isinstance(significance, numbers.Real):
+            made = self.tree_.pvalue[self.tree_.left >= 0]
+            if significance > max(self.alpha_test, np.nanmax(made, initial=0.0)):
+                raise ValueError(
+                    f"significance={significance} is above alpha_test={self.alpha_test}, at which the tree was grown: "
+                    "splits with a larger P-value were not made. Fit with a larger alpha_test."
+                )
+        if significance is not None and self.n_clusters == "suggested":
+            raise ValueError("suggested splits are not tested: fit with n_clusters='auto' to cut by significance.")
+        whole, leaves = self.tree_, self.leaves_
+        n_suggested = getattr(self, "n_suggested_", 0)
+        if isinstance(n_clusters, str):
+            if n_clusters != "suggested" or not n_suggested:
+                raise ValueError(
+                    f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
+                    "with n_clusters='auto' or 'suggested'."
+                )
+            n_clusters = n_suggested
+        if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
+            whole, leaves = self.suggested_tree_, self.suggested_leaves_
+        tree = whole.cut(n_clusters, significance)
+        return np.asarray(tree.cluster[find_new_nodes(whole, tree)[leaves]])
 
     def prune(self, node: int) -> Self:
         """Return a copy in which a node is a leaf.

@@ -68,7 +68,7 @@ class NeighbourGraph:
         m = len(self.indices)
         n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
         self.nearest = _find_neighbours(_scale_rows(self.rows), n_neighbours)
-        self.degrees = n_neighbours + np.bincount(self.nearest.ravel(), minlength=m)
+        self.degrees = self._count_edges(n_neighbours)
         is_sparse = self.rows.is_sparse
         self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
         self.shifts = self.grids.draw_shifts(self.rows, rng)
@@ -81,11 +81,15 @@ class NeighbourGraph:
     def measure_cut(self, indices: Indices, plane: Hyperplane) -> float:
         """Return the increase of the normalised cut if a hyperplane splits a node with these rows.
 
-        The normalised cut is the sum over all clusters of the share of their edges that leave the cluster.
+        The normalised cut is the sum over all clusters of the share of their edges that leave the cluster. A cluster
+        that has fewer rows than neighbours of each seems to be cut whatever its boundary is. If a side is small,
+        therefore, only as many of the nearest neighbours count as half of its rows.
         """
         members = self.find_members(indices)
         sides = plane.on_positive_side(self.rows, members)
-        return self._sum_shares(members, sides) - self._measure_share(members)
+        smaller = min(np.count_nonzero(sides), np.count_nonzero(~sides))
+        q = min(self.nearest.shape[1], max(1, int(smaller) // 2))
+        return self._sum_shares(members, sides, q) - self._measure_share(members, q)
 
     def sum_cut(self, clusters: Indices) -> float:
         """Return the normalised cut of the clusters of all rows of the graph."""
@@ -126,16 +130,22 @@ class NeighbourGraph:
         h, changes = widening * plane.bandwidth, self.grids.project(plane.normal)
         return min(min(measure_evidence(distances + changes @ way, h, 0.0)) for way in shifts)
 
-    def _measure_share(self, members: Indices) -> float:
-        """Return the share of the edges of some rows that lead to other rows."""
-        total = float(self.degrees[members].sum())
+    def _count_edges(self, q: int) -> Indices:
+        """Return the number of edges that start or end at each row, with q neighbours."""
+        return q + np.bincount(self.nearest[:, :q].ravel(), minlength=len(self.indices))
+
+    def _measure_share(self, members: Indices, q: int | None = None) -> float:
+        """Return the share of the edges of some rows that lead to other rows, with q neighbours (all by default)."""
+        q = self.nearest.shape[1] if q is None else q
+        degrees = self.degrees if q == self.nearest.shape[1] else self._count_edges(q)
+        total = float(degrees[members].sum())
         is_member = np.zeros(len(self.indices), dtype=bool)
         is_member[members] = True
-        return 1.0 - 2.0 * np.count_nonzero(is_member[self.nearest[members]]) / total if total else 1.0
+        return 1.0 - 2.0 * np.count_nonzero(is_member[self.nearest[members, :q]]) / total if total else 1.0
 
-    def _sum_shares(self, members: Indices, side: NDArray[np.bool_]) -> float:
+    def _sum_shares(self, members: Indices, side: NDArray[np.bool_], q: int | None = None) -> float:
         """Return the sum of the shares of edges that leave either side of a split of some rows."""
-        return self._measure_share(members[side]) + self._measure_share(members[~side])
+        return self._measure_share(members[side], q) + self._measure_share(members[~side], q)
 
 
 def _scale_rows(rows: Rows) -> Any:

@@ -143,6 +143,6 @@ def _compute_priority(priority: Priority, leaf: Leaf) -> float:
     if math.isnan(value):
         raise ValueError(
             "split_next gives NaN for a split: the splitter does not provide the quantity that it needs. Use "
-            "split_next='size', or a callable."
+            "split_next='size' or 'cut', or another callable."
         )
     return value

@@ -28,8 +28,8 @@ __all__ = ["refine_tree"]
 
 # Ridge of the common covariance matrix, as a share of the mean variance of the features.
 RIDGE = 1e-3
-# Fewest rows of the graph for each feature.
-ROWS_PER_FEATURE = 2
+# Fewest rows of the graph for each feature, and most leaves: pairs of components are compared along all lines.
+ROWS_PER_FEATURE, MOST_LEAVES = 2, 200
 
 Indices = NDArray[np.intp]
 
@@ -89,7 +89,8 @@ def refine_tree(
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     """
-    if tree.n_leaves < 2 or graph.rows.is_sparse or len(graph.indices) < ROWS_PER_FEATURE * rows.shape[1]:
+    too_few = len(graph.indices) < ROWS_PER_FEATURE * rows.shape[1]
+    if not 2 <= tree.n_leaves <= MOST_LEAVES or graph.rows.is_sparse or too_few:
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
     leaves = leaf_of_row[graph.indices]

@@ -135,9 +135,20 @@ class Grids:
 
         With the changes of `project` as weights, their sum is what `spread` adds to a projection.
         """
-        units = np.zeros((len(self.grids), rows.shape[1]))
-        units[np.arange(len(self.grids)), [int(grid.columns[0]) for grid in self.grids]] = 1.0
-        return self.spread(rows, units, rng)
+        n = rows.shape[0]
+        alone, together, widths = (np.empty((len(self.grids), n)) for _ in range(3))
+        for k, (grid, sign) in enumerate(zip(self.grids, self.signs, strict=True)):
+            x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
+            cells = np.searchsorted(grid.edges[1:-1], x)
+            start, width = grid.edges.take(cells) - x, grid.widths.take(cells)
+            alone[k] = start + rng.random(n) * width
+            together[k] = start if sign > 0.0 else start + width
+            widths[k] = sign * width
+        if not self.related:
+            return [alone]
+        for family in range(self.kin.max() + 1):
+            together[self.kin == family] += rng.random(n) * widths[self.kin == family]
+        return [alone, together]
 
     def project(self, direction: Array) -> Array:
         """Return the change of a projection on a direction per unit of the first feature of each grid."""

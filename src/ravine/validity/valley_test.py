@@ -46,8 +46,9 @@ def run_valley_test(
     """
     if rows.is_sparse:
         raise ValueError(
-            "the valley test (test=True, n_clusters='auto', split_next='significance') examines the values of every "
-            "feature and does not support sparse matrices: give n_clusters a number, or convert X with X.toarray()."
+            "the valley test (test=True, n_clusters='auto' or 'suggested', split_next='significance') examines the "
+            "values of every feature and does not support sparse matrices: give n_clusters a number, or convert X with "
+            "X.toarray()."
         )
     quiet = replace(settings, callback=None)
     if method == "pooled":
