@@ -88,8 +88,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
-        As for :class:`MinimumDensityHyperplane`. If splits are not tested, ``init="auto"`` means ``"axes"``: it takes
-        half the time, and the deeper hyperplanes of ``"auto"`` do not make better trees.
+        As for :class:`MinimumDensityHyperplane`. With a given number of clusters and without tests, ``init="auto"``
+        means ``"axes"``: it takes half the time, and the deeper hyperplanes of ``"auto"`` do not make better trees.
     n_jobs : int or None, default=None
         Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
