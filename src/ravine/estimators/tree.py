@@ -95,7 +95,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds or halves of the test, the subsamples and the random starts.
     callback : callable, optional
-        Called with the :class:`Tree` after every split, and once more after the refinement.
+        Called with the :class:`Tree` after every split, and once more if the tree is refined.
 
     Attributes
     ----------
@@ -277,8 +277,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
                 splitter.pool, splitter.graph = pool, graph if chooses else None
             tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
             if refine and graph is not None and chooses:
+                grown = tree
                 tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
-                if shared["notify"] is not None:
+                if tree is not grown and shared["notify"] is not None:
                     shared["notify"](tree)
             suggested = None
             if n_clusters is None:
