@@ -169,13 +169,12 @@ def _separate_components(
     parts = {0: _Part(np.arange(len(sample)), np.arange(len(components.means)))}
     planes: list[tuple[int, Hyperplane]] = []
     _evaluate_part(parts[0], sample, components, graph)
-    while (node := min(parts, key=lambda k: parts[k].cut)) >= 0 and parts[node].plane is not None:
+    while (plane := parts[node := min(parts, key=lambda k: parts[k].cut)].plane) is not None:
         part = parts.pop(node)
-        assert part.plane is not None
         for side in part.sides:
             _evaluate_part(side, sample, components, graph)
         parts[2 * len(planes) + 1], parts[2 * len(planes) + 2] = part.sides
-        planes.append((node, part.plane))
+        planes.append((node, plane))
     leaves = np.zeros(len(sample), dtype=np.intp)
     for node, part in parts.items():
         leaves[part.members] = node

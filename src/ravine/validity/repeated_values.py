@@ -61,6 +61,12 @@ class Grid:
         edges = np.concatenate([[2.0 * values[0] - middles[0]], middles, [2.0 * values[-1] - middles[-1]]])
         return cls(columns, factors, values, edges, np.diff(edges))
 
+    def locate_cells(self, rows: Rows) -> tuple[Array, Array]:
+        """Return where the cell of each row starts, relative to its value of the first feature, and how wide it is."""
+        x = rows.column(int(self.columns[0])).astype(np.float64, copy=False)
+        cells = np.searchsorted(self.edges[1:-1], x)
+        return self.edges.take(cells) - x, self.widths.take(cells)
+
 
 @dataclass(frozen=True)
 class Grids:
@@ -118,10 +124,8 @@ class Grids:
         alone, together = np.zeros(shape), np.zeros(shape)
         family_widths = np.zeros((self.kin.max(initial=-1) + 1 if related else 0, *shape))
         for grid, family, sign in zip(self.grids, self.kin, self.signs, strict=True):
-            x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
-            cells = np.searchsorted(grid.edges[1:-1], x)
             factor = (directions[..., grid.columns] @ grid.factors)[..., None]
-            start, width = grid.edges.take(cells) - x, grid.widths.take(cells)
+            start, width = grid.locate_cells(rows)
             alone += factor * (start + rng.random(n) * width)
             if related:
                 together += factor * (start if sign > 0.0 else start + width)
@@ -138,9 +142,7 @@ class Grids:
         n = rows.shape[0]
         alone, together, widths = (np.empty((len(self.grids), n)) for _ in range(3))
         for k, (grid, sign) in enumerate(zip(self.grids, self.signs, strict=True)):
-            x = rows.column(int(grid.columns[0])).astype(np.float64, copy=False)
-            cells = np.searchsorted(grid.edges[1:-1], x)
-            start, width = grid.edges.take(cells) - x, grid.widths.take(cells)
+            start, width = grid.locate_cells(rows)
             alone[k] = start + rng.random(n) * width
             together[k] = start if sign > 0.0 else start + width
             widths[k] = sign * width
