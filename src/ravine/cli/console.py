@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import escape
+from ravine.cli.streams import escape, escape_json
 
 __all__ = ["Console", "ShowProgress"]
 
@@ -50,7 +50,7 @@ class Console:
     def print_json(self, summary: dict[str, Any]) -> None:
         """Print the summary to standard output if --json was given."""
         if self.as_json:
-            click.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1, default=str))
+            click.echo(escape_json(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1, default=str)))
 
     @contextmanager
     def step(self, name: str) -> Iterator[ShowProgress]:
