@@ -53,7 +53,7 @@ def test_one_grid_in_very_different_units_has_finite_factors(rng):
 
 
 @pytest.mark.parametrize("method", ["pooled", "exact"])
-@pytest.mark.parametrize("scale", [2.0**-1000, SMALL, LARGE, LARGEST, 1e155])
+@pytest.mark.parametrize("scale", [*SCALES, 2.0**-1000, 1e155])
 def test_trees_of_repeated_values_do_not_depend_on_the_scale(rng, scale, method):
     X = np.c_[rng.integers(0, 2, 200), rng.normal(size=200)]
     X[:90] += [0.0, 9.0]
