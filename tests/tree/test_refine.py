@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityTree, ProjectedDensity, RowBlocks
+from ravine import MinimumDensityTree, NoSplitWarning, ProjectedDensity, RowBlocks
 from ravine.rows import as_rows
 from ravine.tree import refine
 from ravine.tree.neighbours import NeighbourGraph
@@ -121,3 +121,25 @@ def test_widest_gap_halves_the_components():
     assert {frozenset(left.tolist()), frozenset(right.tolist())} == {frozenset({0, 1, 2}), frozenset({3, 4})}
     left, right = Components(np.zeros(1, dtype=int), means).halve(np.array([2, 4]))
     assert sorted([left.tolist(), right.tolist()]) == [[2], [4]]
+
+
+def test_clusters_without_a_valley_are_completed():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    with pytest.warns(NoSplitWarning, match=r"n_clusters=4 .* a Gaussian mixture or k-means made the other splits"):
+        mdt = fit(X, True, k=4)
+    assert mdt.n_clusters_ == 4
+    assert min(np.bincount(mdt.labels_)) >= 5
+    assert_array_equal(mdt.predict(X), mdt.labels_)
+
+
+@pytest.mark.parametrize("X", [np.ones((30, 2)), np.repeat(np.eye(3), 20, axis=0)], ids=["equal rows", "three points"])
+def test_rows_with_fewer_points_than_clusters_are_not_completed(X):
+    with pytest.warns(NoSplitWarning, match=r"could be separated with at least min_cluster_size=5 rows each\.$"):
+        mdt = fit(X, True, k=4)
+    assert mdt.n_clusters_ == len(np.unique(X, axis=0))
+
+
+def test_incomplete_trees_stay_so_without_refinement():
+    with pytest.warns(NoSplitWarning, match="could be separated"):
+        mdt = fit(np.random.default_rng(0).normal(size=(200, 2)), False, k=12)
+    assert mdt.n_clusters_ < 12

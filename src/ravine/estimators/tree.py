@@ -36,7 +36,7 @@ from ravine.tree import Candidate, Splitter, Tree, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
-from ravine.tree.splitter import DensitySplitter
+from ravine.tree.splitter import DensitySplitter, NodeTest
 from ravine.tree.stability import suggest_tree
 from ravine.validity import TEST_METHODS
 from ravine.validity.folds import FEWEST_ROWS
@@ -88,8 +88,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
-        As for :class:`MinimumDensityHyperplane`. With a given number of clusters and without tests, ``init="auto"``
-        means ``"axes"``: it takes half the time, and the deeper hyperplanes of ``"auto"`` do not make better trees.
+        As for :class:`MinimumDensityHyperplane`. For splits, ``init="auto"`` means ``"axes"``: it takes a third of the
+        time, and the deeper hyperplanes of ``"auto"`` do not make better trees. Tests use them.
     n_jobs : int or None, default=None
         Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -236,7 +236,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
             check_enough_rows(n_clusters, rows.shape[0])
             with rows.session():
-                self._grow(rows, n_clusters)
+                n_separated = self._grow(rows, n_clusters)
             if n_clusters is None and rows.shape[0] < FEWEST_ROWS and self.test_method == "pooled":
                 warnings.warn(
                     f"the pooled test needs at least {FEWEST_ROWS} rows, but X has {rows.shape[0]}: no split can be "
@@ -244,24 +244,25 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
                     NoSplitWarning,
                     stacklevel=2,
                 )
-            if n_clusters is not None and self.n_clusters_ < n_clusters:
-                found = f"only {self.n_clusters_}" if self.n_clusters_ > 1 else "no two"
+            if n_clusters is not None and n_separated < n_clusters:
+                found = f"only {n_separated}" if n_separated > 1 else "no two"
+                end = (
+                    "; a Gaussian mixture or k-means made the other splits." if self.n_clusters_ == n_clusters else "."
+                )
                 warnings.warn(
                     f"n_clusters={n_clusters} clusters were asked for, but {found} could be separated with at least "
-                    f"min_cluster_size={self.min_cluster_size} rows each.",
+                    f"min_cluster_size={self.min_cluster_size} rows each{end}",
                     NoSplitWarning,
                     stacklevel=2,
                 )
         return self
 
-    def _grow(self, rows: Rows, n_clusters: int | None) -> None:
-        """Grow the tree and, if the number of clusters is not given, continue it to the suggested number."""
+    def _grow(self, rows: Rows, n_clusters: int | None) -> int:
+        """Grow, refine or continue the tree; return the number of clusters that valleys separate."""
         priority = check_split_next(self.split_next)
         splitter = self._make_splitter(rows.shape[1], n_clusters)
         # Tested splits stay as they were tested.
-        refine = (
-            check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.n_splits is None
-        )
+        refine = check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.test is None
         rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
         shared: dict[str, Any] = {
             "seed": int(rng.integers(2**31)),
@@ -276,9 +277,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             if isinstance(splitter, DensitySplitter):
                 splitter.pool, splitter.graph = pool, graph if chooses else None
             tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
-            if refine and graph is not None and chooses:
-                grown = tree
-                tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth)
+            grown = tree
+            if refine and graph is not None and chooses and n_clusters is not None:
+                tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth, n_clusters)
                 if tree is not grown and shared["notify"] is not None:
                     shared["notify"](tree)
             suggested = None
@@ -291,6 +292,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         self._store(tree, leaves)
         if suggested is not None:
             self._suggest(n_shown, suggested)
+        return grown.n_leaves
 
     def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
         self.n_shown_ = n_shown
@@ -306,15 +308,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
             settings = check_settings(**parameters).check_init(n_features)
-            if not test and isinstance(settings.init, str) and settings.init == "auto":
+            node_test = NodeTest(settings, n_splits, test_method, level if n_clusters is None else None)
+            if isinstance(settings.init, str) and settings.init == "auto":
                 settings = replace(settings, init="axes")
-            return DensitySplitter(
-                settings,
-                n_splits if test else None,
-                level if n_clusters is None else None,
-                test_method=test_method,
-                min_size=min_size,
-            )
+            return DensitySplitter(settings, node_test if test else None, min_size=min_size)
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
         if n_clusters is None:

@@ -4,7 +4,7 @@ A tree is grown from the root, where the projections of many clusters overlap, a
 other partitions into the same number of clusters compete with the finished tree: a Gaussian mixture with a common
 covariance matrix, which starts from its clusters, and k-means. The boundaries of both are linear. A second tree
 separates their components, the widest gap first. It is kept if its normalised cut of the nearest neighbours is smaller,
-so that clusters of other shapes keep the first tree.
+so that clusters of other shapes keep the first tree, or if the first tree has too few clusters, for lack of valleys.
 """
 
 from __future__ import annotations
@@ -74,9 +74,17 @@ class _Part:
 
 
 def refine_tree(
-    tree: Tree, leaf_of_row: Indices, rows: Rows, graph: NeighbourGraph, min_size: int, bandwidth: BandwidthRule
+    tree: Tree,
+    leaf_of_row: Indices,
+    rows: Rows,
+    graph: NeighbourGraph,
+    min_size: int,
+    bandwidth: BandwidthRule,
+    n_clusters: int,
 ) -> tuple[Tree, Indices]:
     """Return the refined tree and the leaf of each row; those given if the refined tree is not better.
+
+    A tree with fewer than ``n_clusters`` leaves, because no valley separates more, is replaced by a complete one.
 
     Parameters
     ----------
@@ -88,19 +96,28 @@ def refine_tree(
         Smallest number of rows of a leaf.
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
+    n_clusters : int
+        Number of leaves of the refined tree.
     """
-    too_few = len(graph.indices) < ROWS_PER_FEATURE * rows.shape[1]
-    if not 2 <= tree.n_leaves <= MOST_LEAVES or graph.rows.is_sparse or too_few:
+    too_few = len(graph.indices) < max(ROWS_PER_FEATURE * rows.shape[1], n_clusters)
+    if not 2 <= n_clusters <= MOST_LEAVES or graph.rows.is_sparse or too_few:
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
-    leaves = leaf_of_row[graph.indices]
-    best, smallest = (tree, leaf_of_row), graph.sum_cut(leaves)
-    for components in (_fit_mixture(sample, leaves), _fit_means(sample, tree.n_leaves)):
+    means = _fit_means(sample, n_clusters)
+    if tree.n_leaves == n_clusters:
+        leaves = leaf_of_row[graph.indices]
+        smallest = graph.sum_cut(leaves)
+    elif means is None:
+        return tree, leaf_of_row
+    else:
+        leaves, smallest = means.of_row, math.inf
+    best = tree, leaf_of_row
+    for components in (_fit_mixture(sample, leaves), means):
         if components is None:
             continue
         planes, clusters = _separate_components(sample, components, graph)
         cut = graph.sum_cut(clusters)
-        if len(planes) == tree.n_leaves - 1 and cut < smallest:
+        if len(planes) == n_clusters - 1 and cut < smallest:
             other = _build_tree(tree.prune(0), planes, rows, graph, min_size, bandwidth)
             best, smallest = (best, smallest) if other is None else (other, cut)
     return best
@@ -142,9 +159,12 @@ def _scale(sample: Array) -> Array:
 def _fit_means(sample: Array, k: int) -> Components | None:
     """Return the clusters of k-means; None if there are fewer than k."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
 
     x = _scale(sample)
-    of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows
+        of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
     if len(np.unique(of_row)) < k:
         return None
     means, precision, _ = _average_components(x, of_row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,50 @@ from numpy.typing import NDArray
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.search import Fit, SearchSettings, fit_hyperplane
+from ravine.tree.explore import find_hidden_split
 from ravine.tree.grow import Split
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.validity import run_valley_test
 
-__all__ = ["DensitySplitter"]
+__all__ = ["DensitySplitter", "NodeTest"]
 
 # Level near which tests are most precise, at the root; P does not depend on the level that is given.
 LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class NodeTest:
+    """Valley test of the rows of nodes.
+
+    Attributes
+    ----------
+    settings : SearchSettings
+        Settings of the searches of the test.
+    n_splits : int
+        Number of repetitions.
+    method : {"pooled", "exact"}
+    level : float or None
+        Only splits with a P-value of at most this, times the node's share of all rows, are made; None to make them all.
+    """
+
+    settings: SearchSettings
+    n_splits: int = 1
+    method: str = "pooled"
+    level: float | None = None
+
+    def compute_pvalue(
+        self, rows: Rows, share: float, rng: np.random.Generator, pool: ThreadPoolExecutor | None
+    ) -> float:
+        """Return the P-value of some rows, which are a share of all."""
+        near = share * LEVEL
+        return run_valley_test(rows, self.n_splits, self.settings, rng, pool, self.method, near).pvalue
+
+    def allows(self, pvalue: float, share: float) -> bool:
+        """Return whether rows that are a share of all may be split.
+
+        The levels of all nodes at one depth of the tree add up to that of the root.
+        """
+        return self.level is None or pvalue <= share * self.level
 
 
 class DensitySplitter:
@@ -27,13 +64,10 @@ class DensitySplitter:
     Parameters
     ----------
     settings : SearchSettings
-    n_splits : int or None
-        Number of repetitions of the valley test; None for no test.
-    level : float or None
-        Only splits with a P-value of at most this, times the node's share of all rows, are made; None to make them all.
+    test : NodeTest, optional
+        Test that every split must pass.
     pool : ThreadPoolExecutor, optional
         Threads that the fits of all nodes share.
-    test_method : {"pooled", "exact"}
     graph : NeighbourGraph, optional
         Graph that chooses among all hyperplanes of a search; without it the deepest one splits.
     min_size : int
@@ -46,18 +80,15 @@ class DensitySplitter:
     def __init__(
         self,
         settings: SearchSettings,
-        n_splits: int | None,
-        level: float | None,
+        test: NodeTest | None = None,
+        *,
         pool: ThreadPoolExecutor | None = None,
-        test_method: str = "pooled",
         graph: NeighbourGraph | None = None,
         min_size: int = 1,
     ) -> None:
         self.settings = settings
-        self.n_splits = n_splits
-        self.level = level
+        self.test = test
         self.pool = pool
-        self.test_method = test_method
         self.graph = graph
         self.min_size = min_size
 
@@ -68,12 +99,13 @@ class DensitySplitter:
             # A small part is copied. A large one is gathered block by block, so that X is never doubled.
             is_whole = len(indices) == all_rows.shape[0]
             copy = len(indices) <= all_rows.copy_limit
-            share = len(indices) / all_rows.shape[0]
             rows = all_rows if is_whole and not copy else all_rows.subset(indices, copy=copy)
-            pvalue = self._test(rows, share, rng)
-            # The levels of all nodes at one depth of the tree add up to that of the root.
-            if self.level is not None and pvalue > share * self.level:
-                return Split(None, pvalue)
+            pvalue = np.nan
+            if self.test is not None:
+                share = len(indices) / all_rows.shape[0]
+                pvalue = self.test.compute_pvalue(rows, share, rng, self.pool)
+                if not self.test.allows(pvalue, share):
+                    return find_hidden_split(rows, share, self, self.test, rng) or Split(None, pvalue)
             fit = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool)
         plane = fit.hyperplane
         if self.graph is not None:
@@ -82,14 +114,7 @@ class DensitySplitter:
 
     def without_test(self, graph: NeighbourGraph, min_size: int) -> DensitySplitter:
         """Return a splitter with the same settings that makes all splits, with another graph and smallest side."""
-        return DensitySplitter(self.settings, None, None, self.pool, graph=graph, min_size=min_size)
-
-    def _test(self, rows: Rows, share: float, rng: np.random.Generator) -> float:
-        """Return the P-value of some rows, which are a share of all; NaN if no test was asked for."""
-        if self.n_splits is None:
-            return np.nan
-        level = share * LEVEL
-        return run_valley_test(rows, self.n_splits, self.settings, rng, self.pool, self.test_method, level).pvalue
+        return DensitySplitter(self.settings, pool=self.pool, graph=graph, min_size=min_size)
 
 
 def list_hyperplanes(fit: Fit, n_rows: int) -> list[Hyperplane]:

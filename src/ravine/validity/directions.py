@@ -12,7 +12,7 @@ from ravine.density import ProjectedDensity, measure_evidence
 from ravine.rows import round_to_power_of_two
 from ravine.search.hyperplane import Fit
 
-__all__ = ["DIRECTIONS", "Cut", "choose_cuts"]
+__all__ = ["DIRECTIONS", "Cut", "choose_cuts", "measure_separation"]
 
 DIRECTIONS = "normal", "discriminant", "means"
 # Smallest number of rows on a side of a hyperplane.
@@ -52,13 +52,30 @@ def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
     first = _choose_stage(rows, fit)
     if first is None:
         return [None] * len(DIRECTIONS)
-    on_right = first.project(rows) > first.offset
+    return [first, *_cut_between(rows, first.project(rows) > first.offset)]
+
+
+def measure_separation(rows: Array, on_right: NDArray[np.bool_]) -> float:
+    """Return the evidence for a valley between two sides, by the rows themselves: the larger of two directions.
+
+    The directions are the discriminant of the two sides and the difference of their means.
+    """
+    scores = [
+        min(measure_evidence(cut.project(rows), cut.bandwidth, cut.offset))
+        for cut in _cut_between(rows, on_right)
+        if cut is not None
+    ]
+    return max(scores, default=-np.inf)
+
+
+def _cut_between(rows: Array, on_right: NDArray[np.bool_]) -> list[Cut | None]:
+    """Return the hyperplanes of lowest density between two sides, along their discriminant and between their means."""
     means = rows[~on_right].mean(axis=0), rows[on_right].mean(axis=0)
     difference = means[1] - means[0]
     within = np.where(on_right[:, None], rows - means[1], rows - means[0])
     if rows.shape[1] > MANY_FEATURES:
         within = within[:: max(1, len(rows) // FEW_ROWS)]
-    return [first, *(_cut_along(v, rows, on_right) for v in (solve_shrunk(within, difference), difference))]
+    return [_cut_along(v, rows, on_right) for v in (solve_shrunk(within, difference), difference)]
 
 
 def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
