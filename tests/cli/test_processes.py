@@ -76,6 +76,15 @@ main()
     assert run.stderr == b"Stopped: nothing was written.\n"
 
 
+def test_interrupted_import_of_a_command_is_no_failure(monkeypatch):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ravine.cli.app.import_module", interrupt)
+    run = ravine("describe", "model.ravine", code=130)
+    assert run.stderr == "Stopped: nothing was written.\n"
+
+
 @pytest.mark.slow
 def test_interrupted_process_leaves_nothing():
     text, _ = table(n=20_000)

@@ -297,3 +297,11 @@ def test_subsample_does_not_change_the_scale_of_the_probabilities():
     y = np.where(np.arange(4000) < 60, truth, -1)
     few, all_rows = (MinimumDensityClassifier(subsample=size, random_state=0).fit(rows, y) for size in (100, None))
     assert few._model.slopes[0] == pytest.approx(all_rows._model.slopes[0], rel=0.2)
+
+
+def test_warnings_about_labels_point_to_the_caller():
+    rows, truth = two_clusters(40, 2)
+    for y in (2 * truth - 1, truth[:, None]):
+        with pytest.warns(UserWarning, match="y") as caught:
+            MinimumDensityClassifier(random_state=0).fit(rows, y)
+        assert [warning.filename for warning in caught] == [__file__]

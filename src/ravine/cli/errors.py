@@ -16,6 +16,7 @@ import click
 __all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "escape", "translate_errors"]
 
 INTERRUPTED = 130
+LONGEST_MESSAGE = 2000
 STOPPED = "Stopped: nothing was written."
 # Sent when the system shuts down, or when the terminal is closed.
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -26,7 +27,7 @@ class CommandError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
-        click.echo(f"Error: {escape(self.format_message())}", file=file, err=file is None)
+        click.echo(f"Error: {shorten(escape(self.format_message()))}", file=file, err=file is None)
 
 
 class Terminated(BaseException):
@@ -126,6 +127,13 @@ def escape(text: object) -> str:
     return "".join(
         c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c
         for c in str(text)
+    )
+
+
+def shorten(text: str) -> str:
+    """Return text without its middle if it is very long, such as one that quotes a name of thousands of letters."""
+    return (
+        text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
     )
 
 

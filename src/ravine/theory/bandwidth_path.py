@@ -214,6 +214,11 @@ def choose_bandwidths(problem: Problem, bandwidths: ArrayLike | None, n_bandwidt
     """Return the given bandwidths, checked, or a geometric sequence that starts at that of the problem."""
     largest = problem.bandwidth()
     if bandwidths is None:
+        if SHRINKAGE * largest < np.finfo(np.float64).tiny:
+            raise ValueError(
+                f"X is too small for a path of bandwidths that starts at {largest:g}: multiply X by a constant, such as "
+                "1e100."
+            )
         values: list[float] = np.geomspace(largest, SHRINKAGE * largest, n_bandwidths).tolist()
     else:
         given = np.atleast_1d(np.asarray(bandwidths, dtype=object))
