@@ -216,8 +216,8 @@ def choose_bandwidths(problem: Problem, bandwidths: ArrayLike | None, n_bandwidt
     if bandwidths is None:
         if SHRINKAGE * largest < np.finfo(np.float64).tiny:
             raise ValueError(
-                f"X is too small for a path of bandwidths that starts at {largest:g}: multiply X by a constant, such as "
-                "1e100."
+                f"X is too small for a path of bandwidths that starts at {largest:g}: multiply X by a constant, "
+                "such as 1e100."
             )
         values: list[float] = np.geomspace(largest, SHRINKAGE * largest, n_bandwidths).tolist()
     else:
