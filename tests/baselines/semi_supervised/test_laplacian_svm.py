@@ -198,3 +198,8 @@ def test_neighbours_do_not_depend_on_the_scale(scale):
     X = np.random.default_rng(0).standard_normal((30, 3))
     one, other = neighbour_graph(X), neighbour_graph(scale * X)
     assert_array_equal(one.toarray(), other.toarray())
+
+
+def test_rows_without_features_are_refused():
+    with pytest.raises(ValueError, match="0 feature"):
+        neighbour_graph(np.empty((30, 0)))

@@ -61,7 +61,7 @@ def _scale_to_one(rows: NDArray[Any]) -> NDArray[Any]:
     """Divide numbers by a power of two near the largest, so that no squared distance overflows."""
     if rows.dtype.kind != "f" or not np.isfinite(rows).all():
         return rows  # validated by scikit-learn
-    return np.asarray(np.ldexp(rows, -np.frexp(np.abs(rows).max())[1]))
+    return np.asarray(np.ldexp(rows, -np.frexp(np.abs(rows).max(initial=0.0))[1]))
 
 
 def compute_laplacian(graph: Any, *, normalised: bool) -> scipy.sparse.csr_array:
