@@ -288,7 +288,8 @@ def test_tree_of_schema_1_is_read(path):
         "parent": [-1, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "size": [3, 2, 1], "order": [0, -1, -1],
         "cluster": [-1, 0, 1], "normal": [[1.0, 0.0], none, none], "point": [[2.0, 0.0], none, none],
     }  # fmt: skip
-    tree |= {name: [2.0, nan, nan] for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue")}
+    tree |= {name: [2.0, nan, nan] for name in ("offset", "bandwidth", "alpha", "density", "relative_depth")}
+    tree["pvalue"] = [0.01, nan, nan]
     arrays = {f"tree/{name}": values for name, values in tree.items()} | {"leaves": [1, 2, 1]}
     schema_1(path, {"class": "MinimumDensityTree", "params": {"n_clusters": 2}, "features": 2, "columns": None}, arrays)
     mdt = load(path)

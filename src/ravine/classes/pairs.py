@@ -17,10 +17,13 @@ from ravine.checks import check_choice, check_integer, check_number
 from ravine.classes.calibration import count_votes, couple_log_probabilities, fit_slope
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
-from ravine.rows import Rows, open_pool
+from ravine.rows import Rows, open_pool, round_to_power_of_two
 from ravine.search import Problem, SearchSettings, Separator, find_separator, predict_by_svm
 
 __all__ = ["PairModel", "PairSettings", "check_pair_settings", "fit_pairs"]
+
+# Log-odds of all pairs are summed.
+LARGEST_ODDS = 1e300
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class PairModel:
     def compute_log_odds(self, X: Any) -> Array:
         """Return the log-odds of the second class of each pair, one column for each."""
         columns = [
-            plane.distance(X) * (slope / plane.bandwidth) if plane.splits else np.full(X.shape[0], slope)
+            _scale_distances(plane.distance(X), slope, plane.bandwidth) if plane.splits else np.full(X.shape[0], slope)
             for plane, slope in zip(self.hyperplanes, self.slopes.tolist(), strict=True)
         ]
         return np.stack(columns, axis=1)
@@ -201,6 +204,14 @@ class _PairFitter:
             positive, negative = (float(labelled.weights @ (labelled.signs * side > 0.0)) for side in (1.0, -1.0))
             return float(np.log((positive + 1.0) / (negative + 1.0)))
         return fit_slope(separator.label_distances, labelled.signs, labelled.weights, self.settings.calibration_C)
+
+
+def _scale_distances(distances: Array, slope: float, bandwidth: float) -> Array:
+    """Return the log-odds ``slope`` · distance / bandwidth, which are finite also for subnormal bandwidths."""
+    unit = round_to_power_of_two(bandwidth)
+    with np.errstate(over="ignore"):
+        odds = distances / unit * (slope / (bandwidth / unit))
+    return np.clip(odds, -LARGEST_ODDS, LARGEST_ODDS)
 
 
 def _serialise(callback: Callable[[PathStep], object] | None) -> Callable[[PathStep], object] | None:

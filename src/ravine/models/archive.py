@@ -1,59 +1,60 @@
-"""Zip archive of one JSON document and plain arrays. All sizes are checked before memory is allocated."""
+"""Zip archive of one JSON document and plain arrays. All memory is counted before it is allocated."""
 
 from __future__ import annotations
 
+import errno
 import io
 import json
-import math
 import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ravine._files import replace_file
+from ravine.models.budget import Budget
+from ravine.models.members import KINDS, parse_document, read_array
+from ravine.models.model_file_error import CHECK_NAME, ModelFileError
 
-__all__ = ["MAX_BYTES", "Arrays", "ModelFileError", "read_archive", "write_archive"]
+__all__ = ["MAX_BYTES", "Arrays", "read_archive", "write_archive"]
 
 DOCUMENT = "model.json"
 # A model has a few dozen arrays.
 MAX_MEMBERS = 200
-# Limit on the unpacked size, unless the caller allows more: the labels of 100 million rows.
+# Limit on the memory that reading takes, unless the caller allows more: the labels of 60 million rows.
 MAX_BYTES = 1 << 30
 MAX_DOCUMENT_BYTES = 1 << 26
-# Numbers, booleans and text; objects would need pickle.
-KINDS = "biufU"
+# Memory of an array and of what is checked and built from it, in sizes of the array.
+ARRAY_COPIES = 2
+# End of the list of members: signature, number of members, size and place of the list, length of a comment.
+LIST_END = struct.Struct("<4s6xHIIH")
+LONGEST_LIST = 1 << 17
+# Signature and size of the record before it in files of more than 2 GB, which could give other numbers.
+LARGE_FILE_RECORD, LARGE_FILE_RECORD_SIZE, LARGE_FILE = b"PK\x06\x07", 20, 1 << 31
 # A constant date, so that the same model gives the same bytes.
 DATE = (1980, 1, 1, 0, 0, 0)
-CHECK_NAME = "Check the name of the file."
-
-
-class ModelFileError(ValueError):
-    """Raised when a file is not a model, is damaged, or was written by a newer version of ravine.
-
-    Parameters
-    ----------
-    problem : str
-        Problem with the file.
-    advice : str, default="Get a new copy of the file, or save the model again."
-        Advice to the user.
-    """
-
-    def __init__(self, problem: str, advice: str = "Get a new copy of the file, or save the model again.") -> None:
-        super().__init__(problem)
-        self.advice = advice
 
 
 class Arrays:
-    """Arrays of a file; each is taken once, with its expected type and shape."""
+    """Arrays of a file; each is taken once, with its expected type and shape.
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+    Parameters
+    ----------
+    arrays : mapping
+        Arrays by name.
+    budget : Budget
+        Memory that decoding may take.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], budget: Budget) -> None:
         self._arrays = dict(arrays)
+        self.budget = budget
 
     def __contains__(self, name: str) -> bool:
         return name in self._arrays
@@ -131,77 +132,62 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> tu
     ----------
     path : path-like
     max_bytes : int
-        Limit on the unpacked size.
+        Limit on the memory that reading takes.
     """
     with Path(path).open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             raise ModelFileError("it is not a zip file and so not a ravine model", CHECK_NAME)
+        _check_list_end(stream)
         try:
             with zipfile.ZipFile(stream) as archive:
-                return _read_members(archive, max_bytes)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, UnicodeError) as error:
+                return _read_members(archive, Budget(max_bytes))
+        except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError) as error:
             # RuntimeError: an encrypted member; its subclass RecursionError: deeply nested JSON.
             raise ModelFileError(f"it is damaged ({error})") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # a member that begins before the file
+                raise
+            raise ModelFileError("it is damaged (the place of a member is outside the file)") from error
 
 
-def _read_members(archive: zipfile.ZipFile, max_bytes: int) -> tuple[dict[str, Any], Arrays]:
+def _check_list_end(stream: IO[bytes]) -> None:
+    """Check how many members the file lists, before zipfile reads the list."""
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - LIST_END.size - LARGE_FILE_RECORD_SIZE))
+    tail = stream.read()
+    stream.seek(0)
+    if len(tail) < LIST_END.size:
+        raise ModelFileError("it is truncated")
+    signature, n_members, n_bytes, _, _ = LIST_END.unpack(tail[-LIST_END.size :])
+    is_large = tail.startswith(LARGE_FILE_RECORD)
+    if signature != b"PK\x05\x06" or (is_large and size < LARGE_FILE):
+        raise ModelFileError("it is truncated or was changed (the list of its members is damaged)")
+    if n_members > MAX_MEMBERS or n_bytes > LONGEST_LIST:
+        raise ModelFileError("it contains too many files")
+
+
+def _read_members(archive: zipfile.ZipFile, budget: Budget) -> tuple[dict[str, Any], Arrays]:
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()) or len(members) > MAX_MEMBERS:
         raise ModelFileError("it contains too many files, or two of the same name")
     if DOCUMENT not in members:
         raise ModelFileError(f"it contains no {DOCUMENT} and so is not a ravine model", CHECK_NAME)
-    total = sum(info.file_size for info in members.values())
-    if total > max_bytes or members[DOCUMENT].file_size > min(MAX_DOCUMENT_BYTES, max_bytes):
-        raise ModelFileError(
-            f"unpacked it takes {total / 1e6:.0f} MB, more than max_bytes={max_bytes}",
-            "If you trust the file, pass a larger max_bytes to load.",
-        )
-    document = _parse_document(_unpack(archive, members.pop(DOCUMENT)))
+    for name, info in members.items():
+        if name != DOCUMENT and not name.endswith(".npy"):
+            raise ModelFileError(f"it contains an unexpected file: {name[:60]!r}")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ModelFileError(f"{name[:60]!r} is compressed by an unexpected method")
+        budget.spend(ARRAY_COPIES * info.file_size)
+    text = members.pop(DOCUMENT)
+    if text.file_size > MAX_DOCUMENT_BYTES:
+        raise ModelFileError(f"{DOCUMENT} has {text.file_size} bytes, more than {MAX_DOCUMENT_BYTES}")
+    with archive.open(text) as stream:
+        content = stream.read(text.file_size + 1)  # without a limit, all of it would be unpacked at once
+    if len(content) != text.file_size:
+        raise ModelFileError(f"it is damaged ({DOCUMENT!r} does not have its stated size)")
+    document = parse_document(content, budget)
     arrays = {}
     for name, info in members.items():
-        if not name.endswith(".npy"):
-            raise ModelFileError(f"it contains an unexpected file: {name!r}")
-        arrays[name.removesuffix(".npy")] = _parse_array(name, _unpack(archive, info))
-    return document, Arrays(arrays)
-
-
-def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """Return the content of a member: not more than its stated size, with its checksum verified."""
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ModelFileError(f"{info.filename!r} is compressed by an unexpected method")
-    with archive.open(info) as stream:
-        content = stream.read(info.file_size + 1)
-    if len(content) != info.file_size:
-        raise ModelFileError(f"it is damaged ({info.filename!r} does not have its stated size)")
-    return content
-
-
-def _parse_document(content: bytes) -> dict[str, Any]:
-    def reject(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    try:
-        document = json.loads(content.decode("utf-8"), parse_constant=reject)
-    except ValueError as error:
-        raise ModelFileError(f"{DOCUMENT} is damaged ({error})") from error
-    if not isinstance(document, dict):
-        raise ModelFileError(f"{DOCUMENT} does not describe a model")
-    return document
-
-
-def _parse_array(name: str, content: bytes) -> NDArray[Any]:
-    """Return an array whose header agrees with the bytes that follow it."""
-    stream = io.BytesIO(content)
-    try:
-        if npy.read_magic(stream) != (1, 0):
-            raise ValueError("unknown version of the npy format")
-        shape, fortran, dtype = npy.read_array_header_1_0(stream)
-    except (ValueError, SyntaxError, TypeError, MemoryError) as error:
-        raise ModelFileError(f"array {name!r} is damaged ({str(error).splitlines()[0]})") from error
-    left = len(content) - stream.tell()
-    if dtype.hasobject or dtype.kind not in KINDS or dtype.itemsize == 0 or dtype.subdtype is not None or fortran:
-        raise ModelFileError(f"array {name!r} has unexpected type {dtype}")
-    if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != left:
-        raise ModelFileError(f"array {name!r} has stated shape {shape}, but {left} bytes")
-    flat = np.frombuffer(content, dtype=dtype, offset=stream.tell())
-    return flat.reshape(shape).astype(dtype.newbyteorder("="))  # a writable copy
+        with archive.open(info) as stream:
+            arrays[name.removesuffix(".npy")] = read_array(stream, name[:60], info.file_size)
+    return document, Arrays(arrays, budget)

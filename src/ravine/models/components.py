@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,9 @@ from numpy.typing import NDArray
 from ravine.density import Judgement, Valley
 from ravine.estimators import HalfTest, PathStep, ValleyTest
 from ravine.hyperplane import Hyperplane
-from ravine.models.archive import Arrays, ModelFileError
-from ravine.models.values import decode_number, encode_number, get_field, is_instance
+from ravine.models.archive import Arrays
+from ravine.models.model_file_error import ModelFileError
+from ravine.models.values import check_count, check_range, decode_number, encode_number, get_field, is_instance
 from ravine.tree import Tree
 from ravine.validity import TEST_METHODS, Evidence, Tally
 
@@ -31,6 +35,18 @@ COUNTS = ("start", "n_iter", "n_evaluations", "n_tied", "n_rows")
 TREE_LINKS = ("parent", "left", "right", "size", "order", "cluster")
 TREE_NUMBERS = ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue")
 LARGEST = 1 << 62
+# Smallest positive number.
+POSITIVE = 5e-324
+# Ranges of the numbers of a hyperplane that was found by a fit; NaN stands for "unknown".
+RANGES = {
+    "bandwidth": (POSITIVE, sys.float_info.max),
+    "density": (0.0, math.inf),
+    "relative_depth": (0.0, math.inf),
+    "alpha": (0.0, math.inf),
+    "pvalue": (0.0, 1.0),
+}
+# Memory of a hyperplane as an object, without its normal and its point.
+PLANE_BYTES = 1000
 
 
 class HyperplaneStore:
@@ -72,23 +88,26 @@ class HyperplaneStore:
 
 
 class HyperplanePool:
-    """Hyperplanes of a file, by their numbers."""
+    """Hyperplanes of a file, by their numbers; each is built when it is first used."""
 
     def __init__(self, arrays: Arrays, n_features: int) -> None:
         normals = arrays.take_floats("hyperplanes/normal", (None, n_features))
         points = arrays.take_floats("hyperplanes/point", (len(normals), n_features))
         numbers = arrays.take_floats("hyperplanes/numbers", (len(normals), len(NUMBERS)))
         _check_hyperplanes(normals, points, numbers[:, 0])
-        self._planes = [
-            _build_hyperplane(normal, point, dict(zip(NUMBERS, known, strict=True)))
-            for normal, point, known in zip(normals, points, numbers.tolist(), strict=True)
-        ]
+        _check_numbers(dict(zip(NUMBERS, numbers.T, strict=True)))
+        self._normals, self._points, self._numbers = normals, points, numbers
+        self._budget = arrays.budget
+        self._planes: dict[int, Hyperplane] = {}
 
     def __getitem__(self, number: Any) -> Hyperplane:
-        if not is_instance(number, int) or not 0 <= number < len(self._planes):
+        if not is_instance(number, int) or not 0 <= number < len(self._normals):
             raise ModelFileError(f"hyperplane {str(number)[:40]!r} does not exist")
-        plane: Hyperplane = self._planes[number]
-        return plane
+        if number not in self._planes:
+            self._budget.spend(PLANE_BYTES + 2 * self._normals[number].nbytes)
+            known = dict(zip(NUMBERS, self._numbers[number].tolist(), strict=True))
+            self._planes[number] = _build_hyperplane(self._normals[number], self._points[number], known)
+        return self._planes[number]
 
     def decode_path(self, columns: Any) -> tuple[PathStep, ...]:
         """Return the steps of a path."""
@@ -96,20 +115,31 @@ class HyperplanePool:
         planes = [self[k] for k in columns["hyperplane"]]
         fields: dict[str, list[Any]] = {name: _get_column(columns, name, n, bool) for name in FLAGS}
         fields |= {name: _get_column(columns, name, n, int) for name in COUNTS}
+        for name in COUNTS:
+            check_count(min(fields[name], default=0), f"field {name!r} of the path")
         gammas = _get_column(columns, "gamma", n, int, float, dict)
-        fields["gamma"] = [decode_number(value, "gamma") for value in gammas]
+        fields["gamma"] = [
+            check_range(decode_number(value, "gamma"), "gamma", low=0.0, unknown=True) for value in gammas
+        ]
         fields["pair"] = [_decode_pair(value) for value in _get_column(columns, "pair", n, list, type(None))]
         return tuple(PathStep(planes[k], **{name: values[k] for name, values in fields.items()}) for k in range(n))
 
 
 def _check_hyperplanes(normals: NDArray[Any], points: NDArray[Any], offsets: NDArray[Any]) -> None:
     """Check that normals are unit vectors and that hyperplanes with a finite offset have a point."""
-    lengths = np.sqrt((normals**2).sum(axis=1))
+    lengths = np.sqrt(np.einsum("ij,ij->i", normals, normals))
     if not (np.abs(lengths - 1.0) < 1e-6).all():
         raise ModelFileError("the normal of a hyperplane is not a unit vector")
     finite = np.isfinite(offsets)
     if np.isnan(offsets).any() or not np.isfinite(points[finite]).all():
         raise ModelFileError("a hyperplane has no valid offset or point")
+
+
+def _check_numbers(numbers: Mapping[str, NDArray[Any]]) -> None:
+    """Check that the numbers of hyperplanes are in the range of those that a fit finds."""
+    for name, (low, high) in RANGES.items():
+        if name in numbers:
+            check_range(numbers[name], f"the {name} of a hyperplane", low, high, unknown=True)
 
 
 def _build_hyperplane(normal: NDArray[Any], point: NDArray[Any], numbers: dict[str, float]) -> Hyperplane:
@@ -132,7 +162,7 @@ def _get_column(columns: Any, name: str, n: int, *types: type) -> list[Any]:
 def _decode_pair(value: Any) -> tuple[int, int] | None:
     if value is None:
         return None
-    if len(value) != 2 or not all(type(k) is int for k in value):
+    if len(value) != 2 or not all(type(k) is int and k >= 0 for k in value):
         raise ModelFileError("a pair of classes is damaged")
     return value[0], value[1]
 
@@ -172,16 +202,16 @@ def _encode_half(half: HalfTest, store: HyperplaneStore) -> dict[str, Any]:
     }
 
 
-def decode_test(value: Any, pool: HyperplanePool) -> ValleyTest:
+def decode_test(value: Any, pool: HyperplanePool, n_features: int) -> ValleyTest:
     """Decode the result of a valley test."""
     halves = [_decode_half(half, pool) for half in get_field(value, "halves", list)]
     columns = get_field(value, "grid_columns", list)
-    if not all(type(j) is int for j in columns):
+    if not all(type(j) is int and 0 <= j < n_features for j in columns):
         raise ModelFileError("the grid columns of a valley test are damaged")
-    pvalue = decode_number(get_field(value, "pvalue", int, float, dict))
+    pvalue = _check_pvalue(decode_number(get_field(value, "pvalue", int, float, dict)))
     if "method" not in value:  # files of earlier versions, which had no other test
         return ValleyTest(pvalue, tuple(halves), tuple(columns))
-    method, n_folds = get_field(value, "method", str), get_field(value, "n_folds", int)
+    method, n_folds = get_field(value, "method", str), check_count(get_field(value, "n_folds", int), "n_folds")
     if method not in TEST_METHODS:
         raise ModelFileError(f"unknown valley test {method[:40]!r}")
     partitions = [_decode_partition(one) for one in get_field(value, "partitions", list)]
@@ -202,24 +232,32 @@ def _decode_evidence(one: Any) -> Evidence:
 
 
 def _decode_tally(tally: Any) -> Tally:
-    if not isinstance(tally, list) or len(tally) != 3 or not all(type(k) is int for k in tally[:2]):
+    if not isinstance(tally, list) or len(tally) != 3:
         raise ModelFileError("the counts of a valley test are damaged")
-    return Tally(tally[0], tally[1], decode_number(tally[2]))
+    total = check_count(tally[1], "a count of a valley test")
+    middle = check_range(check_count(tally[0], "a count of a valley test"), "a count of a valley test", high=total)
+    expected = check_range(decode_number(tally[2]), "an expected count of a valley test", 0.0, total)
+    return Tally(middle, total, expected)
 
 
 def _decode_half(half: Any, pool: HyperplanePool) -> HalfTest:
     valley, judgement = None, None
     if get_field(half, "valley", list, type(None)) is not None:
         intervals = [_decode_two_numbers(interval) for interval in half["valley"]]
-        if len(intervals) != 3:
+        if len(intervals) != 3 or not all(low <= high for low, high in intervals):
             raise ModelFileError("a valley does not have three intervals")
         valley = Valley(*intervals)
     if get_field(half, "counts", list, type(None)) is not None:
         counts, (left, right) = half["counts"], _decode_two_numbers(get_field(half, "pvalues", list))
-        if len(counts) != 3 or not all(type(k) is int for k in counts):
+        if len(counts) != 3:
             raise ModelFileError("the counts of a valley test are damaged")
-        judgement = Judgement((counts[0], counts[1], counts[2]), left, right)
+        middle, *beside = (check_count(k, "a count of a valley test") for k in counts)
+        judgement = Judgement((middle, beside[0], beside[1]), _check_pvalue(left), _check_pvalue(right))
     return HalfTest(pool[get_field(half, "hyperplane", int)], valley, judgement)
+
+
+def _check_pvalue(value: float) -> float:
+    return float(check_range(value, "the P-value of a valley test", 0.0, 1.0))
 
 
 def _decode_two_numbers(values: Any) -> tuple[float, float]:
@@ -257,9 +295,11 @@ def decode_tree(arrays: Arrays, n_features: int, prefix: str = "") -> tuple[Tree
     _check_hyperplanes(planes["normal"][inner], planes["point"][inner], numbers["offset"][inner])
     if not np.isfinite(numbers["offset"][inner]).all():
         raise ModelFileError("an inner node of the tree has no hyperplane")
+    _check_numbers(numbers)
     leaves = arrays.take_integers(f"{prefix}leaves", (int(links["size"][0]),), 0, m)
-    if inner[leaves].any():
-        raise ModelFileError("some rows are not in a leaf of the tree")
+    # The sizes of inner nodes are the sums of these.
+    if not np.array_equal(np.bincount(leaves, minlength=m), np.where(inner, 0, links["size"])):
+        raise ModelFileError("the numbers of rows in the leaves of the tree do not agree with their sizes")
     fields: dict[str, Any] = {"parent": parent, **links, **numbers, **planes}
     return Tree(**fields), leaves
 

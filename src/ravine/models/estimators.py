@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.classes.pairs import PairModel
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.models.archive import Arrays, ModelFileError
+from ravine.models.archive import Arrays
 from ravine.models.components import (
     HyperplanePool,
     HyperplaneStore,
@@ -21,7 +21,8 @@ from ravine.models.components import (
     encode_tree,
     is_continued,
 )
-from ravine.models.values import decode_value, encode_value, get_field
+from ravine.models.model_file_error import ModelFileError
+from ravine.models.values import check_count, decode_value, encode_value, get_field
 
 __all__ = ["ESTIMATORS", "decode_estimator", "encode_estimator"]
 
@@ -82,7 +83,7 @@ def decode_estimator(document: Document, arrays: Arrays) -> Any:
         if len(names) != d or not all(isinstance(name, str) for name in names):
             raise ModelFileError(f"field 'feature_names' does not hold {d} names")
         estimator.feature_names_in_ = _as_object_array(names)
-    estimator.n_iter_ = get_field(fitted, "n_iter", int)
+    estimator.n_iter_ = check_count(get_field(fitted, "n_iter", int), "n_iter")
     CODECS[kind][1](estimator, fitted, arrays, HyperplanePool(arrays, d))
     return estimator
 
@@ -131,7 +132,7 @@ def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
     mdh.density_, mdh.relative_depth_, mdh.bandwidth_ = plane.density, plane.relative_depth, plane.bandwidth
     mdh.path_ = pool.decode_path(get_field(fitted, "path", dict))
     if get_field(fitted, "valley_test", dict, type(None)) is not None:
-        mdh.valley_test_ = decode_test(fitted["valley_test"], pool)
+        mdh.valley_test_ = decode_test(fitted["valley_test"], pool, mdh.n_features_in_)
         mdh.pvalue_ = mdh.valley_test_.pvalue
 
 
@@ -187,15 +188,18 @@ def _encode_classifier(mdc: Any, fitted: Document, arrays: NamedArrays, store: H
 
 def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
     classes = _decode_classes(get_field(fitted, "classes", dict), arrays)
-    pairs = arrays.take_integers("pairs", (None, 2), 0, len(classes))
-    expected = np.array(np.triu_indices(len(classes), 1)).T
-    if not np.array_equal(pairs, expected):
+    n = len(classes)
+    pairs = arrays.take_integers("pairs", (n * (n - 1) // 2, 2), 0, n)
+    _check_classes(classes)
+    if not all(map(np.array_equal, pairs.T, np.triu_indices(n, 1))):
         raise ModelFileError("the pairs of classes do not match the classes")
     planes = tuple(pool[k] for k in get_field(fitted, "hyperplanes", list))
     voting = get_field(fitted, "voting", str)
     if len(planes) != len(pairs) or voting not in ("soft", "hard"):
         raise ModelFileError("there is not one hyperplane for each pair of classes")
     slopes = arrays.take_floats("slopes", (len(pairs),))
+    if not np.isfinite(slopes).all() or any(plane.splits and not plane.bandwidth > 0.0 for plane in planes):
+        raise ModelFileError("the slope of a logistic curve, or the bandwidth of its hyperplane, is not a number")
     mdc.classes_ = classes
     mdc._model = PairModel(len(classes), pairs, planes, slopes, voting)
     mdc.hyperplanes_ = dict(zip([tuple(classes[pair].tolist()) for pair in pairs], planes, strict=True))
@@ -216,9 +220,13 @@ def _decode_classes(value: Document, arrays: Arrays) -> NDArray[Any]:
         if kind != "object" or not all(isinstance(text, str) for text in texts):
             raise ModelFileError("the classes are damaged")
         classes = _as_object_array(texts)
-    if len(classes) < 2 or len(set(classes.tolist())) != len(classes) or classes.tolist() != sorted(classes.tolist()):
-        raise ModelFileError("the classes are damaged")
     return classes
+
+
+def _check_classes(classes: NDArray[Any]) -> None:
+    known = classes.tolist()
+    if len(known) < 2 or len(set(known)) != len(known) or known != sorted(known):
+        raise ModelFileError("the classes are damaged")
 
 
 Encode = Callable[[Any, Document, NamedArrays, HyperplaneStore], None]

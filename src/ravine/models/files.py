@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ravine.models.archive import MAX_BYTES, Arrays, ModelFileError, read_archive, write_archive
+from ravine.models.archive import MAX_BYTES, Arrays, read_archive, write_archive
 from ravine.models.estimators import decode_estimator, encode_estimator
+from ravine.models.model_file_error import ModelFileError
 from ravine.models.schema import make_header, upgrade
 from ravine.models.table_model import TableModel
 from ravine.models.values import get_field
 from ravine.tables.prepare import MISSING, SCALES, Preparation
 
 __all__ = ["ModelInfo", "inspect", "load", "save"]
+
+LONGEST_TEXT = 300
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -80,7 +83,8 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     ----------
     path : path-like
     max_bytes : int, default=1073741824
-        Files that would take more memory than this are rejected.
+        Limit on the memory that reading takes, estimated before it is allocated: twice the unpacked arrays, and 200
+        bytes for each value of the JSON document. Files that take more are rejected.
 
     Returns
     -------
@@ -143,7 +147,7 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
 
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
-    with _name_file(path):
+    with _name_file(path), np.errstate(all="ignore"):  # values are checked
         written, arrays = read_archive(path, max_bytes)
         document = upgrade(written, arrays)
         estimator = decode_estimator(document, arrays)
@@ -162,12 +166,18 @@ def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{start}: {str(error).rstrip('.')}. {error.advice}") from error
+        raise ModelFileError(f"{start}: {_shorten(error)}. {error.advice}") from error
     except MemoryError as error:
         raise ModelFileError(f"{start}: it needs more memory than is available.") from error
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        damaged = ModelFileError(f"it is damaged ({error})")
+        damaged = ModelFileError(f"it is damaged ({_shorten(error)})")
         raise ModelFileError(f"{start}: {damaged}. {damaged.advice}") from error
+
+
+def _shorten(error: Exception) -> str:
+    """Return the text of an error in one line; texts of a damaged file may be long."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
 
 
 def _decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> TableModel:

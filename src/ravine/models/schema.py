@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ravine.models.archive import CHECK_NAME, Arrays, ModelFileError
+from ravine.models.archive import Arrays
 from ravine.models.components import COUNTS, FLAGS, NUMBERS
+from ravine.models.model_file_error import CHECK_NAME, ModelFileError
 from ravine.models.values import decode_number, get_field
 
 __all__ = ["FORMAT", "SCHEMA", "make_header", "upgrade"]

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.models.archive import Arrays, ModelFileError
+from ravine.models.archive import Arrays
+from ravine.models.model_file_error import ModelFileError
 
-__all__ = ["decode_number", "decode_value", "encode_number", "encode_value", "get_field", "is_instance"]
+__all__ = [
+    "check_count",
+    "check_range",
+    "decode_number",
+    "decode_value",
+    "encode_number",
+    "encode_value",
+    "get_field",
+    "is_instance",
+]
 
 # Numbers that JSON cannot represent.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -33,6 +43,23 @@ def get_field(document: Any, key: str, *types: type) -> Any:
 def is_instance(value: Any, *types: type) -> bool:
     """Return whether a value is of one of the types; a bool does not count as an int."""
     return isinstance(value, types) and (not isinstance(value, bool) or bool in types)
+
+
+def check_count(value: Any, what: str) -> int:
+    """Return a value, which must be a non-negative integer."""
+    if type(value) is not int or value < 0:
+        raise ModelFileError(f"{what} is {str(value)[:40]!r} instead of a number of 0 or more")
+    return value
+
+
+def check_range(
+    values: Any, what: str, low: float = -math.inf, high: float = math.inf, *, unknown: bool = False
+) -> Any:
+    """Return a number or an array, whose values must lie in [low, high]; with ``unknown`` they may be NaN, too."""
+    inside = (values >= low) & (values <= high)
+    if not np.all((inside | np.isnan(values)) if unknown else inside):
+        raise ModelFileError(f"{what} is outside {low:g} to {high:g}")
+    return values
 
 
 def encode_number(value: float) -> Any:

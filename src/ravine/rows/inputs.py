@@ -171,6 +171,11 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
 
 def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:
     """Validate X as a float32 or float64 array, which is copied only if X has another type."""
+    if isinstance(X, Rows):
+        raise TypeError(
+            f"X is a {type(X).__name__}, but all rows are needed in memory here: give an array, for example "
+            "X.to_array(), or an array of some of the rows."
+        )
     rows = _convert(estimator, X, reset=reset)
     _check_finite(estimator, rows)
     return rows

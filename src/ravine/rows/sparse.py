@@ -235,9 +235,11 @@ class SparseSample(SharedPassSample):
     def _project(self, directions: Array) -> Array:
         """Return the projections on directions (rows), in working units: one column for each."""
         projections = np.empty((self.n_rows, len(directions)))
-        for k, v in enumerate(directions / self.unit):  # SciPy is not faster with all of them at once
+        # The unit of subnormal values is so small that directions longer than 1 would overflow.
+        length = max(1.0, round_to_power_of_two(float(np.abs(directions).max(initial=0.0))))
+        for k, v in enumerate(directions / length / self.unit):  # SciPy is not faster with all of them at once
             projections[:, k] = self._matrix.times(v)
-        return projections
+        return projections if length == 1.0 else projections * length
 
     def _sum_rows(self, coefficients: Array) -> Array:
         """Return Σ cᵢ zᵢ, in working units."""

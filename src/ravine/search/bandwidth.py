@@ -15,6 +15,8 @@ __all__ = ["BandwidthRule", "check_bandwidth", "resolve_bandwidth"]
 SMALLEST_BANDWIDTH = 1e-11
 # Above it, the density has no structure left.
 LARGEST_BANDWIDTH = 1e8
+# In the units of X. Fractions of a smaller bandwidth vanish.
+SMALLEST_NUMBER = 1e-322
 
 BandwidthRule = str | float | Callable[[float, float], float]
 
@@ -48,6 +50,11 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
     else:
         given, name = rule, "bandwidth"
     bandwidth = float(given) if isinstance(given, numbers.Real) else math.nan
+    if bandwidth < SMALLEST_NUMBER and (rule == "silverman" or bandwidth > 0.0):
+        raise ValueError(
+            f"X has a standard deviation of {pc1_std:g}, and {name} is {bandwidth:g}, too near the smallest number "
+            "that can be represented: multiply X by a large number."
+        )
     if not (math.isfinite(bandwidth) and bandwidth > 0.0):
         raise ValueError(f"{name} must be a positive number, got {given!r}.")
     if bandwidth < SMALLEST_BANDWIDTH * pc1_std:

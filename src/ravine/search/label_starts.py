@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ravine._typing import Array
 from ravine.index import LabelledRows
-from ravine.rows import Moments, as_rows
+from ravine.rows import Moments, as_rows, round_to_power_of_two
 from ravine.search.starts import PrincipalAxes
 
 __all__ = ["NAMED_STARTS", "parse_component", "predict_by_svm", "suggest_starts"]
@@ -96,12 +96,15 @@ def predict_by_svm(
     w = np.ones(len(which)) if weights is None else weights[which]
     center = np.average(rows, axis=0, weights=w)
     rows -= center
+    unit = round_to_power_of_two(float(np.abs(rows).max(initial=0.0)))  # squares of large values overflow
+    rows /= unit
     scale = math.sqrt(float(np.average(np.mean(rows**2, axis=1), weights=w))) or 1.0
     svm = _fit_linear_svm(rows / scale, codes[which], w, C, rng)
     normals = svm.coef_ / scale
+    offsets = unit * svm.intercept_ - normals @ center
 
     def classes(rows: Any) -> NDArray[np.intp]:
-        return np.asarray(svm.classes_[np.argmax(rows @ normals.T + (svm.intercept_ - normals @ center), axis=1)])
+        return np.asarray(svm.classes_[np.argmax(rows @ normals.T + offsets, axis=1)])
 
     return np.asarray(as_rows(X).apply(classes))
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity, measure_evidence
+from ravine.rows import round_to_power_of_two
 from ravine.search.hyperplane import Fit
 
 __all__ = ["DIRECTIONS", "Cut", "choose_cuts"]
@@ -24,6 +25,8 @@ COMPARED = 2000
 INNER = 0.05
 # With more features than this, fewer rows estimate the covariance.
 MANY_FEATURES, FEW_ROWS = 1000, 1000
+# Smaller bandwidths cannot be divided into bins.
+SMALLEST_NUMBER = 1e-322
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +87,18 @@ def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
 
 def _cut_along(direction: Array, rows: Array, on_right: NDArray[np.bool_]) -> Cut | None:
     """Return the hyperplane of lowest density between the means of two sides, with a given normal."""
+    # Squares of large and small values overflow and vanish: lengths and spreads are computed in units of powers of two.
+    direction = direction / round_to_power_of_two(float(np.abs(direction).max()))
     length = float(np.linalg.norm(direction))
     if not (np.isfinite(length) and length > 0.0):
         return None
     normal, center = direction / length, rows.mean(axis=0)
     projections = (rows - center) @ normal
-    bandwidth = 0.9 * float(projections.std()) * len(rows) ** -0.2
+    unit = round_to_power_of_two(float(np.abs(projections).max()))
+    bandwidth = 0.9 * (unit * float((projections / unit).std())) * len(rows) ** -0.2
     low, high = sorted((float(projections[~on_right].mean()), float(projections[on_right].mean())))
     inner = INNER * (high - low)
-    if not (bandwidth > 0.0 and high > low):
+    if not (bandwidth > SMALLEST_NUMBER and high > low):
         return None
     density = ProjectedDensity(projections, bandwidth)
     return Cut(normal, center, float(density.minimise(low + inner, high - inner).b), bandwidth)

@@ -26,6 +26,8 @@ MOST_ROWS = 50_000
 SAME = 1e-6
 # Features with a correlation above this are spread together, too.
 RELATED = 0.5
+# Ratios of features are at most this power of two.
+LARGEST_POWER = 1000
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,14 @@ class Grids:
         features = np.ascontiguousarray(seen[:, columns].T, dtype=np.float64)
         varies = features.min(axis=1) < features.max(axis=1)
         columns, features = columns[varies], features[varies]
-        correlations, deviations = _correlate(features)
+        correlations, deviations, units = _correlate(features)
         groups = _group_features(np.abs(correlations) > 1.0 - SAME)
         firsts = np.array([group[0] for group in groups], dtype=np.intp)
-        factors = np.sign(correlations) * deviations / deviations[:, None]
-        grids = [Grid.of(columns[group], factors[group[0], group], features[group[0]]) for group in groups]
+        grids = []
+        for group, first in zip(groups, firsts, strict=True):
+            ratios = np.sign(correlations[first, group]) * deviations[group] / deviations[first]
+            factors = np.ldexp(ratios, np.minimum(units[group] - units[first], LARGEST_POWER))
+            grids.append(Grid.of(columns[group], factors, features[first]))
         return cls(tuple(grids), *_find_families(correlations[np.ix_(firsts, firsts)]))
 
     @property
@@ -167,14 +172,19 @@ def _find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     return np.flatnonzero(np.count_nonzero(shared, axis=1) >= SHARED * len(rows))
 
 
-def _correlate(features: Array) -> tuple[Array, Array]:
-    """Return the correlations of features (rows) and their standard deviations."""
-    z = features - features.mean(axis=1, keepdims=True)
+def _correlate(features: Array) -> tuple[Array, Array, NDArray[np.intc]]:
+    """Return the correlations of features (rows), and standard deviations as numbers and powers of two as units.
+
+    Squares, sums and ratios of very large and very small values are computed in these units.
+    """
+    units = np.frexp(np.abs(features).max(axis=1))[1]
+    z = np.ldexp(features, -units[:, None])
+    z -= z.mean(axis=1, keepdims=True)
     largest = np.abs(z).max(axis=1, keepdims=True)
-    z /= largest  # squares of large values overflow
+    z /= largest
     products = z @ z.T / z.shape[1]
     deviations = np.sqrt(np.diagonal(products))
-    return products / np.outer(deviations, deviations), largest[:, 0] * deviations
+    return products / np.outer(deviations, deviations), largest[:, 0] * deviations, units
 
 
 def _group_features(is_same: NDArray[np.bool_]) -> list[NDArray[np.intp]]:

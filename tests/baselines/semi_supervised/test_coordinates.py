@@ -31,3 +31,16 @@ def test_wide_rows_keep_their_inner_products(rng):
     assert_allclose(Z @ Z.T * map_.scale**2, centred @ centred.T, atol=1e-10)
     normal, intercept = map_.express_in_features(np.arange(7.0), 0.5)
     assert_allclose(X @ normal + intercept, Z @ np.arange(7.0) + 0.5, atol=1e-10)
+
+
+@pytest.mark.parametrize("unit", [1e-323, 1e-310, 1e-300])
+def test_spread_whose_coefficients_overflow_is_refused(rng, unit):
+    with pytest.raises(ValueError, match="divide the features by their standard deviations first"):
+        fit_linear_map(rng.standard_normal((50, 3)) * unit)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("gamma", [None, 0.3])
+def test_kernel_is_finite_at_extreme_scales(rng, unit, gamma):
+    X = rng.standard_normal((30, 4)) * unit
+    assert np.isfinite(fit_nystrom_map(X, gamma, None)(X)).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import subspace_angles
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -96,3 +96,18 @@ def test_canonical_view_has_unit_covariance(rng):
 def test_halves_of_one_feature_are_refused():
     with pytest.raises(ValueError, match="at least 2 features"):
         XNV(views="features").fit(X[:, :1], Y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("shape", [(20, 3), (6, 30)])
+def test_equal_rows_get_the_class_with_more_labels(kernel, shape):
+    X, y = np.ones(shape), np.full(shape[0], -1)
+    y[:5] = [0, 1, 1, 0, 1]
+    assert_array_equal(XNV(kernel=kernel, random_state=0).fit(X, y).predict(X), np.ones(shape[0]))
+
+
+def test_gaussian_views_do_not_depend_on_the_unit():
+    X, y, _ = labelled_problem()
+    expected = XNV(kernel="rbf", random_state=0).fit(X, y).transduction_
+    for unit in (1e-200, 1e200):
+        assert_array_equal(XNV(kernel="rbf", random_state=0).fit(X * unit, y).transduction_, expected)

@@ -19,6 +19,10 @@ __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "fi
 
 # Eigenvalues of a Gram matrix below this part of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-10
+# With a smaller spread, coefficients of the features overflow.
+SMALLEST_SPREAD = 1e-280
+# Largest rate of a kernel; exponents stay finite.
+LARGEST_RATE = 1e300
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,18 @@ def fit_linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> Lin
     deviations = rows - center
     peak = round_to_power_of_two(float(np.abs(deviations).max(initial=0.0)))
     scale = peak * math.sqrt(float(np.mean((deviations / peak) ** 2))) or 1.0
+    if scale < SMALLEST_SPREAD:
+        raise ValueError(
+            f"The standard deviation of X is {scale:g}, less than {SMALLEST_SPREAD:g}: divide the features by their "
+            "standard deviations first."
+        )
     if not centred:
         center = np.zeros_like(center)
     basis = None
     if rows.shape[1] > rows.shape[0]:
         _, s, vt = np.linalg.svd((rows - center) / scale, full_matrices=False)
         kept = s > max(rows.shape) * np.finfo(float).eps * s[0]
+        kept[0] = True  # at least one direction, so that equal rows still have coordinates
         basis = np.ascontiguousarray(vt[kept].T)
     return LinearMap(center, scale, basis)
 
@@ -87,10 +97,16 @@ def fit_nystrom_map(
     gamma: float | None,
     landmarks: NDArray[np.intp] | None,
     scaling: LinearMap | None = None,
+    n_features: int | None = None,
 ) -> NystromMap:
-    """Fit coordinates for exp(-gamma |x - x'|²) from some rows (None: all rows, which is uncentred kernel PCA)."""
+    """Fit coordinates for exp(-gamma |x - x'|²) from some rows (None: all rows, which is uncentred kernel PCA).
+
+    Without ``gamma`` it is 1 / (n_features · mean variance); ``n_features`` is that of X unless the scaling drops some.
+    """
     scaling = fit_linear_map(X) if scaling is None else scaling
-    rate = 1.0 / X.shape[1] if gamma is None else gamma * scaling.scale**2
+    rate = 1.0 / (n_features or X.shape[1])
+    if gamma is not None:
+        rate = min(gamma * scaling.scale * scaling.scale, LARGEST_RATE)
     chosen = scaling(X if landmarks is None else X[landmarks])
     root = compute_inverse_root(rbf_kernel(chosen, gamma=rate), SMALLEST_EIGENVALUE)
     return NystromMap(scaling, chosen, rate, root[:, ::-1])

@@ -184,8 +184,7 @@ class _XNVLearner:
         """Fit the features D^(-1/2) V' [k(x, landmark)] of one view."""
         if self.rbf:
             width = X.shape[1] if scaling.basis is None or not self.halves else scaling.basis.shape[1]
-            gamma = 1.0 / (width * scaling.scale**2) if self.gamma is None else self.gamma
-            return fit_nystrom_map(X, gamma, landmarks, scaling)
+            return fit_nystrom_map(X, self.gamma, landmarks, scaling, width)
         # With landmarks A = U S W' the features are W'x.
         _, s, wt = np.linalg.svd(scaling(X[landmarks]), full_matrices=False)
         basis = wt[s**2 > SMALLEST_EIGENVALUE * s[0] ** 2].T
