@@ -22,7 +22,7 @@ CLUSTERERS = {
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
 }  # fmt: skip
 CLASSIFIERS = ["", "", "n_rounds=1", "multi_class='ovo'", "init=['means']", "voting='hard'", "margin=0.0", "n_jobs=2",
-               "bandwidth_factor=0.01", "alpha_max=0.5, gamma=1.0", "label_penalty='sum'"]  # fmt: skip
+               "bandwidth_factor=0.1", "alpha_max=0.5, gamma=1.0", "label_penalty='sum'"]  # fmt: skip
 CHECK_CLUSTERS = """
 labels = model.labels_
 assert labels.shape == ({n},), labels.shape
@@ -48,7 +48,8 @@ save(model, "model.ravine")
 assert np.array_equal(load("model.ravine").predict(X), labels), "predictions of the saved model differ"
 """
 WEIGHTS = ["rng.uniform(size={n})", "rng.integers(0, 2, {n})", "np.ones({n})", "np.full({n}, 1e-320)",
-           "10.0 ** rng.uniform(-300, 300, {n})", "np.zeros({n})", "-np.ones({n})"]  # fmt: skip
+           "10.0 ** rng.uniform(-300, 300, {n})", "10.0 ** rng.uniform(-40, 40, {n})",
+           "np.zeros({n})", "-np.ones({n})"]  # fmt: skip
 LABELS = [
     "np.where(rng.random({n}) < {share}, np.arange({n}) * {k} // {n}, -1)",
     "np.where(rng.random({n}) < {share}, rng.integers(0, {k}, {n}), -1)",

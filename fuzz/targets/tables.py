@@ -56,6 +56,11 @@ stream = io.StringIO()
 csv.writer(stream, lineterminator="\\n").writerows([{names}, *rows.tolist()])
 text = stream.getvalue().encode()
 """
+ADD_LABELS = """
+kinds = ["label", *(["x", "y", "01", ""][k % {k}] for k in range(len(rows)))]
+lines = text.decode().splitlines()
+text = "\\n".join(f"{{line}},{{kind}}" for line, kind in zip(lines, kinds)).encode()
+"""
 PLANT = """
 table = list(csv.reader(io.StringIO(text.decode())))
 for place, cell in {planted}:
@@ -99,6 +104,9 @@ def write_table(rng: np.random.Generator) -> str:
     lines = TABLE.format(seed=int(rng.integers(10**6)), n=n, d=d, scale=scale, names=names)
     if command == "predict":
         lines += MODEL.format(arguments=["cluster", "train.csv", "--clusters", "2", "--no-figures", "--out", "."])
+    if command == "classify" and is_plain:
+        lines += ADD_LABELS.format(k=int(rng.integers(1, 5)))
+        names = ["label"] * 4 + names
     if rng.random() < 0.6:
         planted = [(round(float(rng.random()), 6), choose(rng, CELLS)) for _ in range(int(rng.integers(1, 6)))]
         lines += PLANT.format(planted=planted)

@@ -292,3 +292,9 @@ def test_long_names_are_shortened_in_messages():
     message = get_error("classify", "data.csv", "--label-column", "c")
     assert message.startswith("Error: --label-column c: no such column. The columns are 'xxx")
     assert " ... " in message
+
+
+def test_measurements_are_not_classes():
+    message = get_error("classify", "data.csv", "--label-column", "a")
+    assert "column 'a' holds 40 different numbers, such as " in message
+    assert "choose another --label-column" in message
