@@ -31,6 +31,7 @@ def main() -> None:
     faulthandler.enable()
     _import_everything()
     _limit_memory()
+    gc.freeze()  # what is imported is not searched for garbage before every script
     for line in sys.stdin:
         number, script = json.loads(line)
         faulthandler.dump_traceback_later(0.95 * timeout)  # shows where a script hangs
