@@ -70,6 +70,7 @@ namespace v3 { const Loops &table(); }
 #endif
 
 // The fastest table that this processor supports; RAVINE_KERNELS=baseline in the environment forces the portable one.
+// Throws std::invalid_argument if the variable has an unknown value.
 const Loops &loops();
 
 }  // namespace ravine

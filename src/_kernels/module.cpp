@@ -69,6 +69,7 @@ static ravine::SortedEvaluator make_sorted(const Array &p, const OptionalArray &
 }
 
 NB_MODULE(_kernels, m) {
+    loops();  // an unknown RAVINE_KERNELS is an error of the import
     m.attr("MOMENTS") = kMoments;
     m.attr("BINS_PER_BANDWIDTH") = ravine::kBinsPerBandwidth;
     m.attr("REACH") = ravine::kReach;

@@ -57,7 +57,7 @@ def get_error(*arguments, code=1, stdin=None):
         (b"a,b\n1,2\n3,\n", "missing cells: 'b' 1"),
         (b"a,b\n1,2\n1,2\n1,2\n", "all rows are equal"),
         (b"a,b\n1,2\n", "all rows are equal"),
-        (b'a,b\n1,"2\n', "'b' (text such as '2\\n') is not numeric"),
+        (b'a,b\n1,"2\n', "line 2: a quote opens there and is never closed"),
         (b"PK\x03\x04", "zip or Excel"),
         (b"\x1f\x8b\x08\x00", "not a gzip file"),
         (bytes(range(256)), "data.csv"),

@@ -350,3 +350,11 @@ def test_portable_kernels_give_the_same_results(tmp_path):
         for name, expected in workload().items():
             scale = np.abs(expected).max()
             np.testing.assert_allclose(baseline[name], expected, rtol=1e-13, atol=1e-13 * scale, err_msg=name)
+
+
+def test_unknown_instruction_sets_are_refused():
+    for name, message in (("fast", "RAVINE_KERNELS is 'fast'"), ("AVX2", "set it to 'baseline' or 'v3'")):
+        command = [sys.executable, "-c", "from ravine import _kernels"]
+        run = subprocess.run(command, env=os.environ | {"RAVINE_KERNELS": name}, capture_output=True, text=True)
+        assert run.returncode == 1
+        assert message in run.stderr.splitlines()[-1]

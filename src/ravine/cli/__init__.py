@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from ravine.cli.streams import replace_closed_streams
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command; if a dependency is missing, state how to install it."""
+    replace_closed_streams()
     try:
         from ravine.cli.app import app
     except KeyboardInterrupt:

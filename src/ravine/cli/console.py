@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import escape
+from ravine.cli.streams import cut_middle, escape, escape_json
 
 __all__ = ["Console", "ShowProgress"]
 
@@ -40,7 +40,7 @@ class Console:
     def report(self, text: str) -> None:
         """Print a remark about how the data are read and used, and keep it for the summary."""
         self.notes.append(text)
-        self.print(escape(text))
+        self.print(cut_middle(escape(text)))
 
     def print(self, text: str) -> None:
         """Print a message."""
@@ -50,7 +50,7 @@ class Console:
     def print_json(self, summary: dict[str, Any]) -> None:
         """Print the summary to standard output if --json was given."""
         if self.as_json:
-            click.echo(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1, default=str))
+            click.echo(escape_json(json.dumps(summary, ensure_ascii=False, allow_nan=False, indent=1, default=str)))
 
     @contextmanager
     def step(self, name: str) -> Iterator[ShowProgress]:

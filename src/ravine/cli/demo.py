@@ -8,7 +8,8 @@ import click
 
 from ravine.cli.console import Console
 from ravine.cli.errors import Command
-from ravine.cli.options import COMMON, FitOptions, add_options
+from ravine.cli.options import COMMON, FitOptions, OutputPath, add_options
+from ravine.cli.streams import escape
 
 __all__ = ["demo", "simulate_birds"]
 
@@ -43,7 +44,7 @@ def simulate_birds() -> str:
 @click.command(cls=Command)
 @click.option(
     "--out",
-    type=click.Path(),
+    type=OutputPath(),
     default="ravine-demo",
     show_default=True,
     metavar="DIR",
@@ -63,7 +64,7 @@ def demo(**given: Any) -> None:
     options = FitOptions(key="ring", jobs=1, **given)
     console = Console(options.quiet)
     console.print("Clustering 400 simulated birds of four species without saying how many. Equivalent to:\n")
-    console.print(f"  ravine cluster birds.csv --key ring --label-column kind --out {options.out}\n")
+    console.print(f"  ravine cluster birds.csv --key ring --label-column kind --out {escape(options.out)}\n")
     run(
         FitRequest(
             command="cluster",

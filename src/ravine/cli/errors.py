@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import errno
 import signal
+import sys
 import threading
 import traceback
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
 
-__all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "escape", "translate_errors"]
+from ravine.cli.streams import cut_middle, escape
+
+__all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "translate_errors"]
 
 INTERRUPTED = 130
-LONGEST_MESSAGE = 2000
 STOPPED = "Stopped: nothing was written."
 # Sent when the system shuts down, or when the terminal is closed.
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -27,7 +28,7 @@ class CommandError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
-        click.echo(f"Error: {shorten(escape(self.format_message()))}", file=file, err=file is None)
+        click.echo(f"Error: {cut_middle(escape(self.format_message()))}", file=file, err=file is None)
 
 
 class Terminated(BaseException):
@@ -64,7 +65,14 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         with translate_errors(self.stopped, debug=ctx.params.get("debug")):
+            _check_standard_output(ctx.params)
             return super().invoke(ctx)
+
+
+def _check_standard_output(options: Mapping[str, Any]) -> None:
+    """Raise an error if the results go to a standard output that is closed."""
+    if sys.stdout is None and (options.get("as_json") or options.get("out", "-") == "-"):
+        raise CommandError("standard output is closed, but the results go there: redirect it to a file.")
 
 
 class CommandGroup(click.Group):
@@ -122,21 +130,6 @@ def _raise_on_signals() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def escape(text: object) -> str:
-    """Return text in one line; line breaks and other control characters are escaped as in Python."""
-    return "".join(
-        c.encode("unicode_escape").decode() if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c
-        for c in str(text)
-    )
-
-
-def shorten(text: str) -> str:
-    """Return text without its middle if it is very long, such as one that quotes a name of thousands of letters."""
-    return (
-        text if len(text) <= LONGEST_MESSAGE else f"{text[: LONGEST_MESSAGE // 2]} ... {text[-LONGEST_MESSAGE // 4 :]}"
-    )
-
-
 def describe_error(error: BaseException, hint: str = "") -> str:
     """Return a message for the user in one line; the hint follows an unexpected error."""
     text = " ".join(str(error).split())
@@ -149,7 +142,7 @@ def describe_error(error: BaseException, hint: str = "") -> str:
         return "out of memory: use fewer rows, or a machine with more memory."
     if isinstance(error, ModuleNotFoundError):
         return f"the package {error.name!r} is not installed: run  pip install 'ravine[app]'"
-    if isinstance(error, ValueError | TypeError) and text:
+    if isinstance(error, ValueError | TypeError | ImportError) and text:
         return text
     return f"unexpected {type(error).__name__}: {text or 'no message'}{hint}."
 

@@ -8,7 +8,18 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-__all__ = ["COMMON", "FEATURES", "MISSING", "READING", "RESULTS", "ClusterCount", "FitOptions", "add_options"]
+__all__ = [
+    "COMMON",
+    "FEATURES",
+    "MISSING",
+    "READING",
+    "RESULTS",
+    "SPREADSHEET",
+    "ClusterCount",
+    "FitOptions",
+    "OutputPath",
+    "add_options",
+]
 
 # From this number of rows on, threads pay off.
 MANY_ROWS = 20_000
@@ -56,6 +67,16 @@ class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         if number < 1:
             self.fail(f"{value!r} is not 'auto', 'suggested' or a number of clusters (1 or more).", param, ctx)
         return number
+
+
+class OutputPath(click.Path):
+    """Path of a folder or file to write, which cannot be empty: that would be the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty text."""
+        if value == "":
+            self.fail("the name is empty: give a name, or leave the option out.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 READING: tuple[Option, ...] = (
@@ -108,16 +129,22 @@ FEATURES: tuple[Option, ...] = (
         "of text).",
     ),
 )
+SPREADSHEET: Option = click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Write an apostrophe before text in the labels that a spreadsheet would take for a formula.",
+)
 RESULTS: tuple[Option, ...] = (
     click.option(
         "--out",
-        type=click.Path(),
+        type=OutputPath(),
         default=None,
         metavar="DIR",
         help="Folder for the results; - prints the labels instead.  [default: NAME-ravine]",
     ),
     click.option("--force", is_flag=True, help="Replace existing results."),
     click.option("--no-figures", is_flag=True, help="Write neither figures nor report."),
+    SPREADSHEET,
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed."),
     click.option(
         "--jobs",
@@ -157,6 +184,7 @@ class FitOptions:
     out: str | None = None
     force: bool = False
     no_figures: bool = False
+    spreadsheet: bool = False
     seed: int = 0
     jobs: int | None = None
     delimiter: str | None = None

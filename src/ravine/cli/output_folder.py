@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ravine.cli.errors import CommandError
+from ravine.cli.killed_runs import lock_stage
 
 __all__ = ["check_output_folder", "get_default_folder", "stage_results"]
 
@@ -77,11 +78,12 @@ def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
         except OSError as error:
             reason = (error.strerror or "unknown error").lower()
             raise CommandError(f"{str(folder)!r} cannot be written: {reason}. {ADVICE}") from error
-        yield new
-        if exists:
-            _exchange(folder, new, old, _find_results(folder, results))
-        else:
-            os.rename(new, folder)
+        with lock_stage(stage):
+            yield new
+            if exists:
+                _exchange(folder, new, old, _find_results(folder, results))
+            else:
+                os.rename(new, folder)
     except BaseException:
         if not _find_results(old, results):  # old results that could not be moved back are kept
             shutil.rmtree(stage, ignore_errors=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
@@ -10,9 +12,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ravine.cli.console import Console
+from ravine.cli.formulas import count_formulas, protect_formulas
 from ravine.cli.result import Result, keep_rows
+from ravine.cli.streams import escape
 
-__all__ = ["RESULTS", "make_labels_table", "write_csv", "write_outputs"]
+__all__ = ["RESULTS", "make_labels_table", "print_labels", "report_formulas", "write_csv", "write_outputs"]
 
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
 # Glob patterns of all figures that `_list_figures` may yield.
@@ -72,7 +76,8 @@ def make_labels_table(result: Result) -> Any:
         columns[find_free_name("probability")] = _extend_to_all_rows(result.probability.round(4), result.kept)
     if result.given is not None:
         columns[find_free_name("given")] = import_module("pyarrow").array(result.given.tolist())
-    return import_module("pyarrow").table(columns)
+    table = import_module("pyarrow").table(columns)
+    return protect_formulas(table) if result.protects_formulas else table
 
 
 def _extend_to_all_rows(values: Any, kept: Any) -> Any:
@@ -85,6 +90,27 @@ def _extend_to_all_rows(values: Any, kept: Any) -> Any:
         return column
     positions = np.cumsum(kept) - 1
     return column.take(pa.array(positions, mask=~kept))
+
+
+def print_labels(table: Any) -> None:
+    """Write a table as CSV to standard output; on a terminal, control characters in its cells are escaped."""
+    if not sys.stdout.isatty():
+        write_csv(table, sys.stdout.buffer)
+    else:
+        stream = io.BytesIO()
+        write_csv(table, stream)
+        sys.stdout.writelines(f"{escape(line)}\n" for line in stream.getvalue().decode().split("\n")[:-1])
+    sys.stdout.flush()
+
+
+def report_formulas(result: Result, console: Console) -> None:
+    """Report cells of the labels that a spreadsheet would take for formulas, unless they are protected."""
+    n = 0 if result.protects_formulas else count_formulas(make_labels_table(result))
+    if n:
+        console.report(
+            f"note: a spreadsheet would read {n} cell{'' if n == 1 else 's'} of the labels as formulas, since they "
+            "begin with =, +, - or @: use --spreadsheet to write an apostrophe before them"
+        )
 
 
 def write_csv(table: Any, stream: BinaryIO) -> None:

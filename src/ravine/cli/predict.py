@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from ravine.cli.console import Console
-from ravine.cli.errors import Command, CommandError, escape
-from ravine.cli.options import COMMON, MISSING, READING, add_options
+from ravine.cli.errors import Command, CommandError
+from ravine.cli.options import COMMON, MISSING, READING, SPREADSHEET, OutputPath, add_options
+from ravine.cli.streams import escape
 
 __all__ = ["predict"]
 
@@ -22,8 +23,16 @@ MAX_GROUPS = 20
 @click.argument("data", metavar="FILE")
 @click.option("--key", default=None, metavar="COLUMN", help="Column that identifies the rows.  [default: row number]")
 @click.option("--missing", type=MISSING, default=None, help="Treatment of missing cells.  [default: that of the model]")
-@click.option("--out", default="-", show_default=True, metavar="FILE", help="File for the labels; - prints them.")
+@click.option(
+    "--out",
+    type=OutputPath(allow_dash=True),
+    default="-",
+    show_default=True,
+    metavar="FILE",
+    help="File for the labels; - prints them.",
+)
 @click.option("--force", is_flag=True, help="Replace an existing file.")
+@SPREADSHEET
 @add_options(READING, COMMON)
 def predict(
     model: str,
@@ -32,6 +41,7 @@ def predict(
     missing: str | None,
     out: str,
     force: bool,
+    spreadsheet: bool,
     delimiter: str | None,
     header: bool | None,
     encoding: str | None,
@@ -45,9 +55,7 @@ def predict(
     Columns are found by name and prepared as for the model; other columns are ignored. With - as FILE, the table is
     read from standard input.
     """
-    import sys
-
-    from ravine.cli.outputs import make_labels_table, write_csv
+    from ravine.cli.outputs import make_labels_table, print_labels, report_formulas
     from ravine.tables import ColumnChoices, ReadOptions, read_table, resolve_columns
 
     console = Console(quiet, as_json)
@@ -59,13 +67,14 @@ def predict(
     resolve_columns(table, ColumnChoices(key=key))
     with console.step("predicting"):
         result = _predict(table_model, table, key, missing, data, console)
+        result.protects_formulas = spreadsheet
+    report_formulas(result, console)
     counts = _count_groups(result)
     if as_json:
         summary = {"command": "predict", "rows": table.num_rows, "counts": counts, "notes": console.notes}
         console.print_json({**summary, "labels": make_labels_table(result).to_pydict()} if out == "-" else summary)
     elif out == "-":
-        write_csv(make_labels_table(result), sys.stdout.buffer)
-        sys.stdout.flush()
+        print_labels(make_labels_table(result))
     if out != "-":
         _write_labels(result, out)
     console.print(", ".join(f"{escape(group)}: {n} rows" for group, n in list(counts.items())[:MAX_GROUPS]))

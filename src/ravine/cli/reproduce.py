@@ -10,12 +10,13 @@ from typing import Any
 import click
 
 from ravine.cli.errors import CommandGroup
+from ravine.cli.options import OutputPath
 
 __all__ = ["reproduce"]
 
 STOPPED = "Stopped. Finished results are kept: run the same command again to continue."
 # Each option carries the name of the argument of the study that it sets.
-OUT = click.option("--out", type=click.Path(path_type=Path), default=None, help="Folder of the results.  [out/STUDY]")
+OUT = click.option("--out", type=OutputPath(path_type=Path), default=None, help="Folder of the results.  [out/STUDY]")
 DATA = click.option("--data", "folder", default=None, metavar="DIR", help="Folder of the data sets.  [RAVINE_DATA]")
 JOBS = click.option(
     "--jobs", "n_jobs", type=click.IntRange(1), default=None, help="Number of processes.  [number of cores]"

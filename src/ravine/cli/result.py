@@ -43,6 +43,8 @@ class Result:
         Probability of the predicted class.
     summary : dict
         Content of summary.json.
+    protects_formulas : bool
+        Whether an apostrophe is written before text that a spreadsheet would take for a formula.
     """
 
     command: str
@@ -56,6 +58,7 @@ class Result:
     given: NDArray[Any] | None = None
     probability: NDArray[Any] | None = None
     summary: dict[str, Any] = field(default_factory=dict)
+    protects_formulas: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:

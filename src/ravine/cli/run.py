@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -13,11 +12,13 @@ from typing import Any
 import click
 
 from ravine.cli.console import Console, ShowProgress
-from ravine.cli.errors import CommandError, escape
+from ravine.cli.errors import CommandError
+from ravine.cli.killed_runs import remove_killed_runs
 from ravine.cli.options import FitOptions
 from ravine.cli.output_folder import check_output_folder, get_default_folder, stage_results
-from ravine.cli.outputs import RESULTS, make_labels_table, write_csv, write_outputs
+from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
+from ravine.cli.streams import escape
 from ravine.models import TableModel
 from ravine.report import find_suggestion
 from ravine.tables import ColumnChoices, ReadOptions, fit_table, read_labels, read_table, resolve_columns
@@ -69,6 +70,8 @@ def run(request: FitRequest) -> None:
         if options.out != "-":  # first, so that a folder that is not writable is noticed before the work
             results = RESULTS if request.content is None else (*RESULTS, request.source)
             check_output_folder(folder, results, options.force)
+            for message in remove_killed_runs(folder):
+                console.print(escape(message))
             stage = stack.enter_context(stage_results(folder, results))
             if request.content is not None:
                 source = str(stage / request.source)
@@ -77,8 +80,7 @@ def run(request: FitRequest) -> None:
         if stage is not None:
             files = write_outputs(stage, result, console, not options.no_figures)
     if stage is None:
-        write_csv(make_labels_table(result), sys.stdout.buffer)
-        sys.stdout.flush()
+        print_labels(make_labels_table(result))
     print_result(result, console)
     if stage is not None:
         print_files(folder, files, console)
@@ -113,6 +115,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     model = TableModel(estimator, prepared.preparation, label_column)
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
+    result.protects_formulas = options.spreadsheet
+    report_formulas(result, console)
     result.summary = make_summary(result, request, console, table.num_rows)
     return result
 
@@ -203,7 +207,7 @@ def describe_suggestion(summary: dict[str, Any]) -> str:
 
 def print_files(folder: Path, names: list[str], console: Console) -> None:
     """Print the names of the files that were written."""
-    console.print(f"\nWritten to {folder}: {', '.join(name for name in names if '/' not in name)}")
+    console.print(f"\nWritten to {escape(folder)}: {', '.join(name for name in names if '/' not in name)}")
     figures = [name for name in names if "/" in name]
     if figures:
         console.print(f"and {len(figures)} figures: {', '.join(figures[:6])}")

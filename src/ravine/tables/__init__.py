@@ -3,6 +3,7 @@
 from ravine.tables.choose import ColumnChoices, choose_features, join_names, read_labels, resolve_columns
 from ravine.tables.prepare import Preparation, PreparedTable, fit_table, join_counts, transform_table
 from ravine.tables.read import ReadOptions, read_table
+from ravine.tables.sniff import is_number
 from ravine.tables.table_error import TableError
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "TableError",
     "choose_features",
     "fit_table",
+    "is_number",
     "join_counts",
     "join_names",
     "read_labels",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ravine.tables.quotes import find_open_quote
 from ravine.tables.sniff import Layout, describe_wrong_encoding, detect_encoding, detect_layout
 from ravine.tables.table_error import TableError
 from ravine.tables.text import gunzip
@@ -85,6 +86,8 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
 def _open(source: str) -> tuple[str, Path | bytes]:
     """Return the name of a source for messages, and its path or, if it can be read only once, its content."""
     if source == "-":
+        if sys.stdin is None:
+            raise TableError("standard input is closed: give the name of a file.")
         return "standard input", sys.stdin.buffer.read()
     path = Path(source)
     if path.is_dir():
@@ -162,6 +165,9 @@ def _read_text(content: Path | bytes, head: bytes, name: str, options: ReadOptio
     _check_unique(names, name)
     # Line breaks in quotes may come late, and pyarrow may misread a block that begins within quotes without an error.
     quoted = '"' in beginning or (not complete and _contains(content, b'"'))
+    # pyarrow reads an unclosed quote up to the end of the file without an error.
+    if quoted and _count_quotes(content, encoding) % 2:
+        _refuse_open_quote(content, encoding, layout, name)
     try:
         table = _parse_csv(content, encoding, layout, names, options, quoted)
     except UnicodeDecodeError as error:
@@ -209,6 +215,24 @@ def _contains(content: Path | bytes, character: bytes) -> bool:
         return any(character in block for block in iter(lambda: stream.read(1 << 22), b""))
 
 
+def _open_text(content: Path | bytes, encoding: str, newline: str | None = None) -> io.TextIOWrapper:
+    raw: Any = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+    return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline=newline)
+
+
+def _count_quotes(content: Path | bytes, encoding: str) -> int:
+    with _open_text(content, encoding) as stream:
+        return sum(block.count('"') for block in iter(lambda: stream.read(1 << 22), ""))
+
+
+def _refuse_open_quote(content: Path | bytes, encoding: str, layout: Layout, name: str) -> None:
+    """Raise an error if a quote is never closed."""
+    with _open_text(content, encoding) as stream:
+        line = find_open_quote((line.removeprefix("\ufeff").rstrip("\n") for line in stream), layout.delimiter)
+    if line is not None:
+        raise TableError(f"{name}, line {line}: a quote opens there and is never closed. Close it, or remove it.")
+
+
 def _fill_names(layout: Layout, report: Report) -> tuple[str, ...]:
     """Return the names of the columns, with "column3" for a third column without a name."""
     for j, column in enumerate(layout.names, start=1):
@@ -228,17 +252,19 @@ def _check_unique(names: Sequence[str], file: str) -> None:
 
 def _find_bad_line(content: Path | bytes, encoding: str, layout: Layout, name: str, error: Exception) -> str:
     """Return a message with the number of the line that cannot be read."""
-    width = len(layout.names)
-    raw: Any = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-    with raw, io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="") as stream:
+    width, first, hint = len(layout.names), 1, ""
+    with _open_text(content, encoding, newline="") as stream:
         reader = csv.reader(stream, delimiter=layout.delimiter)
         try:
             for row in reader:
                 if row and len(row) != width:
                     return (
-                        f"{name}, line {reader.line_num}: {len(row)} cells instead of {width}. Correct that line, or "
-                        f"set the delimiter with --delimiter (detected: {layout.delimiter_name})."
+                        f"{name}, line {first}: {len(row)} cells instead of {width}{hint}. Correct that line, or set "
+                        f"the delimiter with --delimiter (detected: {layout.delimiter_name})."
                     )
+                is_long = reader.line_num > first
+                hint = f" (quotes join the lines {first} to {reader.line_num} before it)" if is_long else ""
+                first = reader.line_num + 1
         except csv.Error as problem:
             return f"{name}, line {reader.line_num}: {problem}. Correct that line."
     return f"{name} cannot be read: {_first_line(error)}."

@@ -1,0 +1,247 @@
+"""Closed streams, folders of killed runs, control characters on a terminal, formulas in the labels."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("click")
+
+from ravine.cli.killed_runs import lock_stage, remove_killed_runs
+from ravine.cli.streams import escape, escape_json
+from support.command_line import column, leftovers, ravine, read, table, write
+
+MAIN = "from ravine.cli import main; main()"
+DIES = "import os; from ravine import models; models.save = lambda *args: os.kill(os.getpid(), 9); " + MAIN
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_shell(redirections, *arguments):
+    """Run the command in a shell, for example with ``>&-`` to close standard output."""
+    line = f'exec "$0" -c "{MAIN}" "$@" {redirections}'
+    return subprocess.run(["sh", "-c", line, sys.executable, *arguments], capture_output=True, timeout=120, text=True)
+
+
+# ----------------------------------------------------------------------------------------------- closed streams
+
+
+@POSIX
+def test_closed_standard_input_is_an_error():
+    run = run_shell("<&-", "cluster", "-", "--out", "-")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == "Error: standard input is closed: give the name of a file.\n"
+
+
+@POSIX
+@pytest.mark.parametrize("options", [("--out", "-"), ("--json",)])
+def test_closed_standard_output_is_an_error_if_it_is_needed(options):
+    write(table()[0])
+    run = run_shell(">&-", "cluster", "data.csv", *options)
+    assert run.returncode == 1
+    assert run.stderr == "Error: standard output is closed, but the results go there: redirect it to a file.\n"
+    assert leftovers() == []
+
+
+@POSIX
+def test_closed_standard_error_loses_only_messages():
+    write(table()[0])
+    run = run_shell("2>&-", "cluster", "data.csv", "--out", "-", "--clusters", "3")
+    assert run.returncode == 0
+    assert set(column(run.stdout, "cluster")) == {"0", "1", "2"}
+
+
+@POSIX
+def test_files_are_written_with_all_streams_closed():
+    write(table()[0])
+    run = run_shell("<&- >&- 2>&-", "cluster", "data.csv", "--no-figures", "--clusters", "3")
+    assert run.returncode == 0
+    assert sorted(os.listdir("data-ravine")) == ["labels.csv", "model.ravine", "summary.json"]
+    assert len(column(read("data-ravine/labels.csv"), "cluster")) == 180
+
+
+# ----------------------------------------------------------------------------------------------- places
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("cluster", "data.csv"),
+        ("classify", "data.csv", "--label-column", "a"),
+        ("predict", "m.ravine", "data.csv"),
+        ("demo",),
+        ("reproduce", "s1"),
+    ],
+)
+def test_empty_name_of_the_output_is_refused(arguments):
+    write(table()[0])
+    run = ravine(*arguments, "--out", "", code=2)
+    assert "the name is empty" in run.stderr
+    assert leftovers() == []
+
+
+@POSIX
+@pytest.mark.parametrize("exists", [False, True])
+def test_folder_of_a_killed_run_is_removed_by_the_next(exists):
+    write(table()[0])
+    if exists:
+        Path("out").mkdir()
+    arguments = ("cluster", "data.csv", "--out", "out", "--clusters", "2", "--no-figures")
+    run = subprocess.run([sys.executable, "-c", DIES, *arguments], capture_output=True, timeout=120)
+    assert run.returncode == -signal.SIGKILL
+    (left,) = Path("out" if exists else ".").glob(".ravine-*")
+    again = ravine(*arguments)
+    assert f"removed {str(left.absolute())!r}, which a killed run had left" in again.stderr
+    assert not left.exists()
+    assert sorted(os.listdir("out")) == ["labels.csv", "model.ravine", "summary.json"]
+    assert leftovers() == ["out"]
+
+
+def make_stage(name=".ravine-0123456789ab", age=0.0):
+    stage = Path(name)
+    (stage / "new").mkdir(parents=True)
+    os.utime(stage, (time.time() - age,) * 2)
+    return stage
+
+
+@POSIX
+def test_folder_of_a_running_run_is_kept():
+    stage = make_stage()
+    with lock_stage(stage):
+        assert remove_killed_runs(Path("out")) == []
+        assert stage.exists()
+    assert len(remove_killed_runs(Path("out"))) == 1
+    assert not stage.exists()
+
+
+def test_folder_without_a_lock_is_removed_after_a_day():
+    young, old = make_stage(age=3600.0), make_stage(".ravine-aaaaaaaaaaaa", age=90_000.0)
+    assert len(remove_killed_runs(Path("out"))) == 1
+    assert (young.exists(), old.exists()) == (True, False)
+
+
+def test_other_hidden_folders_are_not_touched():
+    for name in (".ravine-mine", ".ravine-0123456789abc", ".other"):
+        make_stage(name, age=1e6)
+    (make_stage(age=1e6) / "notes.txt").write_text("mine")
+    Path(".ravine-bbbbbbbbbbbb").symlink_to(Path(".other"))
+    before = leftovers()
+    assert remove_killed_runs(Path("out")) == []
+    assert leftovers() == before
+
+
+def test_earlier_results_in_the_folder_of_a_killed_run_are_kept():
+    stage = make_stage(age=1e6)
+    (stage / "old").mkdir()
+    (stage / "old" / "labels.csv").write_text("row,cluster\n")
+    os.utime(stage, (0.0, 0.0))
+    (message,) = remove_killed_runs(Path("out"))
+    assert "holds earlier results" in message
+    assert (stage / "old" / "labels.csv").exists()
+
+
+@POSIX
+def test_unknown_kernels_are_refused(monkeypatch):
+    monkeypatch.setenv("RAVINE_KERNELS", "fast")
+    write(table()[0])
+    run = run_shell("", "cluster", "data.csv", "--out", "-")
+    assert run.returncode == 1
+    assert "RAVINE_KERNELS is 'fast': set it to 'baseline' or 'v3', or unset it." in run.stderr
+
+
+# ----------------------------------------------------------------------------------------------- control characters
+
+TURNED = "a\u202eb\u2066c\u200fd\x1b[31me\x85f\u00adg"
+
+
+def test_control_characters_are_escaped():
+    assert escape(TURNED) == "a\\u202eb\\u2066c\\u200fd\\x1b[31me\\x85f\\xadg"
+    assert escape("crème \u05d0 \U0001f468\u200d\U0001f469") == "crème \u05d0 \U0001f468\u200d\U0001f469"
+    text = json.dumps({"x": TURNED, "y": "é"}, ensure_ascii=False, indent=1)
+    assert json.loads(escape_json(text)) == {"x": TURNED, "y": "é"}
+    assert not any(c in escape_json(text) for c in "\u202e\u2066\u200f\x1b\x85\u00ad")
+
+
+def test_messages_have_no_control_characters():
+    text, _ = table(names=("a", "b\u202e", "c\x1b[2J", "d"))
+    write(text)
+    run = ravine("cluster", "data.csv", "--clusters", 3, "--out", "o\u202ex")
+    described = ravine("describe", "o\u202ex/model.ravine")
+    printed = ravine("cluster", "data.csv", "--clusters", 3, "--out", "other", "--json")
+    for output in (run.stderr, described.stdout, printed.stdout):
+        assert "\\u202e" in output
+        assert not any(c in output for c in "\u202e\x1b")
+
+
+@POSIX
+def test_labels_on_a_terminal_have_no_control_characters():
+    pty = pytest.importorskip("pty")
+    text, _ = table(extra=lambda y: {"id": [f"k\x1b[2J{n}" for n in range(len(y))]})
+    write(text)
+    arguments = ("cluster", "data.csv", "--key", "id", "--clusters", "3", "--out", "-", "--quiet")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([sys.executable, "-c", MAIN, *arguments], stdout=theirs)
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            piece = os.read(ours, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        seen += piece
+    os.close(ours)
+    assert process.wait(60) == 0
+    assert b"k\\x1b[2J179" in seen
+    assert b"\x1b" not in seen
+    assert column(ravine(*arguments).stdout, "id")[0] == "k\x1b[2J0"
+
+
+# ----------------------------------------------------------------------------------------------- formulas
+
+KEYS = ["=1+1", "+cmd|x", "-x", "@sum(a)", "-5", "+3.2", "plain", "a=b", "-", "\tx"]
+PROTECTED = ["'=1+1", "'+cmd|x", "'-x", "'@sum(a)", "-5", "+3.2", "plain", "a=b", "-", "'\tx"]
+
+
+def table_with_formulas():
+    text, _ = table(extra=lambda y: {"=id": [KEYS[n % len(KEYS)] for n in range(len(y))]})
+    return write(text)
+
+
+def test_keys_are_written_as_they_are_with_a_note():
+    table_with_formulas()
+    run = ravine("cluster", "data.csv", "--key", "=id", "--clusters", 3)
+    assert column(read("data-ravine/labels.csv"), "=id")[:10] == KEYS
+    assert "a spreadsheet would read 91 cells of the labels as formulas" in run.stderr
+    assert "use --spreadsheet" in run.stderr
+
+
+def test_formulas_are_protected_for_spreadsheets():
+    table_with_formulas()
+    run = ravine("cluster", "data.csv", "--key", "=id", "--clusters", 3, "--spreadsheet")
+    assert column(read("data-ravine/labels.csv"), "'=id")[:10] == PROTECTED
+    assert "formulas" not in run.stderr
+    predicted = ravine("predict", "data-ravine/model.ravine", "data.csv", "--key", "=id", "--spreadsheet")
+    assert column(predicted.stdout, "'=id")[:10] == PROTECTED
+    plain = ravine("predict", "data-ravine/model.ravine", "data.csv", "--key", "=id")
+    assert column(plain.stdout, "=id")[:10] == KEYS
+    assert "use --spreadsheet" in plain.stderr
+
+
+def test_labels_that_are_formulas_are_protected():
+    write(table(extra=lambda y: {"kind": [["=a", "b", "c"][k] for k in y]})[0])
+    ravine("classify", "data.csv", "--label-column", "kind", "--spreadsheet")
+    assert set(column(read("data-ravine/labels.csv"), "class")) == {"'=a", "b", "c"}
+    assert set(column(read("data-ravine/labels.csv"), "given")) == {"'=a", "b", "c"}
