@@ -200,6 +200,9 @@ def test_neighbours_do_not_depend_on_the_scale(scale):
     assert_array_equal(one.toarray(), other.toarray())
 
 
-def test_rows_without_features_are_refused():
+@pytest.mark.filterwarnings("error")
+def test_unusable_rows_have_no_neighbours():
     with pytest.raises(ValueError, match="0 feature"):
         neighbour_graph(np.empty((30, 0)))
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        neighbour_graph([[np.inf], [-np.inf], [0.0]])

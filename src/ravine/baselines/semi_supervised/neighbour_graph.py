@@ -59,8 +59,10 @@ def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binar
 
 def _scale_to_one(rows: NDArray[Any]) -> NDArray[Any]:
     """Divide numbers by a power of two near the largest, so that no squared distance overflows."""
-    if rows.dtype.kind != "f" or not np.isfinite(rows).all():
+    if rows.dtype.kind != "f":
         return rows  # validated by scikit-learn
+    if not np.isfinite(rows).all():
+        raise ValueError("X contains NaN or infinity: drop or impute such values first.")
     return np.asarray(np.ldexp(rows, -np.frexp(np.abs(rows).max(initial=0.0))[1]))
 
 
