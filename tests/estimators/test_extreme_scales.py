@@ -1,4 +1,4 @@
-"""Rows of any scale, from subnormal values to 1e299, give the same answers without a warning."""
+"""Rows of any scale, from subnormal values to 1e291, give the same answers without a warning."""
 
 import warnings
 
@@ -7,14 +7,20 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning
-from ravine.rows import as_rows
+from ravine import (
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    MinimumDensityTree,
+    NoSplitWarning,
+    bandwidth_path,
+)
+from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
 # Powers of two, so that the rows keep all their digits where they are not subnormal.
-SUBNORMAL, SMALL, LARGE, LARGEST = 2.0**-1030, 2.0**-600, 2.0**515, 2.0**990
+SUBNORMAL, SMALL, LARGE, LARGEST = 2.0**-1030, 2.0**-600, 2.0**515, 2.0**965
 SCALES = [SUBNORMAL, SMALL, LARGE, LARGEST]
 
 
@@ -47,7 +53,7 @@ def test_one_grid_in_very_different_units_has_finite_factors(rng):
 
 
 @pytest.mark.parametrize("method", ["pooled", "exact"])
-@pytest.mark.parametrize("scale", [2.0**-1000, SMALL, LARGE, LARGEST, 1e155])
+@pytest.mark.parametrize("scale", [*SCALES, 2.0**-1000, 1e155])
 def test_trees_of_repeated_values_do_not_depend_on_the_scale(rng, scale, method):
     X = np.c_[rng.integers(0, 2, 200), rng.normal(size=200)]
     X[:90] += [0.0, 9.0]
@@ -65,7 +71,7 @@ def test_trees_of_subnormal_rows_are_fitted(rng, n_clusters):
 
 
 @pytest.mark.parametrize("shape", [(5, 10), (200, 40), (20, 1100)])
-@pytest.mark.parametrize("scale", [1e-310, 1e299])
+@pytest.mark.parametrize("scale", [1e-310, 1e291])
 def test_sparse_rows_of_any_scale_are_split(rng, shape, scale):
     X = csr_array((rng.normal(size=shape) + 6.0) / 20.0 * scale)
     mdh = MinimumDensityHyperplane(random_state=0).fit(X)
@@ -100,6 +106,26 @@ def test_classes_of_an_svm_do_not_depend_on_the_scale(rng, scale):
     X, y = seven_classes(rng)
     expected, found = (predict_by_svm(rows, y, None, 1.0, np.random.default_rng(0)) for rows in (X, X * scale))
     assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("scale", [SMALL, LARGE, LARGEST])
+def test_paths_of_bandwidths_do_not_depend_on_the_scale(scale):
+    X, _ = two_clusters(60, 3, separation=4.0)
+    found, expected = (bandwidth_path(rows, random_state=0).steps[-1] for rows in (X * scale, X))
+    assert_array_equal(found.labels, expected.labels)
+    assert_allclose(found.margin, expected.margin * scale)
+
+
+def test_values_whose_gradients_overflow_are_refused(rng):
+    X = rng.normal(size=(50, 3))
+    for rows in (X * 1e293, csr_array(X * 1e293), RowBlocks([X * 1e293])):
+        with pytest.raises(ValueError, match="rescale"):
+            MinimumDensityHyperplane(random_state=0).fit(rows)
+
+
+def test_paths_to_bandwidths_that_vanish_are_refused(rng):
+    with pytest.raises(ValueError, match="smallest number that can be represented: multiply X"):
+        bandwidth_path(rng.normal(size=(50, 3)) * 1e-318)
 
 
 @pytest.mark.parametrize("model", [MinimumDensityHyperplane, MinimumDensityTree])

@@ -24,6 +24,8 @@ MARGIN = 8.0
 # Tolerance of the certified global minimum, as a fraction of the kernel's peak, and the most evaluations spent on it.
 TOLERANCE = 1e-9
 MAX_EVALUATIONS = 20_000
+# The inverse of a smaller width overflows.
+SMALLEST_WIDTH = 2.0**-1020
 
 _HERMITE = np.array([_kernels.BINS_PER_BANDWIDTH**-k / math.factorial(k) for k in range(_kernels.MOMENTS)])
 
@@ -41,7 +43,7 @@ class Window:
         """Place bins over [a, c] and a margin; return None if they would be too many."""
         width = bandwidth / _kernels.BINS_PER_BANDWIDTH
         needed = (c - a + 2.0 * MARGIN * bandwidth) / width
-        if not needed <= MAX_BINS - 4:
+        if not needed <= MAX_BINS - 4 or width < SMALLEST_WIDTH:
             return None
         return cls(a - MARGIN * bandwidth, width, 4 * math.ceil((needed + 1.0) / 4.0))
 

@@ -3,7 +3,7 @@
 Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in working units, with `SearchSettings`.
 """
 
-from ravine.search.bandwidth import BandwidthRule, check_bandwidth, resolve_bandwidth
+from ravine.search.bandwidth import BandwidthRule, check_bandwidth, check_representable, resolve_bandwidth
 from ravine.search.direct import solve_directly
 from ravine.search.driver import drive
 from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, points_to_larger
@@ -41,6 +41,7 @@ __all__ = [
     "check_label_settings",
     "check_label_terms",
     "check_penalty",
+    "check_representable",
     "check_settings",
     "choose_best",
     "choose_starts",

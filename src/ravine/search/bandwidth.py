@@ -9,7 +9,7 @@ from typing import Any
 
 from ravine.checks import check_number
 
-__all__ = ["BandwidthRule", "check_bandwidth", "resolve_bandwidth"]
+__all__ = ["BandwidthRule", "check_bandwidth", "check_representable", "resolve_bandwidth"]
 
 # In standard deviations of the data. Below it, the rounding of projections is no longer negligible.
 SMALLEST_BANDWIDTH = 1e-11
@@ -28,6 +28,15 @@ def check_bandwidth(rule: Any) -> BandwidthRule:
     if not isinstance(rule, str) and not callable(rule):
         check_number("bandwidth", rule, low=0.0, open_low=True)
     return rule  # type: ignore[no-any-return]
+
+
+def check_representable(name: str, bandwidth: float, pc1_std: float) -> None:
+    """Raise an error if a bandwidth is so small that fractions of it vanish."""
+    if bandwidth < SMALLEST_NUMBER:
+        raise ValueError(
+            f"X has a standard deviation of {pc1_std:g}, and {name} is {bandwidth:g}, too near the smallest number "
+            "that can be represented: multiply X by a large number."
+        )
 
 
 def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
@@ -50,11 +59,8 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
     else:
         given, name = rule, "bandwidth"
     bandwidth = float(given) if isinstance(given, numbers.Real) else math.nan
-    if bandwidth < SMALLEST_NUMBER and (rule == "silverman" or bandwidth > 0.0):
-        raise ValueError(
-            f"X has a standard deviation of {pc1_std:g}, and {name} is {bandwidth:g}, too near the smallest number "
-            "that can be represented: multiply X by a large number."
-        )
+    if rule == "silverman" or bandwidth > 0.0:
+        check_representable(name, bandwidth, pc1_std)
     if not (math.isfinite(bandwidth) and bandwidth > 0.0):
         raise ValueError(f"{name} must be a positive number, got {given!r}.")
     if bandwidth < SMALLEST_BANDWIDTH * pc1_std:

@@ -25,6 +25,7 @@ from ravine.search import (
     Problem,
     SearchSettings,
     Stage,
+    check_representable,
     describe_stage,
     drive,
     follow_paths,
@@ -214,11 +215,7 @@ def choose_bandwidths(problem: Problem, bandwidths: ArrayLike | None, n_bandwidt
     """Return the given bandwidths, checked, or a geometric sequence that starts at that of the problem."""
     largest = problem.bandwidth()
     if bandwidths is None:
-        if SHRINKAGE * largest < np.finfo(np.float64).tiny:
-            raise ValueError(
-                f"X is too small for a path of bandwidths that starts at {largest:g}: multiply X by a constant, "
-                "such as 1e100."
-            )
+        check_representable("the last bandwidth", SHRINKAGE * largest, problem.pc1_std)
         values: list[float] = np.geomspace(largest, SHRINKAGE * largest, n_bandwidths).tolist()
     else:
         given = np.atleast_1d(np.asarray(bandwidths, dtype=object))

@@ -16,8 +16,8 @@ from ravine.rows.reading.chunks import Chunk, check_dtype, check_unchanged
 
 __all__ = ["LARGEST", "ChunkReader", "ReadTask"]
 
-# Sums of a block of larger values may overflow.
-LARGEST = 1e300
+# Sums of larger values, and gradients with the smallest bandwidth, may overflow.
+LARGEST = 1e292
 # Each reads a chunk and computes with it, so that one computes while the other reads.
 THREADS = 2
 # Chunks that a thread accepts together, since to hand them over takes time, too.
