@@ -75,7 +75,7 @@ def write_function(rng: np.random.Generator) -> str:
         n=rows.n_rows,
         k=int(rng.integers(0, 8)),
         method=choose(rng, ["pooled", "exact"]),
-        bandwidth=choose(rng, ["1.0", "0.01", "1e-12", "1e-300", "1e300", "np.ptp(X[:, 0]) / 10", "0.0"]),
+        bandwidth=choose(rng, ["1.0", "0.01", "1e-12", "1e-300", "1e300", "abs(X[0, 0]) / 10", "0.0"]),
     )
     labels = write_labels(rng, rows.n_rows) if "y" in call else ""
     return rows.text + labels + call

@@ -77,7 +77,7 @@ result = CliRunner().invoke(app, {arguments})
 shown = result.stderr.split("Usage:")[0]
 assert result.exit_code in (0, 1, 2), (result.exit_code, result.exception)
 assert "unexpected" not in shown and "Traceback" not in shown, shown
-visible = shown.replace("\\n", "").replace("\u200c", "").replace("\u200d", "")
+visible = shown.replace("\\n", "").replace("\\u200c", "").replace("\\u200d", "")
 assert not [c for c in visible if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")], ascii(shown)
 assert max(map(len, shown.splitlines()), default=0) < 2100, "long message"
 if result.exit_code:

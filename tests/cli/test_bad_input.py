@@ -292,6 +292,9 @@ def test_long_names_are_shortened_in_messages():
     message = get_error("classify", "data.csv", "--label-column", "c")
     assert message.startswith("Error: --label-column c: no such column. The columns are 'xxx")
     assert " ... " in message
+    Path("data.csv").write_text(f"{'x' * 5000},b\n" + GOOD.partition("\n")[2])
+    shown = CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "4", "--no-figures"]).stderr
+    assert max(map(len, shown.splitlines())) < 2000
 
 
 def test_measurements_are_not_classes():

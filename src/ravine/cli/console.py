@@ -40,12 +40,12 @@ class Console:
     def report(self, text: str) -> None:
         """Print a remark about how the data are read and used, and keep it for the summary."""
         self.notes.append(text)
-        self.print(cut_middle(escape(text)))
+        self.print(escape(text))
 
     def print(self, text: str) -> None:
-        """Print a message."""
+        """Print a message; very long lines are cut."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo("\n".join(map(cut_middle, text.split("\n"))), err=True)
 
     def print_json(self, summary: dict[str, Any]) -> None:
         """Print the summary to standard output if --json was given."""
