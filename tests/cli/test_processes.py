@@ -60,13 +60,14 @@ def test_signals_to_end_leave_nothing(monkeypatch, name):
         signal.signal(number, before)
 
 
-def test_interrupted_imports_print_no_traceback():
-    script = """
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "RuntimeError() from KeyboardInterrupt()"])
+def test_interrupted_imports_print_no_traceback(raised):
+    script = f"""
 import sys
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == "click":
-            raise KeyboardInterrupt
+            raise {raised}
 sys.meta_path.insert(0, Interrupting())
 from ravine.cli import main
 main()
