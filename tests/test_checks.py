@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from ravine.checks import make_generator
+from ravine.checks import check_weights, make_generator
 
 
 @pytest.mark.parametrize("seed", [0, 1, np.int32(7), 2**32 - 1])
@@ -27,3 +27,16 @@ def test_state_that_is_given_goes_on():
 def test_other_seeds_are_refused(bad):
     with pytest.raises(ValueError, match="random_state must be None, a non-negative integer"):
         make_generator(bad)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1e101, 1.0], r"sums to 1e\+101: rescale it"),
+        ([1.0, 1e-101], "contains 1e-101, less than 1e-100 of its sum 1: set such weights to 0"),
+    ],
+)
+def test_weights_of_extreme_size_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        check_weights(weights, 2)
+    assert check_weights([1e-99, 0.0, 1.0], 3).tolist() == [1e-99, 0.0, 1.0]

@@ -9,7 +9,7 @@ from support.prose import paragraphs
 
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pyi", ".md", ".hpp", ".cpp", ".js", ".html"}
-FOLDERS = ("docs", "examples", "benchmarks", "src/_kernels", "src/ravine")
+FOLDERS = ("docs", "examples", "benchmarks", "fuzz", "src/_kernels", "src/ravine")
 FILES = [
     path
     for path in [*sorted(ROOT.glob("*.md")), *(path for name in FOLDERS for path in sorted(ROOT.glob(f"{name}/**/*")))]

@@ -30,6 +30,9 @@ __all__ = [
     "restore_on_failure",
 ]
 
+# Least share of a row in the sum of all weights; below it, fourth moments of whitened rows may overflow.
+LEAST_SHARE = 1e-100
+
 
 @contextmanager
 def restore_on_failure(estimator: Any) -> Iterator[None]:
@@ -145,8 +148,14 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> Array | None:
         total = float(weights.sum())
     if total == 0.0:
         raise ValueError("sample_weight must contain at least one non-zero number.")
-    if not 1e-250 < total < math.inf:
+    if not 1e-250 < total < 1e100:
         raise ValueError(f"sample_weight sums to {total:g}: rescale it, since its sum counts as the number of rows.")
+    smallest = float(weights[weights > 0.0].min())
+    if smallest < LEAST_SHARE * total:
+        raise ValueError(
+            f"sample_weight contains {smallest:g}, less than {LEAST_SHARE:g} of its sum {total:g}: set such weights to "
+            "0."
+        )
     return weights
 
 

@@ -35,7 +35,7 @@ def get_error(*arguments, code=1, stdin=None):
     assert "Traceback" not in result.output
     last = result.stderr.splitlines()[-1]
     assert [line for line in result.stderr.splitlines() if line.startswith("Error: ")] == [last]
-    assert len(last) < 500
+    assert len(last) < 2000
     assert sorted(map(str, Path().rglob("*"))) == before
     return last
 
@@ -285,3 +285,19 @@ def test_models_saved_from_python_are_not_used_on_tables():
     save(MinimumDensityTree(2).fit(np.random.default_rng(0).normal(size=(50, 2))), "m.ravine")
     assert "has no column names" in get_error("predict", "m.ravine", "data.csv")
     assert "Tree of" in CliRunner().invoke(app, ["describe", "m.ravine"]).stdout
+
+
+def test_long_names_are_shortened_in_messages():
+    Path("data.csv").write_text(f"{'x' * 5000},b\n1,2\n3,4\n")
+    message = get_error("classify", "data.csv", "--label-column", "c")
+    assert message.startswith("Error: --label-column c: no such column. The columns are 'xxx")
+    assert " ... " in message
+    Path("data.csv").write_text(f"{'x' * 5000},b\n" + GOOD.partition("\n")[2])
+    shown = CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "4", "--no-figures"]).stderr
+    assert max(map(len, shown.splitlines())) < 2000
+
+
+def test_measurements_are_not_classes():
+    message = get_error("classify", "data.csv", "--label-column", "a")
+    assert "column 'a' holds 40 different numbers, such as " in message
+    assert "choose another --label-column" in message

@@ -60,13 +60,14 @@ def test_signals_to_end_leave_nothing(monkeypatch, name):
         signal.signal(number, before)
 
 
-def test_interrupted_imports_print_no_traceback():
-    script = """
+@pytest.mark.parametrize("raised", ["KeyboardInterrupt", "RuntimeError() from KeyboardInterrupt()"])
+def test_interrupted_imports_print_no_traceback(raised):
+    script = f"""
 import sys
 class Interrupting:
     def find_spec(self, name, path=None, target=None):
         if name == "click":
-            raise KeyboardInterrupt
+            raise {raised}
 sys.meta_path.insert(0, Interrupting())
 from ravine.cli import main
 main()
@@ -74,6 +75,15 @@ main()
     run = subprocess.run([sys.executable, "-c", script, "--help"], capture_output=True, timeout=60)
     assert run.returncode == 130
     assert run.stderr == b"Stopped: nothing was written.\n"
+
+
+def test_interrupted_import_of_a_command_is_no_failure(monkeypatch):
+    def interrupt(name):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ravine.cli.app.import_module", interrupt)
+    run = ravine("describe", "model.ravine", code=130)
+    assert run.stderr == "Stopped: nothing was written.\n"
 
 
 @pytest.mark.slow

@@ -227,3 +227,11 @@ def test_modes_of_many_equal_rows_cost_a_few_nodes():
     density = ProjectedDensity(np.concatenate([np.zeros(10_000), [1e9]]), 1.0)
     assert len(density._exact.place_nodes(-1.0, 1e9 + 1.0)) < 50
     assert density.modes() == pytest.approx([0.0, 1e9], abs=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_projections_whose_range_overflows_are_refused():
+    with pytest.raises(ValueError, match=r"projections contain -1\.7e\+308, and must be below 1e\+300: rescale them"):
+        ProjectedDensity([0.0, -1.7e308], 1e307)
+    with pytest.raises(ValueError, match=r"bandwidth must be a positive number below 1e\+300"):
+        ProjectedDensity([0.0, 1.0], 1e301)

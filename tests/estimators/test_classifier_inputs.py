@@ -297,3 +297,20 @@ def test_subsample_does_not_change_the_scale_of_the_probabilities():
     y = np.where(np.arange(4000) < 60, truth, -1)
     few, all_rows = (MinimumDensityClassifier(subsample=size, random_state=0).fit(rows, y) for size in (100, None))
     assert few._model.slopes[0] == pytest.approx(all_rows._model.slopes[0], rel=0.2)
+
+
+def test_warnings_about_labels_point_to_the_caller():
+    rows, truth = two_clusters(40, 2)
+    for y in (2 * truth - 1, truth[:, None]):
+        with pytest.warns(UserWarning, match="y") as caught:
+            MinimumDensityClassifier(random_state=0).fit(rows, y)
+        assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_shares_of_votes_are_not_negative():
+    rng = np.random.default_rng(915065)
+    rows = np.c_[rng.integers(0, 4, 30), rng.normal(size=(30, 5))]
+    rows[-1, 0] = -1e100
+    rows = (rows * 10.0 ** np.linspace(-8, 8, 6)).round(2)
+    y = np.where(rng.random(30) < 0.2, rng.integers(0, 4, 30), -1)
+    assert MinimumDensityClassifier(voting="hard", random_state=0).fit(rows, y).predict_proba(rows).min() >= 0.0

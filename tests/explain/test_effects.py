@@ -8,7 +8,8 @@ from support.effects import compute_effects
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8])
-@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1.0, 1e9, 1e155, 1e299])
 def test_effects_do_not_depend_on_offset_and_scale(rng, offset, scale):
     X = scale * (rng.standard_normal((200, 3)) + np.arange(3))
     codes = rng.integers(0, 3, 200)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine import MinimumDensityHyperplane
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from support.simulate import two_clusters
 
 # ----------------------------------------------------------------------------------------------- containers
@@ -165,3 +165,10 @@ def test_rows_are_not_copied(container, dtype, weighted):
     fixed = 2 * 2**22  # working space that does not grow with the rows
     assert peak_bytes(mdh.fit, X, sample_weight=weights) - fixed < 0.3 * X.nbytes
     assert peak_bytes(mdh.predict, X) < 0.1 * X.nbytes
+
+
+@pytest.mark.parametrize("estimator", [MinimumDensityHyperplane(), MinimumDensityTree(2), MinimumDensityClassifier()])
+def test_repeated_column_names_are_named(estimator):
+    X = pd.DataFrame(two_clusters(40, 3)[0], columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="several columns named 'a': give every column its own name"):
+        estimator.fit(X, np.arange(40) % 2)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.builds import ROOT, build_package, run_with_package
+
 BUILD = ROOT / "build" / "sanitize"
 
 READ_BEYOND_THE_END = """
@@ -106,34 +107,14 @@ def find_library(name: str) -> str:
 
 def build(variant: Variant) -> None:
     """Build the kernels if their sources have changed, and copy the package next to them."""
-    sources = [ROOT / "CMakeLists.txt", *(ROOT / "src" / "_kernels").iterdir()]
-    built = list(variant.package.glob("_kernels*.so"))
-    if not built or built[0].stat().st_mtime < max(path.stat().st_mtime for path in sources):
-        print(f"building the kernels with -fsanitize={variant.sanitizers}", flush=True)
-        shutil.rmtree(variant.package.parent, ignore_errors=True)
-        settings = [f"cmake.define.RAVINE_SANITIZE={variant.sanitizers}", "cmake.build-type=Debug"]
-        settings.append(f"build-dir={BUILD / f'{variant.name}-objects'}")
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", variant.package.parent]
-        options = [word for setting in settings for word in ("--config-settings", setting)]
-        subprocess.run(
-            [*install, *options, str(ROOT)], check=True, env=os.environ | {"CXX": os.environ.get("CXX", "g++")}
-        )
-    without_kernels = shutil.ignore_patterns("*.so", "__pycache__")
-    shutil.copytree(ROOT / "src" / "ravine", variant.package, ignore=without_kernels, dirs_exist_ok=True)
+    settings = [f"cmake.define.RAVINE_SANITIZE={variant.sanitizers}", "cmake.build-type=Debug"]
+    build_package(variant.package, settings, os.environ.get("CXX", "g++"))
 
 
 def run_python(variant: Variant, *arguments: str, capture: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run Python with the sanitized package.
-
-    The interpreter is the one below the virtual environment, with the environment's packages on its path: an editable
-    installation would take precedence over PYTHONPATH otherwise.
-    """
-    folders = [str(variant.package.parent), *map(sysconfig.get_path, ("purelib", "platlib"))]
-    environment = os.environ | variant.options
-    environment |= {"LD_PRELOAD": f"{find_library(variant.library)} {find_library('libstdc++.so')}"}
-    environment |= {"PYTHONPATH": os.pathsep.join(folders), "PYTHONNOUSERSITE": "1", "OMP_NUM_THREADS": "1"}
-    command = [os.path.realpath(sys.executable), *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, text=True, capture_output=capture, check=False)
+    """Run Python with the sanitized package."""
+    options = variant.options | {"LD_PRELOAD": f"{find_library(variant.library)} {find_library('libstdc++.so')}"}
+    return run_with_package(variant.package, *arguments, options=options, capture=capture)
 
 
 def check_that_errors_are_reported(variant: Variant) -> None:

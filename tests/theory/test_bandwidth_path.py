@@ -244,3 +244,12 @@ def test_words_for_starts_are_refused_with_labels():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
     with pytest.raises(ValueError, match="init must be omitted or be directions"):
         bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, init="pca")
+
+
+@pytest.mark.filterwarnings("error")
+def test_memory_that_is_not_set_is_not_rescaled():
+    memory = Memory(4)
+    pairs, _, _ = memory.buffers(3)
+    memory._pairs[:] = 1e308
+    memory.rescale(16.0)
+    assert pairs.max() == 1e308

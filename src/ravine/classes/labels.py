@@ -20,7 +20,9 @@ UNLABELLED = -1
 MARKS = "Unlabelled rows are marked by -1, or by None or NaN"
 
 
-def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def encode_labels(
+    y: Any, n_rows: int, estimator_name: str, *, stacklevel: int = 3
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the classes and, for each row, the number of its class, -1 for unlabelled rows.
 
     -1, None, NaN, pandas' NA and masked cells mark unlabelled rows, with one exception: a y that contains only -1 and
@@ -34,6 +36,8 @@ def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any
         Number of rows of X.
     estimator_name : str
         Name in error messages.
+    stacklevel : int, default=3
+        Caller to which warnings point; 3 is the caller of the calling ``fit``.
 
     Returns
     -------
@@ -41,7 +45,7 @@ def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any
         Sorted.
     codes : ndarray of shape (n_rows,)
     """
-    values = _to_vector(y, n_rows, estimator_name)
+    values = _to_vector(y, n_rows, estimator_name, stacklevel + 1)
     missing, minus_one = _find_marks(values)
     two_signs = minus_one.any() and {1} == set(values[~missing & ~minus_one].tolist())
     if two_signs and not missing.any():
@@ -49,7 +53,7 @@ def encode_labels(y: Any, n_rows: int, estimator_name: str) -> tuple[NDArray[Any
             "y contains only -1 and +1: they are read as two classes, with every row labelled. "
             "To mark unlabelled rows by -1, use other labels for the classes (or mark them by NaN).",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
     unlabelled = missing if two_signs else missing | minus_one
     known = values[~unlabelled]
@@ -111,7 +115,7 @@ def compare_labels(y: Any, predicted: NDArray[Any], classes: NDArray[Any]) -> tu
     return labelled, known == predicted[labelled]
 
 
-def _to_vector(y: Any, n_rows: int, caller: str) -> NDArray[Any]:
+def _to_vector(y: Any, n_rows: int, caller: str, stacklevel: int = 4) -> NDArray[Any]:
     """Return the labels as a vector, of objects where NumPy would turn marks into text."""
     if y is None:
         raise ValueError(f"{caller} requires y to be passed, but the target y is None. {MARKS}.")
@@ -125,7 +129,7 @@ def _to_vector(y: Any, n_rows: int, caller: str) -> NDArray[Any]:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: its only column is used.",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
         values = values[:, 0]
     if values.ndim != 1:

@@ -75,7 +75,10 @@ class PairModel:
             odds = self.compute_log_odds(X)[:, 0]
             return np.stack([expit(-odds), expit(odds)], axis=1)
         scores = self.compute_scores(X)
-        p = scores + 1.0 / 3.0 if self.voting == "hard" else np.exp(scores - scores.max(axis=1, keepdims=True))
+        if self.voting == "hard":
+            p = np.maximum(scores + 1.0 / 3.0, 0.0)  # rounding may lead below zero
+        else:
+            p = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(p / p.sum(axis=1, keepdims=True))
 
     def predict_codes(self, X: Any) -> NDArray[np.intp]:

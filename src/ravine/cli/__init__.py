@@ -14,7 +14,10 @@ def main() -> None:
     replace_closed_streams()
     try:
         from ravine.cli.app import app
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        # Python 3.11 turns an interrupt inside the creation of a class into a RuntimeError.
+        if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         sys.stderr.write("Stopped: nothing was written.\n")
         sys.exit(130)
     except ModuleNotFoundError as error:

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from ravine.cli.errors import translate_errors
+
 __all__ = ["COMMANDS", "LazyGroup", "app"]
 
 # Commands in the order of the help page, with the place of each. Their modules import nothing heavy.
@@ -36,6 +38,11 @@ class LazyGroup(click.Group):
         module, name = COMMANDS[cmd_name].split(":")
         command: Any = getattr(import_module(module), name)
         return command  # type: ignore[no-any-return]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Import and run a command; Ctrl-C and signals end it with their exit codes during the import, too."""
+        with translate_errors():
+            return super().invoke(ctx)
 
 
 @click.group(

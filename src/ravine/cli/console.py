@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.streams import escape, escape_json
+from ravine.cli.streams import cut_middle, escape, escape_json
 
 __all__ = ["Console", "ShowProgress"]
 
@@ -43,9 +43,9 @@ class Console:
         self.print(escape(text))
 
     def print(self, text: str) -> None:
-        """Print a message."""
+        """Print a message; very long lines are cut."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo("\n".join(map(cut_middle, text.split("\n"))), err=True)
 
     def print_json(self, summary: dict[str, Any]) -> None:
         """Print the summary to standard output if --json was given."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import click
 
-from ravine.cli.streams import escape
+from ravine.cli.streams import cut_middle, escape
 
 __all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "translate_errors"]
 
@@ -28,7 +28,7 @@ class CommandError(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Print the message."""
-        click.echo(f"Error: {escape(self.format_message())}", file=file, err=file is None)
+        click.echo(f"Error: {cut_middle(escape(self.format_message()))}", file=file, err=file is None)
 
 
 class Terminated(BaseException):

@@ -7,7 +7,10 @@ import os
 import sys
 import unicodedata
 
-__all__ = ["escape", "escape_json", "replace_closed_streams"]
+__all__ = ["cut_middle", "escape", "escape_json", "replace_closed_streams"]
+
+# Length of a line above which its middle is left out.
+LONGEST_LINE = 2000
 
 # Control characters, surrogates, separators of lines and paragraphs, and invisible characters such as those that turn
 # the direction of the text.
@@ -33,6 +36,13 @@ def replace_closed_streams() -> None:
 def escape(text: object) -> str:
     """Return text in one line; line breaks and other control characters are escaped as in Python."""
     return "".join(c.encode("unicode_escape").decode() if _is_hidden(c) else c for c in str(text))
+
+
+def cut_middle(text: str) -> str:
+    """Return text without its middle if it is very long, such as one that quotes a name of thousands of letters."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    return f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 4 :]}"
 
 
 def escape_json(text: str) -> str:

@@ -23,6 +23,9 @@ DEEP = 1e-6
 # exactly: slopes and curvatures from bins have errors of up to about 1e-9.
 FLAT = 1e-5
 
+# Projections and bandwidths are below it, so that their sums and differences are finite.
+LARGEST = 1e300
+
 
 class ProjectedDensity:
     """Gaussian kernel density of projections on a line, eq. (3) of the paper.
@@ -51,9 +54,12 @@ class ProjectedDensity:
         values = np.asarray(projections, dtype=np.float64).ravel()
         if not len(values) or not np.isfinite(values).all():
             raise ValueError("projections must be finite numbers, and at least one.")
+        if np.abs(values).max() >= LARGEST:
+            largest = values[np.abs(values).argmax()]
+            raise ValueError(f"projections contain {largest:g}, and must be below {LARGEST:g}: rescale them.")
         h = float(bandwidth) if isinstance(bandwidth, int | float | np.number) else math.nan
-        if not (math.isfinite(h) and h > 0.0):
-            raise ValueError(f"bandwidth must be a positive number, got {bandwidth!r}.")
+        if not 0.0 < h < LARGEST:
+            raise ValueError(f"bandwidth must be a positive number below {LARGEST:g}, got {bandwidth!r}.")
         if h < 1e-13 * np.ptp(values):
             raise ValueError(f"bandwidth {bandwidth:g} is too small for projections that span {np.ptp(values):g}.")
         w = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()

@@ -214,7 +214,7 @@ def bandwidth_path(
 
 
 def _encode_signs(y: ArrayLike, n_rows: int) -> Array:
-    classes, codes = encode_labels(y, n_rows, "bandwidth_path")
+    classes, codes = encode_labels(y, n_rows, "bandwidth_path", stacklevel=4)
     if len(classes) != 2:
         raise ValueError(f"y must have labels of two classes, got {len(classes)}: {classes.tolist()}.")
     return make_signs(codes)
@@ -323,7 +323,7 @@ def _check_known(name: str, value: Any) -> float:
 def _find_signs(fitted: Any, y: ArrayLike | None, n_rows: int) -> Array | None:
     """Return +1 and -1 for the labelled rows of a classifier, 0 for others; None if there are no labels."""
     if isinstance(fitted, MinimumDensityClassifier):
-        return make_signs(encode_labels(y, n_rows, "stationarity")[1])
+        return make_signs(encode_labels(y, n_rows, "stationarity", stacklevel=4)[1])
     if y is not None:
         raise ValueError("y is for classifiers only: omit it for a hyperplane that was found without labels.")
     return None

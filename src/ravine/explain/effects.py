@@ -28,17 +28,20 @@ class GroupMoments:
     ----------
     size : ndarray of shape (p,), int
     mean : ndarray of shape (p, d)
-        Means minus ``origin``; 0 for empty groups.
+        Means minus ``origin``, in units of ``unit``; 0 for empty groups.
     scatter : ndarray of shape (p, d)
-        Sums of squared differences from the mean.
+        Sums of squared differences from the mean, in squares of ``unit``.
     origin : ndarray of shape (d,)
         The mean of all rows.
+    unit : ndarray of shape (d,)
+        Powers of two near the range of each feature, so that no square overflows or underflows.
     """
 
     size: NDArray[np.intp]
     mean: Array
     scatter: Array
     origin: Array
+    unit: Array
 
     @classmethod
     def of(cls, X: NDArray[np.floating[Any]], codes: NDArray[np.intp], n_groups: int) -> GroupMoments:
@@ -53,25 +56,27 @@ class GroupMoments:
         """
         size = np.bincount(codes, minlength=n_groups)
         first = X[0].astype(np.float64)
+        exponent = np.frexp(np.maximum(X.max(axis=0) - first, first - X.min(axis=0)))[1] - 1
         total, scatter = np.zeros((n_groups, X.shape[1])), np.zeros((n_groups, X.shape[1]))
         for block, indicator in _blocks(X, codes, n_groups):
-            total += indicator @ (X[block] - first)
+            total += indicator @ np.ldexp(X[block] - first, -exponent)
         mean = total / np.maximum(size, 1)[:, None]
         for block, indicator in _blocks(X, codes, n_groups):
-            z = X[block] - first
+            z = np.ldexp(X[block] - first, -exponent)
             z -= mean[codes[block]]
             scatter += indicator @ np.square(z, out=z)
         center = size @ mean / len(X)
-        return cls(size, np.where(size[:, None] > 0, mean - center, 0.0), scatter, first + center)
+        unit = np.ldexp(1.0, exponent)
+        return cls(size, np.where(size[:, None] > 0, mean - center, 0.0), scatter, first + unit * center, unit)
 
     @property
     def std(self) -> Array:
         """Standard deviation of each feature over all rows."""
         n = max(int(self.size.sum()), 1)
-        return np.asarray(np.sqrt((self.scatter.sum(axis=0) + self.size @ self.mean**2) / n))
+        return np.asarray(self.unit * np.sqrt((self.scatter.sum(axis=0) + self.size @ self.mean**2) / n))
 
     def unite(self, members: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.intp]]:
-        """Return means, sums of squares and sizes of unions of groups, one for each row of ``members``."""
+        """Return means and sums of squares, in ``unit``, and sizes of unions of groups, a row of ``members`` each."""
         weights = members * self.size
         size = weights.sum(axis=1)
         mean = weights @ self.mean / np.maximum(size, 1)[:, None]
@@ -147,6 +152,6 @@ def compare_with_rest(groups: GroupMoments, members: NDArray[np.bool_] | None = 
         effect = np.where(pooled > NO_SPREAD * np.abs(difference), difference / pooled, np.copysign(np.inf, difference))
     # Differences within the rounding of the means are zero.
     scale = np.maximum(np.abs(groups.origin), groups.std)
-    effect[np.abs(difference) <= 8.0 * np.finfo(float).eps * scale] = 0.0
+    effect[groups.unit * np.abs(difference) <= 8.0 * np.finfo(float).eps * scale] = 0.0
     effect[(n_inside == 0) | (n_outside == 0)] = np.nan
-    return EffectSizes(effect, inside, outside, pooled)
+    return EffectSizes(effect, groups.unit * inside, groups.unit * outside, groups.unit * pooled)

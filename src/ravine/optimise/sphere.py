@@ -71,7 +71,7 @@ class Memory:
     def rescale(self, factor: float) -> None:
         """Multiply all changes of the gradient by a factor, as for a function whose curvature grew by it."""
         if self._pairs is not None:
-            self._pairs[1] *= factor
+            self._pairs[1, : self._count] *= factor  # the others are not set
             self._upper *= factor
             self._changes *= factor * factor
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -194,6 +195,7 @@ def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]
         _check_feature_names(estimator, X, reset=reset)
         _check_n_features(estimator, X, reset=reset)
         return X
+    _check_unique_names(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
@@ -214,6 +216,15 @@ def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]
     if not rows.dtype.isnative or not rows.flags.aligned:
         rows = rows.astype(rows.dtype.newbyteorder("="))
     return rows
+
+
+def _check_unique_names(X: Any) -> None:
+    """Raise an error if two columns of a data frame have the same name."""
+    names = list(map(str, X.columns)) if is_frame(X) else []
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        shown = ", ".join(map(repr, repeated[:5]))
+        raise ValueError(f"X has several columns named {shown}: give every column its own name.")
 
 
 def _find_text(X: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ __all__ = ["ColumnChoices", "choose_features", "extract_columns", "join_names", 
 
 # A column with more distinct texts than this is not categorical.
 MAX_CATEGORIES = 50
+# More different labels than this that are numbers with fractions are measurements: as many classes are not meant.
+MAX_NUMERIC_CLASSES = 20
 # The name that pandas gives to an unnamed index when it writes a data frame.
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
@@ -96,11 +99,31 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
             f'column {column!r} contains -1, which is ambiguous: it could be a class or mean "unlabelled". Leave the '
             "cells of unlabelled rows empty, or rename the class."
         )
+    if learn and not integers:
+        _refuse_measurements(column, labels)
     values = np.empty(len(cells), dtype=object)
     values[:] = cells
     n_empty = len(cells) - len(labels)
     report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled, {n_empty} are not")
     return values
+
+
+def _refuse_measurements(column: str, labels: Sequence[Any]) -> None:
+    """Raise an error if a column of labels holds many different numbers with fractions."""
+    fractions = sorted({str(label) for label in labels if _has_fraction(label)})
+    if len(fractions) > MAX_NUMERIC_CLASSES:
+        raise TableError(
+            f"column {column!r} holds {len(fractions)} different numbers, such as {fractions[0]}, not classes: choose "
+            "another --label-column, or turn the numbers into a few classes."
+        )
+
+
+def _has_fraction(label: Any) -> bool:
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return False
+    return math.isfinite(number) and not number.is_integer()
 
 
 def join_names(names: Sequence[str], most: int = 8) -> str:

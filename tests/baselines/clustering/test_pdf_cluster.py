@@ -248,3 +248,9 @@ def test_bad_parameter_is_named_and_leaves_the_earlier_fit(settings, error, mess
 def test_far_too_many_rows_are_refused_immediately():
     with pytest.raises(ValueError, match="X has 1000000 rows, more than max_rows=5000"):
         PdfCluster().fit(np.arange(1e6)[:, None])
+
+
+def test_triangulation_of_many_features_is_refused():
+    X = np.random.default_rng(0).standard_normal((200, 20))
+    with pytest.raises(ValueError, match=r"'delaunay' is limited to 7 features, got 20.*Use graph='pairs'"):
+        PdfCluster(graph="delaunay").fit(X)

@@ -343,3 +343,11 @@ def test_non_finite_value_is_located():
     X[3, 1] = np.nan
     with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 3\)"):
         SelfTuningSpectral().fit(X)
+
+
+def test_few_different_rows_give_fewer_clusters_with_a_warning():
+    X = np.repeat([[-100.0], [100.0]], 30, axis=0)
+    with pytest.warns(NoSplitWarning, match="n_clusters=3 clusters were requested, but the rows have only 2") as caught:
+        SelfTuningSpectral(3, n_landmarks=10, random_state=0).fit(X)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__

@@ -191,3 +191,18 @@ def test_duality_gap_is_that_of_the_definition():
         gaps.append(gap)
     assert gaps[0] > gaps[1] > 1e-3
     assert abs(gaps[2]) < 1e-6
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_neighbours_do_not_depend_on_the_scale(scale):
+    X = np.random.default_rng(0).standard_normal((30, 3))
+    one, other = neighbour_graph(X), neighbour_graph(scale * X)
+    assert_array_equal(one.toarray(), other.toarray())
+
+
+@pytest.mark.filterwarnings("error")
+def test_unusable_rows_have_no_neighbours():
+    with pytest.raises(ValueError, match="0 feature"):
+        neighbour_graph(np.empty((30, 0)))
+    with pytest.raises(ValueError, match="X contains NaN or infinity"):
+        neighbour_graph([[np.inf], [-np.inf], [0.0]])

@@ -34,6 +34,8 @@ GRAPHS = ("auto", "delaunay", "pairs")
 # The Delaunay triangulation grows exponentially with the number of features: most features for it, simplices per row by
 # number of features, and the most simplices (about 20 s) before pairs are preferred.
 FEW_FEATURES = 6
+# The triangulation of 200 rows takes one second in six features, six in seven, and forty in eight.
+MOST_TRIANGULATED_FEATURES = 7
 SIMPLICES = (1, 1, 2, 7, 32, 187, 1296)
 MOST_SIMPLICES = 1_000_000
 
@@ -76,8 +78,9 @@ class PdfCluster(ClusterMixin, BaseEstimator):
         features and 1 above.
     graph : {"auto", "delaunay", "pairs"}, default="auto"
         ``"delaunay"``: edges of the Delaunay triangulation of the standardised rows (for one feature, each row and the
-        next). ``"pairs"``: all pairs between which the density has no large valley. ``"auto"``: Delaunay up to six
-        features, if there is a triangulation that is not too large (five features: 5347 rows, six: 771), else pairs.
+        next; at most seven features). ``"pairs"``: all pairs between which the density has no large valley. ``"auto"``:
+        Delaunay up to six features, if there is a triangulation that is not too large (five features: 5347 rows, six:
+        771), else pairs.
     lam : float, default=0.1
         Largest valley on the segment between two rows that are joined, as a share of the area under the density with
         its valleys filled.
@@ -227,6 +230,11 @@ class PdfCluster(ClusterMixin, BaseEstimator):
     def _join(self, rows: Array, bandwidth: Array, lam: float) -> tuple[str, Edges]:
         n, d = rows.shape
         small = d <= FEW_FEATURES and n * SIMPLICES[d] <= MOST_SIMPLICES
+        if self.graph == "delaunay" and d > MOST_TRIANGULATED_FEATURES:
+            raise ValueError(
+                f"graph='delaunay' is limited to {MOST_TRIANGULATED_FEATURES} features, got {d}: the number of "
+                "simplices grows exponentially. Use graph='pairs'."
+            )
         if self.graph == "delaunay" or (self.graph == "auto" and small):
             try:
                 return "delaunay", join_by_order(rows[:, 0]) if d == 1 else join_delaunay(rows)

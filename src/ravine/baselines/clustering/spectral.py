@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from ravine._typing import Array
+from ravine.baselines._shared.found_clusters import warn_of_fewer_clusters
 from ravine.baselines._shared.numbering import number_by_size
 from ravine.baselines.clustering.affinity_eigenvectors import (
     find_exact_eigenvectors,
@@ -183,8 +185,12 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
             self.eigenvalues_, vectors = self._find_eigenvectors(rows, scales, k)
             self.embedding_ = scale_to_unit_rows(vectors)
             seed = int(rng.integers(2**31))
-            kmeans = KMeans(k, n_init=options.n_init, random_state=seed).fit(self.embedding_)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows: reported below
+                kmeans = KMeans(k, n_init=options.n_init, random_state=seed).fit(self.embedding_)
             self.labels_ = number_by_size(kmeans.labels_)
+            n_found = int(self.labels_.max()) + 1
+            warn_of_fewer_clusters(k, n_found, f"the rows have only {n_found} different places in the embedding")
         return self
 
     def _check_options(self) -> _SpectralOptions:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import laplacian as graph_laplacian
 from sklearn.neighbors import NearestNeighbors
 
@@ -47,7 +47,7 @@ def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binar
     heat = check_choice("weights", weights, ("binary", "heat")) == "heat"
     if k == 0:
         return scipy.sparse.csr_array((len(rows), len(rows)))
-    lengths, neighbours = NearestNeighbors(n_neighbors=k).fit(rows).kneighbors()
+    lengths, neighbours = NearestNeighbors(n_neighbors=k).fit(_scale_to_one(rows)).kneighbors()
     values = np.ones(lengths.size)
     if heat:
         unit = 2.0 * float(lengths.mean()) or 1.0  # sqrt(4 t)
@@ -55,6 +55,15 @@ def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binar
     places = (np.repeat(np.arange(len(rows)), k), neighbours.ravel())
     graph = scipy.sparse.csr_array((values, places), shape=(len(rows), len(rows)))
     return scipy.sparse.csr_array(graph.maximum(graph.T))
+
+
+def _scale_to_one(rows: NDArray[Any]) -> NDArray[Any]:
+    """Divide numbers by a power of two near the largest, so that no squared distance overflows."""
+    if rows.dtype.kind != "f":
+        return rows  # validated by scikit-learn
+    if not np.isfinite(rows).all():
+        raise ValueError("X contains NaN or infinity: drop or impute such values first.")
+    return np.asarray(np.ldexp(rows, -np.frexp(np.abs(rows).max(initial=0.0))[1]))
 
 
 def compute_laplacian(graph: Any, *, normalised: bool) -> scipy.sparse.csr_array:

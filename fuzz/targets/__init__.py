@@ -1,0 +1,1 @@
+"""Targets: each module writes scripts for one part of the package."""

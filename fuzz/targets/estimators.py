@@ -1,0 +1,90 @@
+"""Estimators: any rows give sound labels, the same as `predict`, or an error that explains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fuzz.targets.rows import choose, write_rows
+
+__all__ = ["write_estimator", "write_labels"]
+
+CLUSTERERS = {
+    "MinimumDensityHyperplane": [
+        "", "", "test=True", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2", "method='sqp', n_init=1",
+        "bandwidth=0.5", "bandwidth=1e-200", "select='last', polish=False", "subsample=20", "n_jobs=2", "n_alpha=1",
+        "test=True, test_method='exact'", "optimiser='gradient'", "tol=0.0", "alpha_max=10.0", "bandwidth='nothing'",
+    ],
+    "MinimumDensityTree": [
+        "", "2", "3", "5", "3, refine=False", "3, split_next='depth'", "4, split_next='size'", "'suggested'",
+        "2, test=True", "n_init=1", "3, n_jobs=2", "3, min_cluster_size=1", "3, split_next='density', init='axes'",
+        "test_method='exact'", "200", "0",
+    ],
+    "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
+}  # fmt: skip
+CLASSIFIERS = ["", "", "n_rounds=1", "multi_class='ovo'", "init=['means']", "voting='hard'", "margin=0.0", "n_jobs=2",
+               "bandwidth_factor=0.1", "alpha_max=0.5, gamma=1.0", "label_penalty='sum'"]  # fmt: skip
+CHECK_CLUSTERS = """
+labels = model.labels_
+assert labels.shape == ({n},), labels.shape
+assert labels.min() >= 0
+assert np.array_equal(model.predict(X), labels), "predict differs from labels_"
+"""
+CHECK_PLANE = """
+if model.hyperplane_.splits:
+    assert np.isfinite(model.coef_).all(), "NaN in the normal"
+    assert not np.isnan(model.decision_function(X)).any(), "NaN in decision_function"
+"""
+CHECK_CLASSES = """
+assert model.transduction_.shape == ({n},)
+labels = model.predict(X)
+assert labels.shape == ({n},)
+proba = model.predict_proba(X)
+assert proba.shape == ({n}, len(model.classes_))
+assert (proba >= 0.0).all() and np.allclose(proba.sum(axis=1), 1.0), "NaN or wrong sums in predict_proba"
+"""
+ROUND_TRIP = """
+from ravine import load, save
+save(model, "model.ravine")
+assert np.array_equal(load("model.ravine").predict(X), labels), "predictions of the saved model differ"
+"""
+WEIGHTS = ["rng.uniform(size={n})", "rng.integers(0, 2, {n})", "np.ones({n})", "np.full({n}, 1e-320)",
+           "10.0 ** rng.uniform(-300, 300, {n})", "10.0 ** rng.uniform(-40, 40, {n})",
+           "np.zeros({n})", "-np.ones({n})"]  # fmt: skip
+LABELS = [
+    "np.where(rng.random({n}) < {share}, np.arange({n}) * {k} // {n}, -1)",
+    "np.where(rng.random({n}) < {share}, rng.integers(0, {k}, {n}), -1)",
+    "np.where(rng.random({n}) < {share}, np.arange({n}) % {k} * 1.0, np.nan)",
+    "np.array(['a', 'b', 'c', 'd', 'e', 'f', 'g', None], dtype=object)[np.where(rng.random({n}) < {share}, "
+    "rng.integers(0, {k}, {n}), -1)]",
+    "np.arange({n}) < {n} // 3",
+]
+
+
+def write_labels(rng: np.random.Generator, n: int) -> str:
+    """Write a line that makes labels y, some of them missing."""
+    values = {"n": max(n, 1), "k": int(rng.integers(1, 8)), "share": choose(rng, ["0.2", "0.5", "1.0"])}
+    return f"y = {choose(rng, LABELS).format(**values)}"
+
+
+def write_estimator(rng: np.random.Generator) -> str:
+    """Write a script that fits one of the package's estimators and checks the result."""
+    rows = write_rows(rng)
+    if rng.random() < 0.3:
+        lines = [rows.text + write_labels(rng, rows.n_rows)]
+        lines += ["from ravine import MinimumDensityClassifier"]
+        lines += [f"model = MinimumDensityClassifier({_add_seed(choose(rng, CLASSIFIERS))}).fit(X, y)"]
+        check = CHECK_CLASSES
+    else:
+        name = str(rng.choice(list(CLUSTERERS), p=[0.5, 0.47, 0.03]))
+        parameters = _add_seed(choose(rng, CLUSTERERS[name]))
+        weights = f"X, sample_weight={choose(rng, WEIGHTS)}" if rng.random() < 0.15 and "Tree" not in name else "X"
+        lines = [f"{rows.text}from ravine import {name}"]
+        lines += [f"model = {name}({parameters}).fit({weights.format(n=max(rows.n_rows, 1))})"]
+        check = CHECK_CLUSTERS + ("" if "Tree" in name else CHECK_PLANE)
+    if rng.random() < 0.15 and "MaximumMargin" not in lines[-1]:
+        check += ROUND_TRIP
+    return "\n".join(lines) + check.format(n=rows.n_rows)
+
+
+def _add_seed(parameters: str) -> str:
+    return f"{parameters}, random_state=0" if parameters else "random_state=0"
