@@ -17,7 +17,7 @@ from ravine.theory.margins import maximise_bounded_margin, maximise_free_margin
 from support import reference as ref
 
 
-@parametrize_with_checks([MaximumMarginHyperplane(n_init=1, n_random=1, n_bandwidths=2)])
+@parametrize_with_checks([MaximumMarginHyperplane(n_init=2, n_random=1, n_bandwidths=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
