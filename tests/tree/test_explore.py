@@ -73,7 +73,7 @@ def test_nothing_is_explored_by_the_exact_test(crowd):
     rows, rng = as_rows(crowd[0]), np.random.default_rng(0)
     assert find_hidden_split(rows, 1.0, SPLITTER, replace(TEST, method="exact"), rng) is None
     assert find_hidden_split(rows, 1.0, SPLITTER, replace(TEST, level=None), rng) is None
-    assert find_hidden_split(rows, 0.2, SPLITTER, TEST, rng) is None
+    assert find_hidden_split(rows, 0.1, SPLITTER, TEST, rng) is None
     assert find_hidden_split(as_rows(crowd[0][:30]), 1.0, SPLITTER, TEST, rng) is None
 
 

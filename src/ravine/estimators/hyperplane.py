@@ -323,4 +323,5 @@ class MinimumDensityHyperplane(
         return as_rows(X).project(np.zeros(X.shape[1]), self.hyperplane_.normal)[:, None]
 
     def __sklearn_tags__(self) -> Any:
-        return allow_sparse(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
+        return tags if self.test else allow_sparse(tags)  # the valley test does not support sparse rows

@@ -137,7 +137,11 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     the number of rows in it; features of repeated values are spread over their cells as in the valley test). A tree
     with a given number of clusters is then refined: a second tree separates the components of a Gaussian mixture with a
     common covariance matrix, which starts from the clusters of the first, and a third those of k-means. The tree with
-    the smallest normalised cut is kept.
+    the smallest normalised cut is kept. If valleys separate fewer clusters than are asked for, it is one of the latter.
+
+    Without a number, a node that fails its test is explored if it has at least a fifth of the rows: a finer tree is
+    grown on them, and its nodes are tested from the leaves upwards. If one shows a valley, the node is split. Its
+    P-value is then twice the smallest of the tests, divided by the share of the rows that were tested.
 
     The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
     prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube

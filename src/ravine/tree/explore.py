@@ -28,11 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["find_hidden_split"]
 
 # Nodes with fewer rows, or with a smaller share of all rows, are not explored: they are unlikely to have many clusters.
-FEWEST_ROWS, LEAST_SHARE = 40, 0.25
+FEWEST_ROWS, LEAST_SHARE = 40, 0.2
 # Largest number of rows that are explored.
 MOST_ROWS = 10_000
 # Largest number of leaves of the finer tree, and fewest rows for each.
 MOST_LEAVES, ROWS_PER_LEAF = 10, 10
+# The node itself was tested before: the tests of its parts get half of its level.
+PART_OF_LEVEL = 0.5
 # Evidence is larger on the rows that chose a split than on others. With less than this, the one-sided 5 % quantile of
 # the normal distribution, a test is hopeless.
 LEAST_EVIDENCE = 1.64
@@ -108,8 +110,8 @@ def _test_parts(
     """Test the nodes of a tree below its root, from the leaves upwards, until a test shows a valley.
 
     A part has at least as many clusters as its two sides together, if either has more than one. Its P-value is then the
-    smallest of all parts in it that were tested, divided by their share of its rows, as in a weighted Bonferroni
-    correction.
+    smallest of all parts in it that were tested, divided by their share of its rows and by their part of the level, as
+    in a weighted Bonferroni correction.
     """
     members = {k: np.flatnonzero(leaf_of_row == k) for k in tree.leaves()}
     found = dict.fromkeys(members, _Shown())
@@ -127,8 +129,8 @@ def _test_parts(
         found[k] = _Shown()
         on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
         if k > 0 and measure_separation(values[members[k]], on_right) >= LEAST_EVIDENCE:
-            part = share * size / rows.shape[0]
+            part = PART_OF_LEVEL * share * size / rows.shape[0]
             pvalue = test.compute_pvalue(rows.subset(members[k], copy=True), part, rng, splitter.pool)
             if test.allows(pvalue, part):
-                found[k] = _Shown(2, pvalue)
+                found[k] = _Shown(2, min(1.0, pvalue / PART_OF_LEVEL))
     return found[0]
