@@ -34,6 +34,10 @@ def repeated(rng):
     return np.repeat(rng.integers(0, 5, (60, 3)), 7, axis=0).astype(float)
 
 
+def several_valleys(rng):
+    return np.repeat([-40.0, 0.0, 25.0, 70.0], 15)[:, None] + rng.standard_normal((60, 3))
+
+
 ROWS = {
     "clusters": lambda rng: two_clusters(300, 4)[0],
     "one column": lambda rng: two_clusters(300, 4)[0][:, :1],
@@ -41,6 +45,7 @@ ROWS = {
     "ten columns": lambda rng: mixture(500, 10)[0],
     "one Gaussian": lambda rng: rng.standard_normal((300, 6)),
     "deep valley": lambda rng: two_clusters(300, 5, separation=60.0)[0],
+    "several valleys": several_valleys,
     "float32": lambda rng: two_clusters(300, 7)[0].astype(np.float32),
     "columns adjacent": lambda rng: np.asfortranarray(two_clusters(300, 7)[0]),
     "far away": lambda rng: two_clusters(300, 4)[0] + 1e9,
