@@ -219,7 +219,8 @@ class ClusteringIndex {
         OffsetProblem problem = pose_offset_problem(t, half);
         problem.lo = std::min(std::max(problem.lo, lowest_offset), highest_offset);
         problem.hi = std::min(std::max(problem.hi, lowest_offset), highest_offset);
-        const Bins *bins = exact ? nullptr : fill_bins(t, problem.lo - eta, problem.hi + eta);
+        const bool few_rows = (problem.hi - problem.lo) / data_.h * kBinsPerBandwidth > kMaxBinsPerRow * static_cast<double>(data_.n);
+        const Bins *bins = exact || few_rows ? nullptr : fill_bins(t, problem.lo - eta, problem.hi + eta);
         Minimum found = bins ? minimise_binned(t, problem, bins->evaluator()) : minimise_exactly(t, problem, problem.lo, problem.hi);
         if (problem.hinges)
             for (Minimiser &m : found.minimisers) m.side = (m.b > half) - (m.b < -half);

@@ -148,6 +148,28 @@ def test_a_larger_interval_leads_to_the_same_minimum(name, labels, rng):
         assert twins[1].minima.b == pytest.approx(twins[0].minima.b, abs=1e-6 * twins[0].bandwidth)
 
 
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("factor", [0.1, 0.01, 2e-3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_few_rows_and_a_tiny_bandwidth_use_exact_sums(compiled, factor, labels, rng):
+    """The minimum over b is that of exact sums, by bins (0.1) or at once (less)."""
+    X = rng.standard_normal((13, 5))
+    X[-1, 0] = 1e3
+    sample = DenseSample(X)
+    h = factor * usual_bandwidth(sample)
+    for v in np.eye(5):
+        minima = []
+        for exact in (False, True):
+            labelled = make_labels(sample, np.random.default_rng(0)) if labels else None
+            index = make_twins(sample, h, 0.9, labelled)[compiled]
+            index.exact = exact
+            drive(sample, [index.begin(v)])
+            minima.append(index.minima)
+        assert minima[0].log_index == pytest.approx(minima[1].log_index, rel=1e-8, abs=1e-8)
+        if factor == 2e-3 and v[0] == 1.0 and not labels:  # 500 bins per row
+            assert (minima[0].b, minima[0].log_index) == (minima[1].b, minima[1].log_index)
+
+
 @pytest.mark.parametrize("largest_angle", [1e-3, 0.05, 0.3])
 def test_both_stop_at_the_same_largest_angle(largest_angle, rng):
     sample = make_sample("ten columns", weighted=False, rng=rng)
