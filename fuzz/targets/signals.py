@@ -34,11 +34,17 @@ code, number = process.returncode, int(signal.{name})
 assert code in (0, 128 + number, -number), (code, errors)
 assert "Traceback" not in errors or "ravine/cli" not in errors, errors
 if signal.{name} is not signal.SIGKILL:
-    assert not [name for name in os.listdir() if name.startswith(".")], os.listdir()
+    folders = [".", "out"] if os.path.exists("out") else ["."]
+    hidden = [name for folder in folders for name in os.listdir(folder) if name.startswith(".")]
+    assert not hidden, (hidden, errors)
     assert {exists} or "nothing was written" not in errors or not os.path.exists("out"), errors
 if {exists} or os.path.exists("out"):
     from ravine import load
     model = load("out/model.ravine")
+    if code == 0 or "are complete" in errors:
+        assert model.estimator.n_clusters_ == 3, ("the results are those of an earlier run", errors)
+    if "nothing was written" in errors:
+        assert model.estimator.n_clusters_ == 2, ("the results were replaced", errors)
     with open("out/labels.csv") as stream:
         labels = [line.rsplit(",", 1)[1].strip() for line in stream][1:]
     assert len(labels) == {n}, "labels.csv is not complete"

@@ -15,6 +15,8 @@ namespace ravine {
 
 // Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
 constexpr int64_t kMaxBins = 1 << 13;
+// The same for bins per row, which are many only if the bandwidth is far below the distances of the rows.
+constexpr double kMaxBinsPerRow = 100.0;
 // Rows farther than this (in h) from every point of interest only count towards n: exp(-8^2/2) = 1.3e-14.
 constexpr double kMargin = 8.0;
 // Below this fraction of the kernel's peak exact sums replace the bins, whose error is up to 3.2e-10 of it.

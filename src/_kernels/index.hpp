@@ -219,7 +219,8 @@ class ClusteringIndex {
         OffsetProblem problem = pose_offset_problem(t, half);
         problem.lo = std::min(std::max(problem.lo, lowest_offset), highest_offset);
         problem.hi = std::min(std::max(problem.hi, lowest_offset), highest_offset);
-        const Bins *bins = exact ? nullptr : fill_bins(t, problem.lo - eta, problem.hi + eta);
+        const bool few_rows = (problem.hi - problem.lo) / data_.h * kBinsPerBandwidth > kMaxBinsPerRow * static_cast<double>(data_.n);
+        const Bins *bins = exact || few_rows ? nullptr : fill_bins(t, problem.lo - eta, problem.hi + eta);
         Minimum found = bins ? minimise_binned(t, problem, bins->evaluator()) : minimise_exactly(t, problem, problem.lo, problem.hi);
         if (problem.hinges)
             for (Minimiser &m : found.minimisers) m.side = (m.b > half) - (m.b < -half);
@@ -259,17 +260,17 @@ class ClusteringIndex {
         return minimise(density, data_.h, a, c, spacing, data_.penalty, tolerance_of_peak, tolerance_relative, budget);
     }
 
-    // The part of [lo, hi] where the density may be too low for bins.
+    // The part of [lo, hi] where the density may be too low for bins. Only its ends are needed, so that the scans from both
+    // sides stop at the first low point.
     std::pair<double, double> find_deep_part(const BinnedEvaluator &density, double lo, double hi) const {
         const double n_cells = std::max(1.0, std::ceil(4.0 * (hi - lo) / data_.h)), step = 0.25 * data_.h;
-        double first = hi, last = lo;
-        for (double i = 0.0; i <= n_cells; ++i) {
-            const double node = lo + (hi - lo) * i / n_cells;
-            if (!(density(node).log_value < std::log(10.0 * kDeep))) continue;
-            first = std::min(first, node);
-            last = std::max(last, node);
-        }
-        return {std::max(lo, first - step), std::min(hi, last + step)};
+        const auto place = [&](double i) { return lo + (hi - lo) * i / n_cells; };
+        const auto is_low = [&](double i) { return density(place(i)).log_value < std::log(10.0 * kDeep); };
+        double first = 0.0, last = n_cells;
+        while (first <= n_cells && !is_low(first)) ++first;
+        if (first > n_cells) return {std::max(lo, hi - step), std::min(hi, lo + step)};
+        while (last > first && !is_low(last)) --last;
+        return {std::max(lo, place(first) - step), std::min(hi, place(last) + step)};
     }
 
     std::function<void()> check_interrupt_;

@@ -1,6 +1,8 @@
 """The command as a process: streams, exit codes, signals, help, a progress bar on a terminal."""
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,14 +15,20 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
+from ravine import load
 from ravine.cli.console import Console
-from support.command_line import column, leftovers, ravine, table, write
+from support.command_line import column, leftovers, ravine, read, table, write
 
 
 @pytest.fixture(autouse=True)
 def workplace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def read_bytes(path):
+    with open(path, "rb") as stream:
+        return stream.read()
 
 
 def command(*arguments, **options):
@@ -58,6 +66,101 @@ def test_signals_to_end_leave_nothing(monkeypatch, name):
         assert signal.getsignal(number) is signal.SIG_DFL
     finally:
         signal.signal(number, before)
+
+
+@pytest.fixture
+def terminable():
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ignored where the tests run in the background
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.parametrize("place", ["rename", "rmtree"])
+def test_signals_while_results_are_moved_wait(monkeypatch, existing, place):
+    """At every move of a file: all new results are there, and nothing else."""
+    write(table()[0])
+    if existing:
+        ravine("cluster", "data.csv", "--clusters", 2)
+    module, function = {"rename": (os, os.rename), "rmtree": (shutil, shutil.rmtree)}[place]
+
+    def signal_and_do(*args, **kwargs):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        function(*args, **kwargs)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(module, place, signal_and_do)
+    run = ravine("cluster", "data.csv", "--clusters", 3, "--force", code=143)
+    assert run.stderr.splitlines()[-1] == "Stopped: the results in 'data-ravine' are complete."
+    assert leftovers() == ["data-ravine"]
+    assert not [name for name in os.listdir("data-ravine") if name.startswith(".")]
+    assert len(set(column(read("data-ravine/labels.csv"), "cluster"))) == 3
+    assert load("data-ravine/model.ravine").estimator.n_clusters_ == 3
+
+
+@pytest.mark.usefixtures("terminable")
+def test_old_results_are_restored_whatever_signals_arrive(monkeypatch):
+    """A full disk at the third move, and a signal at every move back."""
+    write(table()[0])
+    ravine("cluster", "data.csv", "--clusters", 2)
+    before = {name: read_bytes(f"data-ravine/{name}") for name in os.listdir("data-ravine")}
+    rename, moves = os.rename, iter(range(100))
+
+    def fail_at_third(source, target):
+        number = next(moves)
+        if number == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if number > 2:
+            signal.raise_signal(signal.SIGTERM)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", fail_at_third)
+    run = ravine("cluster", "data.csv", "--clusters", 3, "--force", code=143)
+    assert run.stderr.splitlines()[-1] == "Stopped: nothing was written."
+    assert {name: read_bytes(f"data-ravine/{name}") for name in os.listdir("data-ravine")} == before
+
+
+@pytest.mark.parametrize("command", ["cluster", "predict"])
+def test_signals_after_the_last_file_tell_that_results_are_complete(monkeypatch, command):
+    write(table()[0])
+    if command == "predict":
+        ravine("cluster", "data.csv", "--clusters", 2)
+    arguments = {
+        "cluster": ["cluster", "data.csv", "--clusters", 2, "--out", "new"],
+        "predict": ["predict", "data-ravine/model.ravine", "data.csv", "--out", "new"],
+    }[command]
+    printed = Console.print
+
+    def interrupt(self, text):
+        if os.path.exists("new"):
+            raise KeyboardInterrupt
+        printed(self, text)
+
+    monkeypatch.setattr(Console, "print", interrupt)
+    run = ravine(*arguments, code=130)
+    complete = {"cluster": "the results in 'new' are complete", "predict": "'new' is complete"}[command]
+    assert run.stderr.splitlines()[-1] == f"Stopped: {complete}."
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [
+        (["--json", "--out", "new"], "The results in 'new' are complete."),
+        (["--out", "-"], "The printed labels may be incomplete."),
+    ],
+)
+def test_a_full_disk_of_standard_output_loses_no_results(options, state):
+    write(table()[0])
+    script = "from ravine.cli import main; main()"
+    arguments = [sys.executable, "-c", script, "cluster", "data.csv", "--clusters", "3", "--no-figures", *options]
+    with open("/dev/full", "wb") as full:
+        run = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, timeout=120)
+    assert run.returncode == 1
+    assert f"the disk is full: free some space, or choose another folder with --out. {state}" in run.stderr.decode()
+    assert os.path.exists("new/labels.csv") == ("new" in options)
 
 
 @pytest.mark.parametrize("raised", ["KeyboardInterrupt", "RuntimeError() from KeyboardInterrupt()"])

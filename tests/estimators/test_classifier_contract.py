@@ -21,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ravine import Hyperplane, MinimumDensityClassifier, PathStep, paper_settings
+from ravine.search.label_starts import _fit_linear_svm
 from support.simulate import orthogonal, two_clusters
 
 QUICK = {"init": "svm", "n_alpha": 2, "gamma": 1.0, "polish": False}
@@ -387,3 +388,11 @@ def test_as_good_as_a_linear_classifier_with_every_row_labelled():
     rows, truth = two_clusters(200, 3, separation=2.5)
     linear = LogisticRegression().fit(rows, truth).score(rows, truth)
     assert fit(rows, truth).score(rows, truth) > linear - 0.03
+
+
+@pytest.mark.parametrize("size", [1e-120, 1e-160, 1e-200, 1e-308])
+def test_labels_far_closer_than_other_rows_do_not_stop_the_svm(size):
+    """liblinear runs for ever on coordinates whose squares underflow: the classes then share a place."""
+    rows = np.random.default_rng(0).standard_normal((2, 2)) * size
+    svm = _fit_linear_svm(rows, np.array([1.0, -1.0]), np.ones(2), 1.0, np.random.default_rng(0))
+    assert np.isfinite(svm.coef_).all()

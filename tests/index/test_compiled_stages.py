@@ -34,6 +34,10 @@ def repeated(rng):
     return np.repeat(rng.integers(0, 5, (60, 3)), 7, axis=0).astype(float)
 
 
+def several_valleys(rng):
+    return np.repeat([-40.0, 0.0, 25.0, 70.0], 15)[:, None] + rng.standard_normal((60, 3))
+
+
 ROWS = {
     "clusters": lambda rng: two_clusters(300, 4)[0],
     "one column": lambda rng: two_clusters(300, 4)[0][:, :1],
@@ -41,6 +45,7 @@ ROWS = {
     "ten columns": lambda rng: mixture(500, 10)[0],
     "one Gaussian": lambda rng: rng.standard_normal((300, 6)),
     "deep valley": lambda rng: two_clusters(300, 5, separation=60.0)[0],
+    "several valleys": several_valleys,
     "float32": lambda rng: two_clusters(300, 7)[0].astype(np.float32),
     "columns adjacent": lambda rng: np.asfortranarray(two_clusters(300, 7)[0]),
     "far away": lambda rng: two_clusters(300, 4)[0] + 1e9,
@@ -141,6 +146,28 @@ def test_a_larger_interval_leads_to_the_same_minimum(name, labels, rng):
         assert stays[0] == stays[1]
         assert twins[1].minima.log_index == pytest.approx(twins[0].minima.log_index, rel=1e-9, abs=1e-9)
         assert twins[1].minima.b == pytest.approx(twins[0].minima.b, abs=1e-6 * twins[0].bandwidth)
+
+
+@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize("factor", [0.1, 0.01, 2e-3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_few_rows_and_a_tiny_bandwidth_use_exact_sums(compiled, factor, labels, rng):
+    """The minimum over b is that of exact sums, by bins (0.1) or at once (less)."""
+    X = rng.standard_normal((13, 5))
+    X[-1, 0] = 1e3
+    sample = DenseSample(X)
+    h = factor * usual_bandwidth(sample)
+    for v in np.eye(5):
+        minima = []
+        for exact in (False, True):
+            labelled = make_labels(sample, np.random.default_rng(0)) if labels else None
+            index = make_twins(sample, h, 0.9, labelled)[compiled]
+            index.exact = exact
+            drive(sample, [index.begin(v)])
+            minima.append(index.minima)
+        assert minima[0].log_index == pytest.approx(minima[1].log_index, rel=1e-8, abs=1e-8)
+        if factor == 2e-3 and v[0] == 1.0 and not labels:  # 500 bins per row
+            assert (minima[0].b, minima[0].log_index) == (minima[1].b, minima[1].log_index)
 
 
 @pytest.mark.parametrize("largest_angle", [1e-3, 0.05, 0.3])

@@ -301,3 +301,20 @@ def test_a_tilt_adds_a_linear_function(rng):
     found, expected = (run(minimise_on_sphere(f, v, max_iter=500, tolerance=1e-14)) for f in (tilted, both))
     assert found.n_iter == expected.n_iter
     np.testing.assert_allclose(found.v, expected.v, atol=1e-7)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("size", [1e150, 1e200, 1e300])
+def test_gradients_whose_squares_overflow_end_without_a_warning(size):
+    """Deep valleys with kinks have such gradients; the compiled stages stop at them, too."""
+    kink = FunctionObjective(
+        lambda v: 1e-3 * abs(v[0]) + float(v[1]), lambda v: np.array([size * np.sign(v[0]), 1.0, size * 1e-9])
+    )
+    v = np.array([0.6, 0.8, 0.0])
+    result = run(minimise_on_sphere(kink, v, max_iter=20, tolerance=1e-9))
+    assert np.isfinite(result.v).all()
+    memory = Memory()
+    memory.push(np.array([1e-3, 0.0, 0.0]), np.array([size, 1.0, size]))
+    assert len(memory) == (size == 1e150)
+    assert not np.isnan(memory.descend(np.array([1e3, 1.0, -1.0]))).any()
+    memory.descend(np.array([size, size, size]))

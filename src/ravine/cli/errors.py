@@ -15,10 +15,15 @@ import click
 
 from ravine.cli.streams import cut_middle, escape
 
-__all__ = ["Command", "CommandError", "CommandGroup", "Terminated", "describe_error", "translate_errors"]
+__all__ = [
+    "Command", "CommandError", "CommandGroup", "Terminated", "announce", "defer_signals", "describe_error",
+    "translate_errors",
+]  # fmt: skip
 
 INTERRUPTED = 130
 STOPPED = "Stopped: nothing was written."
+# Key of the state of the results in the context of the command.
+STATE = "ravine.state"
 # Sent when the system shuts down, or when the terminal is closed.
 ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -91,7 +96,7 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
     Parameters
     ----------
     stopped : str
-        Message for Ctrl-C and signals.
+        Message for Ctrl-C and signals, unless the command has announced a state of its results.
     debug : bool, optional
         Whether to print a traceback before the message; None if the command has no option for it.
     """
@@ -99,7 +104,8 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
         with _raise_on_signals():
             yield
     except (KeyboardInterrupt, Terminated) as error:
-        click.echo(stopped, err=True)
+        state = _get_state()
+        click.echo(f"Stopped: {state}." if state else stopped, err=True)
         raise click.exceptions.Exit(128 + error.number if isinstance(error, Terminated) else INTERRUPTED) from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
@@ -110,6 +116,37 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
             raise
         hint = "" if debug is None else " (use --debug for a traceback)"
         raise CommandError(describe_error(error, hint)) from error
+
+
+def announce(state: str) -> None:
+    """Announce the state of the results, which messages about signals and full disks report from now on."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.meta[STATE] = escape(state)
+
+
+def _get_state() -> str | None:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(STATE)
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Let Ctrl-C and signals take effect only after the block, which must be short."""
+    received: list[int] = []
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING_SIGNALS) if is_main}
+    # Ignored signals stay ignored; those without a handler of Python cannot be restored.
+    handlers = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
+    try:
+        for number in handlers:
+            signal.signal(number, lambda number, _: received.append(number))
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0])
 
 
 @contextmanager
@@ -151,7 +188,9 @@ def _describe_os_error(error: OSError) -> str:
     file = repr(str(error.filename)) if error.filename is not None else "a file"
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT:
-            return "the disk is full: free some space, or choose another folder with --out. Nothing was written."
+            state = _get_state() or "nothing was written"
+            advice = "free some space, or choose another folder with --out"
+            return f"the disk is full: {advice}. {state[0].upper()}{state[1:]}."
         case errno.EACCES | errno.EPERM | errno.EROFS:
             return f"permission denied: {file}. Change its permissions, or choose another place."
         case errno.ENOENT:

@@ -6,10 +6,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from ravine.cli.errors import CommandError
+from ravine.cli.errors import CommandError, announce, defer_signals
 from ravine.cli.killed_runs import lock_stage
 
 __all__ = ["check_output_folder", "get_default_folder", "stage_results"]
@@ -57,8 +57,8 @@ def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
     """Provide a hidden folder whose files are moved to ``folder`` when the block ends without an error.
 
     The hidden folder is created inside ``folder`` if that exists, since the folder above may be on another disk or
-    read-only. Old results are moved aside before new ones are moved in, and back if anything fails. Other files are not
-    touched.
+    read-only. Old results are moved aside before new ones are moved in, and back if anything fails. Signals wait until
+    this is done. Other files are not touched.
 
     Parameters
     ----------
@@ -71,25 +71,34 @@ def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
     missing = [parent for parent in parents if not parent.exists()]
     stage = (folder.absolute() if exists else parents[0]) / f".ravine-{secrets.token_hex(6)}"
     new, old = stage / "new", stage / "old"
-    try:
+    with ExitStack() as deferral:
         try:
-            parents[0].mkdir(parents=True, exist_ok=True)
-            new.mkdir(parents=True)
-        except OSError as error:
-            reason = (error.strerror or "unknown error").lower()
-            raise CommandError(f"{str(folder)!r} cannot be written: {reason}. {ADVICE}") from error
-        with lock_stage(stage):
-            yield new
-            if exists:
-                _exchange(folder, new, old, _find_results(folder, results))
-            else:
-                os.rename(new, folder)
-    except BaseException:
-        if not _find_results(old, results):  # old results that could not be moved back are kept
-            shutil.rmtree(stage, ignore_errors=True)
-        _remove_empty(missing)
-        raise
-    shutil.rmtree(stage, ignore_errors=True)
+            _make_stage(folder, new)
+            with lock_stage(stage):
+                yield new
+                # From here to the end: a signal must find either the old results or the new ones.
+                deferral.enter_context(defer_signals())
+                if exists:
+                    _exchange(folder, new, old, _find_results(folder, results))
+                else:
+                    os.rename(new, folder)
+                announce(f"the results in {str(folder)!r} are complete")
+        except BaseException:
+            with defer_signals():
+                if not _find_results(old, results):  # old results that could not be moved back are kept
+                    shutil.rmtree(stage, ignore_errors=True)
+                _remove_empty(missing)
+            raise
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _make_stage(folder: Path, new: Path) -> None:
+    try:
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        new.mkdir(parents=True)
+    except OSError as error:
+        reason = (error.strerror or "unknown error").lower()
+        raise CommandError(f"{str(folder)!r} cannot be written: {reason}. {ADVICE}") from error
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:

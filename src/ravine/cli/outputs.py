@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ravine.cli.console import Console
+from ravine.cli.errors import announce
 from ravine.cli.formulas import count_formulas, protect_formulas
 from ravine.cli.result import Result, keep_rows
 from ravine.cli.streams import escape
@@ -94,6 +95,7 @@ def _extend_to_all_rows(values: Any, kept: Any) -> Any:
 
 def print_labels(table: Any) -> None:
     """Write a table as CSV to standard output; on a terminal, control characters in its cells are escaped."""
+    announce("the printed labels may be incomplete")
     if not sys.stdout.isatty():
         write_csv(table, sys.stdout.buffer)
     else:
@@ -101,6 +103,7 @@ def print_labels(table: Any) -> None:
         write_csv(table, stream)
         sys.stdout.writelines(f"{escape(line)}\n" for line in stream.getvalue().decode().split("\n")[:-1])
     sys.stdout.flush()
+    announce("the printed labels are complete")
 
 
 def report_formulas(result: Result, console: Console) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import click
 
 from ravine.cli.console import Console
-from ravine.cli.errors import Command, CommandError
+from ravine.cli.errors import Command, CommandError, announce, defer_signals
 from ravine.cli.options import COMMON, MISSING, READING, SPREADSHEET, OutputPath, add_options
 from ravine.cli.streams import escape
 
@@ -70,13 +71,15 @@ def predict(
         result.protects_formulas = spreadsheet
     report_formulas(result, console)
     counts = _count_groups(result)
+    if out != "-":
+        _write_labels(result, out)
     if as_json:
+        if out == "-":
+            announce("the printed labels may be incomplete")
         summary = {"command": "predict", "rows": table.num_rows, "counts": counts, "notes": console.notes}
         console.print_json({**summary, "labels": make_labels_table(result).to_pydict()} if out == "-" else summary)
     elif out == "-":
         print_labels(make_labels_table(result))
-    if out != "-":
-        _write_labels(result, out)
     console.print(", ".join(f"{escape(group)}: {n} rows" for group, n in list(counts.items())[:MAX_GROUPS]))
 
 
@@ -136,5 +139,9 @@ def _write_labels(result: Any, out: str) -> None:
     from ravine._files import replace_file
     from ravine.cli.outputs import make_labels_table, write_csv
 
-    with replace_file(out) as temporary, temporary.open("wb") as stream:
-        write_csv(make_labels_table(result), stream)
+    with ExitStack() as deferral:
+        with replace_file(out) as temporary:
+            with temporary.open("wb") as stream:
+                write_csv(make_labels_table(result), stream)
+            deferral.enter_context(defer_signals())
+        announce(f"{out!r} is complete")

@@ -1,6 +1,6 @@
 """One-dimensional Gaussian kernel densities: values, minima and modes. Independent of vectors and hyperplanes."""
 
-from ravine.density.bins import MARGIN, BinnedDensity, Window
+from ravine.density.bins import MARGIN, BinnedDensity, Window, has_few_rows
 from ravine.density.exact import SortedDensity, compute_relevant_distance
 from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
@@ -22,6 +22,7 @@ __all__ = [
     "compute_relevant_distance",
     "find_extrema",
     "find_valley",
+    "has_few_rows",
     "judge",
     "measure_evidence",
     "outline_valley",

@@ -15,10 +15,12 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 
-__all__ = ["MARGIN", "MAX_BINS", "BinnedDensity", "Window"]
+__all__ = ["MARGIN", "MAX_BINS", "BinnedDensity", "Window", "has_few_rows"]
 
 # Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
 MAX_BINS = 1 << 13
+# The same for bins per row, which are many only if the bandwidth is far below the distances of the rows.
+MAX_BINS_PER_ROW = 100.0
 # Rows farther than this (in h) from every point of interest only count towards n: exp(-8²/2) = 1.3e-14.
 MARGIN = 8.0
 # Tolerance of the certified global minimum, as a fraction of the kernel's peak, and the most evaluations spent on it.
@@ -46,6 +48,11 @@ class Window:
         if not needed <= MAX_BINS - 4 or width < SMALLEST_WIDTH:
             return None
         return cls(a - MARGIN * bandwidth, width, 4 * math.ceil((needed + 1.0) / 4.0))
+
+
+def has_few_rows(n_rows: int, a: float, c: float, bandwidth: float) -> bool:
+    """Return whether exact sums over the rows are cheaper than bins over [a, c]."""
+    return (c - a) / bandwidth * _kernels.BINS_PER_BANDWIDTH > MAX_BINS_PER_ROW * n_rows
 
 
 class BinnedDensity:

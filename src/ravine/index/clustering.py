@@ -21,6 +21,7 @@ from ravine.density import (
     SortedDensity,
     Window,
     compute_relevant_distance,
+    has_few_rows,
 )
 from ravine.index.describe import Separation, describe_hyperplane
 from ravine.optimise import Questions
@@ -47,6 +48,8 @@ __all__ = ["ClusteringIndex", "measure_reach"]
 NEGLIGIBLE = 1e-10
 # First guess of the distance to the next row (in h) where exact sums are needed.
 VALLEY_MARGIN = 8.0
+# Points of a scan that are evaluated in one call.
+NODES_AT_ONCE = 128
 
 # Minimises a density over an interval of b.
 MinimiseOver = Callable[[BinnedDensity | SortedDensity, float, float], Minima]
@@ -296,7 +299,9 @@ class ClusteringIndex:
         h = self.bandwidth
         lo, hi, minimise = self._offset_problem(t, self.alpha * sigma)
         lo, hi = _clip(lo, *self.offsets), _clip(hi, *self.offsets)
-        window = None if self.exact else Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
+        window = None
+        if not self.exact and not has_few_rows(self.sample.n_rows, lo, hi, h):
+            window = Window.around(lo - self.penalty.eta * h, hi + self.penalty.eta * h, h)
         self.n_evaluations += 1
         if window is None:
             minima = yield from self._minimise_exactly(t, lo, hi, minimise)
@@ -347,9 +352,18 @@ def _clip(b: float, lo: float, hi: float) -> float:
 def _find_deep_part(density: BinnedDensity, lo: float, hi: float, h: float) -> tuple[float, float]:
     """Return the part of [lo, hi] where the density may be too low for bins."""
     nodes = np.linspace(lo, hi, max(2, math.ceil(4.0 * (hi - lo) / h) + 1))
-    low = nodes[density.evaluate(nodes)[0] < 10.0 * DEEP]
-    step = h / 4.0
-    return max(lo, low[0] - step), min(hi, low[-1] + step)
+    first, last, step = _find_first_low(density, nodes), _find_first_low(density, nodes[::-1]), h / 4.0
+    return max(lo, first - step), min(hi, last + step)
+
+
+def _find_first_low(density: BinnedDensity, nodes: Array) -> float:
+    """Return the first of the nodes where the density may be too low for bins, or the last."""
+    for start in range(0, len(nodes), NODES_AT_ONCE):
+        some = np.ascontiguousarray(nodes[start : start + NODES_AT_ONCE])
+        low = some[density.evaluate(some)[0] < 10.0 * DEEP]
+        if len(low):
+            return float(low[0])
+    return float(nodes[-1])
 
 
 def _largest_gap(values: Array, a: float, c: float) -> float:

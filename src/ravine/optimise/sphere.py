@@ -77,8 +77,8 @@ class Memory:
 
     def push(self, step: Array, change: Array) -> None:
         """Add a pair if its curvature is positive."""
-        curvature = float(step @ change)
-        if not curvature > 1e-10 * math.sqrt(float(step @ step) * float(change @ change)):
+        curvature = _dot(step, change)
+        if not curvature > 1e-10 * math.sqrt(_dot(step, step) * _dot(change, change)):
             return
         if self._pairs is None:
             self._pairs = np.empty((2, self.size, len(step)))
@@ -102,15 +102,22 @@ class Memory:
         upper, products = self._upper[:m, :m], self._changes[:m, :m]
         diagonal = upper.diagonal()
         scale = float(diagonal[-1] / products[-1, -1])
-        a = _solve_upper(upper, steps @ gradient)
-        b = _solve_upper(upper, diagonal * a + scale * (products @ a - changes @ gradient), trans=1)
-        return np.asarray(scale * (a @ changes - gradient) - b @ steps)
+        with np.errstate(over="ignore", invalid="ignore"):  # a direction that is not finite is not used
+            a = _solve_upper(upper, steps @ gradient)
+            b = _solve_upper(upper, diagonal * a + scale * (products @ a - changes @ gradient), trans=1)
+            return np.asarray(scale * (a @ changes - gradient) - b @ steps)
 
     def transport(self, v: Array, u: Array, t: float) -> None:
         """Transport all pairs along the great circle cos t·v + sin t·u."""
         if self._count and self._pairs is not None:
             pairs = self._pairs[:, : self._count]
             pairs[:] = transport(pairs, v, u, t)
+
+
+def _dot(a: Array, b: Array) -> float:
+    """Return an inner product, infinite (without a warning) for gradients above 1e154 in the deepest valleys."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(a @ b)
 
 
 def _solve_upper(matrix: Array, right: Array, trans: int = 0) -> Array:
@@ -201,14 +208,14 @@ def minimise_on_sphere(
         step: Step | None = None
         while step is None:
             direction = memory.descend(gradient)
-            length = math.sqrt(float(direction @ direction))
-            slope = float(gradient @ direction) / length if length > 0.0 else 0.0
+            length = math.sqrt(_dot(direction, direction))
+            slope = _dot(gradient, direction) / length if length > 0.0 else 0.0
             first = length if memory else FIRST_ANGLE if usual_angle is None else usual_angle
             if -0.5 * slope * first <= tolerance and slope <= 0.0:
                 return SphereResult(v, value, gradient, n_iter, n_trials, True, False)
             if n_iter == max_iter or float(v @ start) < smallest_cosine:
                 return SphereResult(v, value, gradient, n_iter, n_trials, False, False)
-            if slope < -1e-6 * math.sqrt(float(gradient @ gradient)):
+            if slope < -1e-6 * math.sqrt(_dot(gradient, gradient)):
                 u = make_unit_tangent(direction, v)
                 yield from objective.set_tangent(u)
                 step = yield from search_weak_wolfe(objective, value, slope, first, resolution, largest)

@@ -19,6 +19,8 @@ from ravine.search.starts import PrincipalAxes
 __all__ = ["NAMED_STARTS", "parse_component", "predict_by_svm", "suggest_starts"]
 
 NAMED_STARTS = ("svm", "lda", "means")
+# Smaller coordinates, in standard deviations, count as 0: liblinear never ends if squares of its gradient underflow.
+SMALLEST_COORDINATE = 1e-100
 # More labels than this cost time without improving a start.
 MOST_LABELS = 10_000
 # Larger values of C times the weights only slow down the solver.
@@ -122,6 +124,7 @@ def _fit_linear_svm(
         some = np.sort(rng.choice(len(rows), MOST_LABELS, replace=False))
         if len(np.unique(targets[some])) == len(np.unique(targets)):
             rows, targets, weights = rows[some], targets[some], None if weights is None else weights[some]
+    rows = np.where(np.abs(rows) < SMALLEST_COORDINATE, 0.0, rows)
     if weights is not None:
         total = C * float(weights.sum())
         weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)

@@ -204,5 +204,10 @@ def test_neighbours_do_not_depend_on_the_scale(scale):
 def test_unusable_rows_have_no_neighbours():
     with pytest.raises(ValueError, match="0 feature"):
         neighbour_graph(np.empty((30, 0)))
+    with pytest.raises(ValueError, match="0 feature"):
+        neighbour_graph(np.empty((1, 0)))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        neighbour_graph([[np.nan, 1.0]])
+    assert neighbour_graph([[0.0, 1.0]]).toarray().tolist() == [[0.0]]
     with pytest.raises(ValueError, match="X contains NaN or infinity"):
         neighbour_graph([[np.inf], [-np.inf], [0.0]])

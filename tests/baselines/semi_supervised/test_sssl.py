@@ -71,6 +71,19 @@ def test_sssl_warns_of_rows_far_from_zero_once(multi_class, scale):
         SSSL(random_state=0, n_components=1).fit(np.ones((4, 2)), [0, 1, 1, -1])  # no warning for equal rows
 
 
+@pytest.mark.parametrize("spread", [0.0, 1.0, 1e-200])
+@pytest.mark.parametrize("offset", [1e156, 1e290])
+def test_sssl_far_from_zero_does_not_overflow(offset, spread):
+    """A constant feature of any size, uncentred, next to one that spreads little."""
+    rows = np.c_[np.full(8, offset), spread * np.where(np.arange(8) < 4, -1.0, 1.0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.filterwarnings("ignore", "The mean of the rows", UserWarning)
+        model = SSSL(random_state=0).fit(rows, [0, 0, -1, 0, 1, 1, 1, -1])
+        assert np.isfinite(model.decision_function(rows)).all()
+        assert set(model.predict(rows).tolist()) <= {0, 1}
+
+
 def test_sssl_warns_by_mean_and_spread():
     """The threshold is |mean|² = trace of the covariance."""
     rows = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, -1.0], [0.0, 1.0]])  # trace 1

@@ -21,6 +21,8 @@ __all__ = ["KernelOptions", "LinearMap", "Map", "NystromMap", "check_gamma", "fi
 SMALLEST_EIGENVALUE = 1e-10
 # With a smaller spread, coefficients of the features overflow.
 SMALLEST_SPREAD = 1e-280
+# Uncentred coordinates stay below the inverse, so that sums of their squares are finite.
+SMALLEST_SHARE = 1e-100
 # Largest rate of a kernel; exponents stay finite.
 LARGEST_RATE = 1e300
 
@@ -83,6 +85,7 @@ def fit_linear_map(X: NDArray[np.floating[Any]], *, centred: bool = True) -> Lin
         )
     if not centred:
         center = np.zeros_like(center)
+        scale = max(scale, SMALLEST_SHARE * unit)
     basis = None
     if rows.shape[1] > rows.shape[0]:
         _, s, vt = np.linalg.svd((rows - center) / scale, full_matrices=False)

@@ -45,9 +45,10 @@ def neighbour_graph(X: ArrayLike, n_neighbors: int = 6, *, weights: str = "binar
         raise ValueError(f"X must have two dimensions, got shape {rows.shape}.")
     k = min(check_integer("n_neighbors", n_neighbors, low=1), len(rows) - 1)
     heat = check_choice("weights", weights, ("binary", "heat")) == "heat"
+    search = NearestNeighbors(n_neighbors=max(k, 1)).fit(_scale_to_one(rows))  # validates the rows, also a single one
     if k == 0:
         return scipy.sparse.csr_array((len(rows), len(rows)))
-    lengths, neighbours = NearestNeighbors(n_neighbors=k).fit(_scale_to_one(rows)).kneighbors()
+    lengths, neighbours = search.kneighbors()
     values = np.ones(lengths.size)
     if heat:
         unit = 2.0 * float(lengths.mean()) or 1.0  # sqrt(4 t)
