@@ -1,9 +1,10 @@
 """Number of clusters: the valley test and MinimumDensityTree on unimodal data, mixtures and data sets of the paper.
 
-    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|nodes|cost [--fits N] [--jobs 2] [--method exact]
+    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|hard|nodes|cost [--fits N] [--jobs 2] [--method exact]
 
 nulls: share of false splits of the root of an automatic tree, for families of unimodal data. power: share of true
-splits that the valley test finds. mixtures: how often the number of clusters is exact. nodes: numbers of clusters of
+splits that the valley test finds. mixtures: how often the number of clusters is exact. hard: agreement with the
+components of mixtures that overlap, without their number. nodes: numbers of clusters of
 automatic trees where only the first split is real, or none is. cost: CPU time of trees of pendigits, in fits of one
 hyperplane. The number of folds and partitions of the pooled test and its calibration were chosen by nulls and power.
 """
@@ -19,7 +20,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
+from mixtures import simulate_hard_mixture
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, valley_test
 from ravine.search import SearchSettings
 from ravine.tree.splitter import DensitySplitter, NodeTest
@@ -166,6 +169,20 @@ def print_cluster_counts(options: argparse.Namespace, pool: ProcessPoolExecutor)
     print(f"exact in {np.mean(exact):.1%} of {len(exact)} mixtures")
 
 
+def score_hard_mixture(task: tuple[int, str]) -> tuple[float, float]:
+    """Return the adjusted Rand index of the clusters that are shown, and of those that are suggested."""
+    seed, method = task
+    X, y = simulate_hard_mixture(seed)
+    mdt = MinimumDensityTree(test_method=method, random_state=0).fit(X)
+    return adjusted_rand_score(y, mdt.labels_), adjusted_rand_score(y, mdt.cut("suggested"))
+
+
+def print_hard_mixtures(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
+    tasks = [(seed, options.method) for seed in range(options.seed, options.seed + options.fits)]
+    shown, suggested = np.mean(list(pool.map(score_hard_mixture, tasks)), axis=0)
+    print(f"adjusted Rand index, mean of {options.fits}: shown {shown:.3f}, suggested {suggested:.3f}")
+
+
 def draw_blocks(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Draw two blocks of yes-and-no features that are independent within each block."""
     p = np.where(rng.random((n, 1)) < 0.5, rng.uniform(0.6, 0.95, d), rng.uniform(0.05, 0.4, d))
@@ -233,6 +250,7 @@ def main() -> None:
         "nulls": print_false_splits,
         "power": print_power,
         "mixtures": print_cluster_counts,
+        "hard": print_hard_mixtures,
         "nodes": print_nodes,
         "cost": print_cost,
     }

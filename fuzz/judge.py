@@ -8,7 +8,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["DONE", "REFUSED", "Outcome", "judge_error", "judge_warnings"]
+import ravine
+
+__all__ = ["DONE", "PACKAGE", "REFUSED", "Outcome", "judge_error", "judge_warnings"]
 
 DONE, REFUSED = "done", "refused"
 # Errors that the documentation names for bad input; their subclasses (LinAlgError, UnicodeError, ...) are findings.
@@ -16,6 +18,8 @@ DOCUMENTED_ERRORS = (ValueError, TypeError)
 # Packages whose own exceptions and checks are written for the user.
 SPEAKING_PACKAGES = ("ravine", "sklearn")
 LONGEST_MESSAGE = 2000
+# Folder of the package.
+PACKAGE = Path(ravine.__file__).parent
 # scikit-learn's reminders that a frame was fitted and an array is predicted, or the reverse.
 FEATURE_NAMES = "valid feature names"
 
@@ -91,4 +95,4 @@ def _find_package(filename: str) -> str:
     parts = Path(filename).parts
     if "site-packages" in parts:
         return parts[len(parts) - 1 - parts[::-1].index("site-packages") + 1].removesuffix(".py")
-    return "ravine" if "ravine" in parts else parts[-1]
+    return "ravine" if Path(filename).is_relative_to(PACKAGE) else parts[-1]

@@ -13,7 +13,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 pytest.importorskip("polars")
 
-from fuzz.judge import DONE, REFUSED
+from fuzz.judge import DONE, PACKAGE, REFUSED
 from fuzz.plan import TARGETS, make_input
 from fuzz.report import Report, format_finding
 from fuzz.workers import Worker
@@ -84,7 +84,9 @@ def test_documented_errors_are_not_findings(worker):
 )
 def test_errors_inside_the_package_are_judged(worker, raised, kind):
     inside = f"def fail(): raise {raised}"
-    script = f"import numpy as np\nscope = {{'np': np}}\nexec(compile({inside!r}, '/x/ravine/y.py', 'exec'), scope)"
+    script = (
+        f"import numpy as np\nscope = {{'np': np}}\nexec(compile({inside!r}, {str(PACKAGE / 'y.py')!r}, 'exec'), scope)"
+    )
     assert worker.run(1, f"{script}\nscope['fail']()").kind == kind
 
 

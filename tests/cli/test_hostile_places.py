@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
+from ravine.cli.formulas import count_formulas, protect_formulas
 from ravine.cli.killed_runs import lock_stage, remove_killed_runs
 from ravine.cli.streams import escape, escape_json
 from support.command_line import column, leftovers, ravine, read, table, write
@@ -245,3 +246,21 @@ def test_labels_that_are_formulas_are_protected():
     ravine("classify", "data.csv", "--label-column", "kind", "--spreadsheet")
     assert set(column(read("data-ravine/labels.csv"), "class")) == {"'=a", "b", "c"}
     assert set(column(read("data-ravine/labels.csv"), "given")) == {"'=a", "b", "c"}
+
+
+@pytest.mark.parametrize("kind", ["text", "dictionary"])
+def test_formulas_of_several_lines_and_in_dictionaries_are_protected(kind):
+    pa = pytest.importorskip("pyarrow")
+    cells = pa.array(["=\n1+1", "=A1", "-5", "plain"])
+    table = pa.table({"key": cells if kind == "text" else cells.dictionary_encode()})
+    assert count_formulas(table) == 2
+    assert protect_formulas(table)["key"].to_pylist() == ["'=\n1+1", "'=A1", "-5", "plain"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_in_place_of_a_lock_does_not_block(tmp_path):
+    stage = tmp_path / ".ravine-0123456789ab"
+    stage.mkdir()
+    os.mkfifo(stage / "lock")
+    assert remove_killed_runs(tmp_path / "out") == []
+    assert stage.exists()

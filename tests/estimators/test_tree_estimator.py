@@ -160,11 +160,11 @@ def test_number_that_is_given_is_found(n_clusters, split_next):
 
 
 def test_warning_gives_the_number_of_separable_clusters():
-    with pytest.warns(NoSplitWarning, match=r"n_clusters=9 .*only 4 could be separated.*min_cluster_size=40") as caught:
+    with pytest.warns(NoSplitWarning, match=r"n_clusters=9 .*valleys separate only 4 .*min_cluster_size=40") as caught:
         mdt = fit(9, min_cluster_size=40)
     assert mdt.n_clusters_ == 4
     assert caught[0].filename == __file__
-    with pytest.warns(NoSplitWarning, match="no two could be separated"):
+    with pytest.warns(NoSplitWarning, match="valleys separate no two"):
         assert fit(2, np.ones((20, 2))).n_clusters_ == 1
 
 

@@ -28,6 +28,7 @@ from ravine.tables.quotes import find_open_quote
         ('a,b\n"1,2\n"3",4\n', 2),
         ('a,b\n"1,2\nx"3\n', 2),
         ('a,b\n"1"x,2\n', None),
+        ('a,b\n"1,2\n3,4\n"5,6\n', 2),
     ],
 )
 def test_open_quote_is_found_where_it_opens(text, line):
@@ -67,3 +68,17 @@ def test_quote_that_another_row_closes_is_reported(tmp_path):
     (tmp_path / "d.csv").write_text("\n".join(["a,b,c", *lines]) + "\n")
     with pytest.raises(TableError, match="line 12: a quote opens there and is never closed"):
         read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None)
+
+
+@pytest.mark.parametrize("n_rows", [90, 60_000])
+def test_two_unclosed_quotes_do_not_join_lines(tmp_path, rng, n_rows):
+    lines = [",".join(f"{x:.3f}" for x in row) for row in rng.normal(size=(n_rows, 3))]
+    lines[9], lines[29] = '"' + lines[9], '"' + lines[29]
+    (tmp_path / "d.csv").write_text("\n".join(["a,b,c", *lines]) + "\n")
+    with pytest.raises(TableError, match=r"d\.csv, line 11: a quote opens there and is never closed"):
+        read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None)
+
+
+def test_quotes_may_join_lines(tmp_path):
+    (tmp_path / "d.csv").write_text('a,b\n"x\ny",2\n"z",3\n')
+    assert read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None).num_rows == 2

@@ -10,18 +10,19 @@ from ravine.tables import is_number
 __all__ = ["count_formulas", "protect_formulas"]
 
 # A text that begins like this, and has more characters, is a formula unless it is a number.
-BEGINNING = r"^[=+\-@\t\r]."
+BEGINNING = r"(?s)^[=+\-@\t\r]."
 
 
 def count_formulas(table: Any) -> int:
     """Count the cells and names of columns of a table that a spreadsheet would take for formulas."""
+    table = _decode_dictionaries(table)
     texts = [table.column(name) for name in _find_texts(table)]
     return sum(map(_is_formula, table.column_names)) + sum(len(_find_formulas(column)) for column in texts)
 
 
 def protect_formulas(table: Any) -> Any:
     """Write an apostrophe before cells and names of columns of a table that a spreadsheet would take for formulas."""
-    pa = import_module("pyarrow")
+    pa, table = import_module("pyarrow"), _decode_dictionaries(table)
     for name in _find_texts(table):
         column = table.column(name)
         found = _find_formulas(column)
@@ -31,6 +32,15 @@ def protect_formulas(table: Any) -> Any:
                 cells[k] = f"'{cells[k]}"
             table = table.set_column(table.column_names.index(name), name, pa.array(cells, pa.string()))
     return table.rename_columns([f"'{name}" if _is_formula(name) else name for name in table.column_names])
+
+
+def _decode_dictionaries(table: Any) -> Any:
+    """Return a table whose columns are not stored as dictionaries."""
+    types = import_module("pyarrow").types
+    for k, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(field.type.value_type))
+    return table
 
 
 def _find_texts(table: Any) -> list[str]:

@@ -63,9 +63,12 @@ def _is_left(stage: Path) -> bool:
     try:
         if not STAGE.fullmatch(stage.name) or stage.is_symlink() or not {p.name for p in stage.iterdir()} <= CONTENT:
             return False
-        if fcntl is None or not (stage / LOCK).exists():
+        lock = stage / LOCK
+        if fcntl is None or not lock.exists():
             return time.time() - stage.stat().st_mtime > SECONDS
-        with (stage / LOCK).open() as stream:
+        if lock.is_symlink() or not lock.is_file():  # a pipe would block
+            return False
+        with lock.open() as stream:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # locked, not a folder, not readable, or removed by another run
         return False

@@ -70,7 +70,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         the hyperplane of a node among all those of the search (see Notes); otherwise it is the deepest.
     refine : bool, default=True
         Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
-        lowers the normalised cut (see Notes). Only with ``split_next="cut"`` and without tests.
+        lowers the normalised cut, or if valleys separate fewer clusters (see Notes). Only with ``split_next="cut"`` and
+        without tests.
     min_cluster_size : int, default=5
         Smallest number of rows on a side of a split.
     test : bool, default=False
@@ -141,7 +142,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
 
     Without a number, a node that fails its test is explored if it has at least a fifth of the rows: a finer tree is
     grown on them, and its nodes are tested from the leaves upwards. If one shows a valley, the node is split. Its
-    P-value is then twice the smallest of the tests, divided by the share of the rows that were tested.
+    P-value is then twice the smallest of the tests, divided by the share of the rows that were tested. It says that a
+    part of the node has a valley; the hyperplane itself need not have one.
 
     The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
     prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube
@@ -250,11 +252,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
                 )
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"
-                end = (
-                    "; a Gaussian mixture or k-means made the other splits." if self.n_clusters_ == n_clusters else "."
-                )
+                is_complete = self.n_clusters_ == n_clusters
+                end = ". All splits are therefore those of a Gaussian mixture or of k-means." if is_complete else "."
                 warnings.warn(
-                    f"n_clusters={n_clusters} clusters were asked for, but {found} could be separated with at least "
+                    f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with at least "
                     f"min_cluster_size={self.min_cluster_size} rows each{end}",
                     NoSplitWarning,
                     stacklevel=2,

@@ -165,8 +165,9 @@ def _read_text(content: Path | bytes, head: bytes, name: str, options: ReadOptio
     _check_unique(names, name)
     # Line breaks in quotes may come late, and pyarrow may misread a block that begins within quotes without an error.
     quoted = '"' in beginning or (not complete and _contains(content, b'"'))
-    # pyarrow reads an unclosed quote up to the end of the file without an error.
-    if quoted and _count_quotes(content, encoding) % 2:
+    # pyarrow reads an unclosed quote up to the next quote, or to the end of the file, without an error.
+    n_quotes, n_lines = _count_quotes_and_lines(content, encoding) if quoted else (0, 0)
+    if n_quotes % 2:
         _refuse_open_quote(content, encoding, layout, name)
     try:
         table = _parse_csv(content, encoding, layout, names, options, quoted)
@@ -178,6 +179,8 @@ def _read_text(content: Path | bytes, head: bytes, name: str, options: ReadOptio
         if "Empty CSV" in str(error):
             raise TableError(_describe_no_rows(name)) from error
         raise TableError(_find_bad_line(content, encoding, layout, name, error)) from error
+    if table.num_rows + layout.has_header < n_lines:  # quotes join lines
+        _refuse_open_quote(content, encoding, layout, name)
     if any(pa.types.is_binary(column.type) for column in table.schema):
         raise TableError(describe_wrong_encoding(name, encoding))
     header = (
@@ -220,9 +223,13 @@ def _open_text(content: Path | bytes, encoding: str, newline: str | None = None)
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline=newline)
 
 
-def _count_quotes(content: Path | bytes, encoding: str) -> int:
+def _count_quotes_and_lines(content: Path | bytes, encoding: str) -> tuple[int, int]:
+    n_quotes = n_lines = 0
     with _open_text(content, encoding) as stream:
-        return sum(block.count('"') for block in iter(lambda: stream.read(1 << 22), ""))
+        for block in iter(lambda: stream.read(1 << 22), ""):
+            n_quotes += block.count('"')
+            n_lines += block.count("\n")
+    return n_quotes, n_lines
 
 
 def _refuse_open_quote(content: Path | bytes, encoding: str, layout: Layout, name: str) -> None:

@@ -2,8 +2,8 @@
 
 If a node has many clusters, their projections overlap along every direction, so that the node may not show a valley.
 Parts of the node with fewer clusters may. A finer tree is therefore grown without tests, and its nodes are tested from
-the leaves upwards. If a part shows a valley, the node has more than one cluster, and is split as a tree with the number
-of clusters that were shown would split it.
+the leaves upwards. If a part shows a valley, the node has more than one cluster. The leaves that remain without the
+splits that show none are a guess of their number, and the node is split as a tree of that number would split it.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class _Shown:
-    """Number of clusters that the tests of a part of the rows show, and the P-value for more than one."""
+    """Leaves of a part of the finer tree if only splits that show a valley, and those above them, remain; P-value."""
 
-    n_clusters: int = 1
+    n_leaves: int = 1
     pvalue: float = 1.0
 
 
@@ -75,9 +75,9 @@ def find_hidden_split(
     min_size = max(1, splitter.min_size * size // n)
     shown = _test_parts(*_grow_tree(sample, splitter, min(MOST_LEAVES, size // ROWS_PER_LEAF), min_size, rng),
                         sample, share, splitter, test, rng)  # fmt: skip
-    if shown.n_clusters == 1:
+    if shown.n_leaves == 1:
         return None
-    plane = _grow_tree(sample, splitter, shown.n_clusters, min_size, rng)[0].hyperplane(0)
+    plane = _grow_tree(sample, splitter, shown.n_leaves, min_size, rng)[0].hyperplane(0)
     return None if plane is None else Split(plane, shown.pvalue)
 
 
@@ -109,9 +109,9 @@ def _test_parts(
 ) -> _Shown:
     """Test the nodes of a tree below its root, from the leaves upwards, until a test shows a valley.
 
-    A part has at least as many clusters as its two sides together, if either has more than one. Its P-value is then the
-    smallest of all parts in it that were tested, divided by their share of its rows and by their part of the level, as
-    in a weighted Bonferroni correction.
+    The splits that show a valley remain, and those above them. The P-value of a part of which a smaller part shows a
+    valley is that of the latter, divided by its share of the rows and by its part of the level. Nodes above others that
+    fail are tested, too, so that this is not a bound but is calibrated by simulation (benchmarks/trees.py).
     """
     members = {k: np.flatnonzero(leaf_of_row == k) for k in tree.leaves()}
     found = dict.fromkeys(members, _Shown())
@@ -121,10 +121,10 @@ def _test_parts(
             continue
         sides = int(tree.left[k]), int(tree.right[k])
         members[k] = np.sort(np.concatenate([members[side] for side in sides]))
-        n_clusters, size = sum(found[side].n_clusters for side in sides), len(members[k])
-        if n_clusters > 2:
+        n_leaves, size = sum(found[side].n_leaves for side in sides), len(members[k])
+        if n_leaves > 2:
             pvalue = min(found[side].pvalue * size / len(members[side]) for side in sides)
-            found[k] = _Shown(n_clusters, min(1.0, pvalue))
+            found[k] = _Shown(n_leaves, min(1.0, pvalue))
             continue
         found[k] = _Shown()
         on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
