@@ -1,6 +1,6 @@
 """Number of clusters: the valley test and MinimumDensityTree on unimodal data, mixtures and data sets of the paper.
 
-    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|hard|nodes|cost [--fits N] [--jobs 2] [--method exact]
+    RAVINE_DATA=folder python benchmarks/trees.py nulls|power|mixtures|hard|nodes|cost [--fits N] [--method exact]
 
 nulls: share of false splits of the root of an automatic tree, for families of unimodal data. power: share of true
 splits that the valley test finds. mixtures: how often the number of clusters is exact. hard: agreement with the
