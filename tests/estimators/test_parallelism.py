@@ -9,6 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import joblib
 import pytest
+from sklearn.cluster import KMeans
 
 from ravine import MinimumDensityTree
 from support.fits import DATA_SETS, fit_one
@@ -94,6 +95,15 @@ def test_fork_while_other_threads_fit(alone):
     finally:
         stop.set()
         thread.join()
+
+
+def test_fork_after_openmp_was_used(alone):
+    """The threads of OpenMP do not survive a fork."""
+    if "fork" not in multiprocessing.get_all_start_methods():
+        pytest.skip("this system has no fork")
+    KMeans(3, n_init=1, random_state=0).fit(DATA_SETS["large"]())
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        assert pool.submit(fit_to_bytes, SMALL[0]).result(timeout=120) == alone[0]
 
 
 @pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="needs a free-threaded Python")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from ravine import _kernels
 
-__all__ = ["open_pool"]
+__all__ = ["open_pool", "use_one_openmp_thread"]
 
 
 @contextmanager
@@ -29,3 +31,23 @@ def open_pool(n_threads: int, flag: _kernels.StopFlag | None = None) -> Iterator
             flag.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+@contextmanager
+def use_one_openmp_thread() -> Iterator[None]:
+    """Keep the OpenMP loops of scikit-learn in this thread while the block runs.
+
+    The threads of OpenMP do not survive a fork: a child process whose parent used them would wait for them without end.
+    The limit holds for the calling thread only.
+    """
+    with _find_libraries().limit(limits=1, user_api="openmp"):
+        yield
+
+
+@cache
+def _find_libraries() -> Any:
+    """Find the libraries with threads that are loaded; scikit-learn, which loads OpenMP, requires threadpoolctl."""
+    import sklearn.cluster  # noqa: F401  # loads OpenMP before it is looked for
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

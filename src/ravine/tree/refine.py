@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, use_one_openmp_thread
 from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
@@ -140,7 +140,7 @@ def _fit_mixture(sample: Array, leaves: Indices) -> Components | None:
         precisions_init=precision,
     )
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), use_one_openmp_thread():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the cut decides whether the result is good
             of_row = mixture.fit_predict(x)
     except (ValueError, np.linalg.LinAlgError):
@@ -162,7 +162,7 @@ def _fit_means(sample: Array, k: int) -> Components | None:
     from sklearn.exceptions import ConvergenceWarning
 
     x = _scale(sample)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), use_one_openmp_thread():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows
         of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
     if len(np.unique(of_row)) < k:
@@ -228,7 +228,8 @@ def _separate_sides(x: Array, on_right: NDArray[np.bool_]) -> Hyperplane:
     scale = float(np.abs(centred).max())
     centred /= scale
     unit = float(centred.std(axis=0).max())
-    model = LogisticRegression().fit(centred / unit, on_right)
+    with use_one_openmp_thread():
+        model = LogisticRegression().fit(centred / unit, on_right)
     length = float(np.linalg.norm(model.coef_[0]))
     normal = model.coef_[0] / length
     point = center - (scale * unit * float(model.intercept_[0]) / length) * normal
