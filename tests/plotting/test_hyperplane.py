@@ -265,7 +265,7 @@ def test_a_model_without_a_split_shows_its_direction():
     assert display.bandwidth == 5.0
     assert "no split" in display.ax_density_.get_title(loc="left")
     with pytest.warns(NoSplitWarning):
-        tree = MinimumDensityTree(2, bandwidth=5.0, **QUICK).fit(rows)
+        tree = MinimumDensityTree(2, bandwidth=5.0, refine=False, **QUICK).fit(rows)
     with pytest.raises(ValueError, match="only one cluster"):
         HyperplaneDisplay.from_estimator(tree, rows)
 
