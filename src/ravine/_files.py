@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,10 +28,10 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         Temporary file in the same folder, with the same suffix.
     """
     path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem[:40]}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    # The name is known before the file exists, so that an interruption at any moment removes it.
+    temporary = path.with_name(f".{path.stem[:40]}-{secrets.token_hex(6)}{path.suffix}")
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         yield temporary
         with temporary.open("rb+") as written:  # the content must be on the disk before the old file is gone
             os.fsync(written.fileno())
