@@ -76,27 +76,6 @@ def test_joblib_gives_the_same_bits(alone, backend):
         assert parallel(joblib.delayed(fit_to_bytes)(name, 2) for name in SMALL) == alone
 
 
-def test_fork_while_other_threads_fit(alone):
-    """A child must not wait for a lock that a thread of the parent held at the fork."""
-    if "fork" not in multiprocessing.get_all_start_methods():
-        pytest.skip("this system has no fork")
-    stop = threading.Event()
-
-    def fit_until_stopped():
-        while not stop.is_set():
-            fit_one("blobs", n_jobs=2)
-
-    thread = threading.Thread(target=fit_until_stopped)
-    thread.start()
-    try:
-        for _ in range(3):
-            with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-                assert pool.submit(fit_to_bytes, SMALL[0]).result(timeout=60) == alone[0]
-    finally:
-        stop.set()
-        thread.join()
-
-
 def test_fork_after_openmp_was_used(alone):
     """The threads of OpenMP do not survive a fork."""
     if "fork" not in multiprocessing.get_all_start_methods():
