@@ -1,5 +1,7 @@
 """The command as a process: streams, exit codes, signals, help, a progress bar on a terminal."""
 
+import contextlib
+import ctypes
 import errno
 import os
 import shutil
@@ -7,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -15,7 +18,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
-from ravine import load
+from ravine import load, models
 from ravine.cli.console import Console
 from support.command_line import column, leftovers, ravine, read, table, write
 
@@ -73,6 +76,76 @@ def terminable():
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ignored where the tests run in the background
     yield
     signal.signal(signal.SIGTERM, before)
+
+
+class Lose:
+    """Places where Python or other code drops the exception of a signal handler."""
+
+    def weakref_callback(number):
+        thing = type("Thing", (), {})()
+        reference = weakref.ref(thing, lambda _: signal.raise_signal(number))
+        del thing
+        assert reference() is None
+
+    def finaliser(number):
+        type("Thing", (), {"__del__": lambda _: signal.raise_signal(number)})()
+
+    def callback_of_c(number):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()
+
+    def catch_all(number):
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(number)
+
+    def set_name(number):
+        class Descriptor:
+            def __set_name__(self, owner, name):
+                signal.raise_signal(number)
+
+        type("Thing", (), {"descriptor": Descriptor()})
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("place", ["weakref_callback", "finaliser", "callback_of_c", "set_name"])
+def test_signals_inside_callbacks_end_the_command_soon(monkeypatch, capfd, name, place):
+    number, goes_on = getattr(signal, name), []
+
+    def fit(*args, **kwargs):
+        getattr(Lose, place)(number)
+        time.sleep(20.0)  # a signal that is sent again interrupts a system call
+        goes_on.append(True)
+
+    monkeypatch.setattr("ravine.MinimumDensityTree.fit", fit)
+    hook = sys.unraisablehook
+    write(table()[0])
+    run = ravine("cluster", "data.csv", "--clusters", 2, code=128 + number)
+    assert run.stderr.splitlines()[-1] == "Stopped: nothing was written."
+    assert not goes_on
+    assert leftovers() == []
+    assert "Exception ignored" not in capfd.readouterr().err
+    assert sys.unraisablehook is hook
+
+
+@pytest.mark.usefixtures("terminable")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_signals_that_other_code_catches_end_the_command_late(monkeypatch, name):
+    number, save = getattr(signal, name), models.save
+    monkeypatch.setattr("ravine.models.save", lambda *args: (Lose.catch_all(number), save(*args)))
+    write(table()[0])
+    run = ravine("cluster", "data.csv", "--clusters", 2, code=128 + number)
+    assert run.stderr.splitlines()[-1] == "Stopped: the results in 'data-ravine' are complete."
+    assert leftovers() == ["data-ravine"]
+
+
+@pytest.mark.usefixtures("terminable")
+def test_other_ignored_exceptions_are_still_reported(monkeypatch):
+    reports = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda dropped: reports.append(dropped.exc_type))
+    monkeypatch.setattr("ravine.models.save", lambda *args: type("Thing", (), {"__del__": lambda _: 1 / 0})())
+    write(table()[0])
+    ravine("cluster", "data.csv", "--clusters", 2)
+    assert reports == [ZeroDivisionError]
 
 
 @pytest.mark.usefixtures("terminable")

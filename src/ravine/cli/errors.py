@@ -5,27 +5,23 @@ from __future__ import annotations
 import errno
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
+from ravine.cli.signals import Terminated, get_received, receive_signals
 from ravine.cli.streams import cut_middle, escape
 
 __all__ = [
-    "Command", "CommandError", "CommandGroup", "Terminated", "announce", "defer_signals", "describe_error",
-    "translate_errors",
+    "Command", "CommandError", "CommandGroup", "announce", "describe_error", "translate_errors",
 ]  # fmt: skip
 
-INTERRUPTED = 130
 STOPPED = "Stopped: nothing was written."
 # Key of the state of the results in the context of the command.
 STATE = "ravine.state"
-# Sent when the system shuts down, or when the terminal is closed.
-ENDING_SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class CommandError(click.ClickException):
@@ -34,20 +30,6 @@ class CommandError(click.ClickException):
     def show(self, file: Any = None) -> None:
         """Print the message."""
         click.echo(f"Error: {cut_middle(escape(self.format_message()))}", file=file, err=file is None)
-
-
-class Terminated(BaseException):
-    """Raised when a signal asks the process to end.
-
-    Parameters
-    ----------
-    number : int
-        Number of the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
 
 
 class Command(click.Command):
@@ -101,21 +83,31 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
         Whether to print a traceback before the message; None if the command has no option for it.
     """
     try:
-        with _raise_on_signals():
+        with receive_signals():
             yield
     except (KeyboardInterrupt, Terminated) as error:
-        state = _get_state()
-        click.echo(f"Stopped: {state}." if state else stopped, err=True)
-        raise click.exceptions.Exit(128 + error.number if isinstance(error, Terminated) else INTERRUPTED) from None
+        raise _stop(stopped, error.number if isinstance(error, Terminated) else signal.SIGINT) from None
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.EPIPE:
             raise
         if debug:
             traceback.print_exc()
-        if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+        if isinstance(error, click.exceptions.Exit):
+            raise
+        number = get_received()
+        if number is not None:  # the error is a consequence: Python 3.11 wraps exceptions of __set_name__, for example
+            raise _stop(stopped, number) from None
+        if isinstance(error, click.ClickException | click.Abort):
             raise
         hint = "" if debug is None else " (use --debug for a traceback)"
         raise CommandError(describe_error(error, hint)) from error
+
+
+def _stop(stopped: str, number: int) -> click.exceptions.Exit:
+    """Report that a signal ends the command, and return the exception with its exit code."""
+    state = _get_state()
+    click.echo(f"Stopped: {state}." if state else stopped, err=True)
+    return click.exceptions.Exit(128 + number)
 
 
 def announce(state: str) -> None:
@@ -128,43 +120,6 @@ def announce(state: str) -> None:
 def _get_state() -> str | None:
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(STATE)
-
-
-@contextmanager
-def defer_signals() -> Iterator[None]:
-    """Let Ctrl-C and signals take effect only after the block, which must be short."""
-    received: list[int] = []
-    is_main = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDING_SIGNALS) if is_main}
-    # Ignored signals stay ignored; those without a handler of Python cannot be restored.
-    handlers = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
-    try:
-        for number in handlers:
-            signal.signal(number, lambda number, _: received.append(number))
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if received:
-            signal.raise_signal(received[0])
-
-
-@contextmanager
-def _raise_on_signals() -> Iterator[None]:
-    """Turn signals that end the process into exceptions, unless they are already handled."""
-
-    def end(number: int, frame: Any) -> NoReturn:
-        raise Terminated(number)
-
-    is_main = threading.current_thread() is threading.main_thread()  # only this thread may set handlers
-    changed = [number for number in ENDING_SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
-    for number in changed:
-        signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def describe_error(error: BaseException, hint: str = "") -> str:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from ravine.cli.errors import CommandError, announce, defer_signals
+from ravine.cli.errors import CommandError, announce
 from ravine.cli.killed_runs import lock_stage
+from ravine.cli.signals import defer_signals
 
 __all__ = ["check_output_folder", "get_default_folder", "stage_results"]
 

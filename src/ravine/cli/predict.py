@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from ravine.cli.console import Console
-from ravine.cli.errors import Command, CommandError, announce, defer_signals
+from ravine.cli.errors import Command, CommandError, announce
 from ravine.cli.options import COMMON, MISSING, READING, SPREADSHEET, OutputPath, add_options
+from ravine.cli.signals import defer_signals
 from ravine.cli.streams import escape
 
 __all__ = ["predict"]
