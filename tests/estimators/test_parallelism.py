@@ -1,6 +1,7 @@
 """Fits and predictions give the same bits from threads, after a fork, in new processes and with joblib."""
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +13,7 @@ import pytest
 from sklearn.cluster import KMeans
 
 from ravine import MinimumDensityTree
+from ravine.search.starts import PrincipalAxes
 from support.fits import DATA_SETS, fit_one
 
 SMALL = ["iris", "two clusters", "wide", "mixture", "float32", "rounded", "noise", "blobs"]
@@ -74,6 +76,64 @@ def test_processes_started_after_a_fit_give_the_same_bits(alone, method):
 def test_joblib_gives_the_same_bits(alone, backend):
     with joblib.Parallel(n_jobs=2, backend=backend) as parallel:
         assert parallel(joblib.delayed(fit_to_bytes)(name, 2) for name in SMALL) == alone
+
+
+def wait_for(process):
+    """Return the exit code of a child process, or None if it has to be killed."""
+    process.start()
+    process.join(120)
+    code = process.exitcode
+    process.kill()
+    return code
+
+
+def compare_fit(name, expected):
+    sys.exit(fit_to_bytes(name) != expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork_while_another_thread_computes_a_property(monkeypatch, alone):
+    """No lock of ours is held at the fork: the child, in which the thread does not exist, would wait without end."""
+    inside, leave = threading.Event(), threading.Event()
+    compute = PrincipalAxes.of
+
+    def wait_and_compute(*args):
+        if threading.current_thread() is thread:
+            inside.set()
+            leave.wait(120)
+        return compute(*args)
+
+    monkeypatch.setattr(PrincipalAxes, "of", wait_and_compute)
+    thread = threading.Thread(target=fit_to_bytes, args=["mixture"])
+    thread.start()
+    try:
+        assert inside.wait(120)
+        child = multiprocessing.get_context("fork").Process(target=compare_fit, args=[SMALL[0], alone[0]])
+        assert wait_for(child) == 0
+    finally:
+        leave.set()
+        thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork_while_other_threads_fit(alone):
+    stop = threading.Event()
+
+    def fit_until_stopped(name):
+        while not stop.is_set():
+            fit_one(name, n_jobs=2)
+
+    context = multiprocessing.get_context("fork")
+    threads = [threading.Thread(target=fit_until_stopped, args=[name]) for name in ("blobs", "mixture")]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(5):
+            assert wait_for(context.Process(target=compare_fit, args=[SMALL[0], alone[0]])) == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 def test_fork_after_openmp_was_used(alone):

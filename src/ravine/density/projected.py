@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine import _kernels
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.density.bins import BinnedDensity, Window
 from ravine.density.exact import SortedDensity
@@ -136,7 +136,7 @@ class ProjectedDensity:
         nodes = self._nodes if lo is None and hi is None else self._exact.place_nodes(a, c)
         return find_extrema(self._evaluate_shape, nodes, h)
 
-    @cached_property
+    @lazy_property
     def _nodes(self) -> Array:
         """Points up to h outside the range of the data; they show its whole shape there."""
         p, h = self._exact.projections, self.bandwidth

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine import _kernels
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
 from ravine.rows.near import find_near, thin
@@ -190,7 +190,7 @@ class DenseSample(LocalSample):
         for start in range(block.start, block.stop, step):
             yield slice(start, min(start + step, block.stop))
 
-    @cached_property
+    @lazy_property
     def stage_rows(self) -> NDArray[np.floating[Any]] | None:
         """Rows as one array in memory for compiled stages; None if they are too many."""
         if self.n_rows > MOST_STAGE_ROWS:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.index import (
     ClusteringIndex,
@@ -135,7 +134,7 @@ class Problem:
         """Whether there are too many features to store the covariance, so that a subspace is searched first."""
         return not self.moments.is_stored
 
-    @cached_property
+    @lazy_property
     def axes(self) -> PrincipalAxes:
         """Principal axes; only the leading ones if the problem is wide."""
         return PrincipalAxes.of(self.moments, self.settings.n_axes)
@@ -152,16 +151,9 @@ class Problem:
         """Sample on which paths are followed: the first subsample, or all rows if these are few."""
         return self.sample.take(self.subsamples[0]) if self.subsamples else self.sample
 
-    @property
+    @lazy_property
     def screening_sample(self) -> Sample:
         """Sample on which starts are proposed and screened: a few rows of the first sample, as one array in memory."""
-        # Not a cached_property: before Python 3.12 it locks all problems while it is computed, and threads that share
-        # their round trips to a cluster would wait for each other.
-        if "_screening_sample" not in self.__dict__:
-            self.__dict__["_screening_sample"] = self._take_screening_sample()
-        return cast("Sample", self.__dict__["_screening_sample"])
-
-    def _take_screening_sample(self) -> Sample:
         sample = self.first_sample
         most = max(FEWEST_SCREENED, min(MOST_SCREENED, MOST_SCREENED_VALUES // sample.n_features))
         if sample.n_rows > most:

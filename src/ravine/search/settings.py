@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.checks import (
     check_callback,
@@ -148,7 +148,7 @@ class SearchSettings:
             return max(FEWEST_AXES, *(parse_component(name) or 0 for name in self.init))
         return self.n_init + EXTRA_AXES if self.select != "final" else FEWEST_AXES
 
-    @cached_property
+    @lazy_property
     def alpha_segments(self) -> list[list[float]]:
         """Values of alpha on the way to each of the largest ones."""
         segments = []

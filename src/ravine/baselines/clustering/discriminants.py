@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 
 __all__ = ["Discriminants", "split_in_two_means"]
@@ -71,7 +71,7 @@ class Discriminants:
         kept = kept[lengths[kept] > lengths[-1] * len(gram) * EPS]
         return np.asarray(half @ (rotation[:, kept] / np.sqrt(lengths[kept])))
 
-    @cached_property
+    @lazy_property
     def principal_components(self) -> Array:
         """Principal components of the rows, as columns by decreasing variance."""
         return np.asarray(self._axes_of_total[1][:, ::-1])
@@ -108,7 +108,7 @@ class Discriminants:
             within += members.T @ members / len(members)
         return within
 
-    @cached_property
+    @lazy_property
     def _axes_of_total(self) -> tuple[Array, Array]:
         return self._solve(self.total)
 

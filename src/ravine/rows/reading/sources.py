@@ -25,7 +25,9 @@ from ravine.rows.reading.parquet import split_parquet
 
 __all__ = ["find_chunks"]
 
-_READING = threading.Lock()
+_READING = [threading.Lock()]
+if hasattr(os, "register_at_fork"):  # a thread that holds the lock does not exist in a child process
+    os.register_at_fork(after_in_child=lambda: _READING.__setitem__(0, threading.Lock()))
 
 
 def find_chunks(source: Any) -> tuple[list[Chunk], Columns]:
@@ -107,7 +109,7 @@ def _split_foreign_array(array: Any, dtype: Any, name: str) -> Iterator[Chunk]:
 
 def _read_locked(array: Any, rows: slice, name: str) -> NDArray[Any]:
     """Read rows of an array of another library, which may not support several readers, even of arrays of one file."""
-    with _READING:
+    with _READING[0]:
         return to_plain_array(array[rows], name)
 
 
