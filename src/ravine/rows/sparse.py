@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix, and their sample: never densified, centred and scaled implicitly."""
+"""Rows of a sparse matrix, and their sample: not densified unless they are few, centred and scaled implicitly."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ WORTH_DENSE_BLOCKS = 0.25
 WORTH_GATHERING = 0.25
 # Largest dense array that is made of rows.
 MOST_BYTES = 1 << 32
+# Up to this many values the sample is an array, for which a whole stage of the search is one call into C++.
+FEW_VALUES = 1 << 12
 # Numbers of a block of projections on many directions.
 BLOCK_NUMBERS = 1 << 20
 
@@ -53,7 +55,7 @@ def is_sparse_matrix(X: Any) -> bool:
 
 
 class SparseRows(Rows):
-    """Rows of a sparse matrix, which is never densified as a whole.
+    """Rows of a sparse matrix, which is not densified as a whole unless it is small.
 
     Parameters
     ----------
@@ -104,9 +106,12 @@ class SparseRows(Rows):
 
     def sample(
         self, weights: Array | None = None, pool: ThreadPoolExecutor | None = None, indices: Indices | None = None
-    ) -> SparseSample:
-        """Return the sample that answers the questions of a fit."""
-        return SparseSample(self.matrix if indices is None else self.matrix[indices], weights, pool=pool)
+    ) -> SparseSample | DenseSample:
+        """Return the sample that answers the questions of a fit; few values are copied into an array."""
+        some = self.matrix if indices is None else self.matrix[indices]
+        if some.shape[0] * some.shape[1] <= FEW_VALUES:
+            return DenseSample(some.toarray(), weights, pool=pool)
+        return SparseSample(some, weights, pool=pool)
 
 
 class SparseSample(SharedPassSample):
