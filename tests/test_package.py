@@ -27,6 +27,16 @@ def at_start():
     return modules_after("pass")
 
 
+@pytest.fixture(scope="module")
+def of_scikit_learn():
+    return modules_after("import sklearn.base")
+
+
+@pytest.fixture(scope="module")
+def of_estimator():
+    return modules_after("from ravine import MinimumDensityHyperplane")
+
+
 def heavy(modules):
     return {name.split(".")[0] for name in modules} & {"numpy", "scipy", "sklearn", "pandas", "polars", "matplotlib"}
 
@@ -42,13 +52,12 @@ def test_domain_object_needs_neither_scipy_nor_sklearn(at_start):
     assert heavy(loaded) == {"numpy"}
 
 
-def test_estimator_loads_no_library_that_scikit_learn_does_not():
-    loaded = modules_after("from ravine import MinimumDensityHyperplane")
-    assert heavy(loaded) == heavy(modules_after("import sklearn.base"))
+def test_estimator_loads_no_library_that_scikit_learn_does_not(of_estimator, of_scikit_learn):
+    assert heavy(of_estimator) == heavy(of_scikit_learn)
 
 
-def test_estimator_loads_no_other_estimator():
-    loaded = modules_after("from ravine import MinimumDensityHyperplane") - modules_after("import sklearn.base")
+def test_estimator_loads_no_other_estimator(of_estimator, of_scikit_learn):
+    loaded = of_estimator - of_scikit_learn
     assert {name.split(".")[1] for name in loaded if name.startswith("ravine.")}.isdisjoint(
         {"classes", "theory", "tree"}
     )

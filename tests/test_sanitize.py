@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.sanitize import ROOT, VARIANTS, find_library
+from support.sanitize import OTHER_BUILDS, ROOT, VARIANTS, find_library
 
 
 def test_missing_compiler_is_named(monkeypatch):
@@ -23,3 +23,4 @@ def test_missing_sanitizer_library_is_named(monkeypatch, tmp_path):
 def test_all_listed_tests_exist():
     for path in {test.partition("::")[0] for variant in VARIANTS for test in variant.tests}:
         assert (ROOT / path).exists(), path
+    assert (ROOT / OTHER_BUILDS).exists()

@@ -62,16 +62,16 @@ def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():
 
 @pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 def test_no_topics_give_no_deep_split():
-    model = MinimumDensityHyperplane(random_state=0).fit(topics(3000, shared=40)[0])
+    model = MinimumDensityHyperplane(random_state=0).fit(topics(800, shared=40)[0])
     assert model.relative_depth_ < 0.5
 
 
 def test_classifier_of_many_columns_predicts_new_rows():
-    X, topic = topics(4000)
-    y = np.where(np.arange(2000) < 60, topic[:2000], -1)
-    model = MinimumDensityClassifier(random_state=0).fit(X[:2000], y)
-    assert np.mean(model.transduction_ == topic[:2000]) > 0.98
-    assert model.score(X[2000:], topic[2000:]) > 0.97
+    X, topic = topics(2500)
+    y = np.where(np.arange(1000) < 60, topic[:1000], -1)
+    model = MinimumDensityClassifier(random_state=0).fit(X[:1000], y)
+    assert np.mean(model.transduction_ == topic[:1000]) > 0.98
+    assert model.score(X[1000:], topic[1000:]) > 0.97
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -42,9 +42,14 @@ def crowd():
     raise AssertionError("all roots show a valley: the test cannot prove anything.")
 
 
-def test_clusters_without_a_common_valley_are_found(crowd):
-    X, y = crowd
-    mdt = MinimumDensityTree(random_state=0).fit(X)
+@pytest.fixture(scope="module")
+def grown(crowd):
+    """Return the tree of the rows with six clusters."""
+    return MinimumDensityTree(random_state=0).fit(crowd[0])
+
+
+def test_clusters_without_a_common_valley_are_found(crowd, grown):
+    y, mdt = crowd[1], grown
     assert mdt.n_clusters_ >= 4
     assert adjusted_rand_score(y, mdt.labels_) > 0.6
 
@@ -90,13 +95,10 @@ def test_equal_rows_and_a_single_line_have_no_hidden_split():
     assert split_root(np.outer(rng.standard_normal(60), [1.0, 2.0])).hyperplane is None
 
 
-def test_result_depends_neither_on_threads_nor_on_blocks(crowd):
-    X, _ = crowd
-    one = MinimumDensityTree(random_state=0).fit(X)
-    many = MinimumDensityTree(random_state=0, n_jobs=2).fit(X)
-    blocks = MinimumDensityTree(random_state=0).fit(RowBlocks(np.array_split(X, 7)))
-    assert_array_equal(one.labels_, many.labels_)
-    assert_array_equal(one.labels_, blocks.labels_)
+def test_result_depends_neither_on_threads_nor_on_blocks(crowd, grown):
+    blocks = RowBlocks(np.array_split(crowd[0], 7))
+    mdt = MinimumDensityTree(random_state=0, n_jobs=2).fit(blocks)
+    assert_array_equal(mdt.labels_, grown.labels_)
 
 
 def test_many_rows_are_explored_by_a_sample(crowd, monkeypatch):

@@ -17,6 +17,11 @@ def fit(rows=X, n_clusters="auto", **parameters):
     return MinimumDensityTree(n_clusters, random_state=0, **parameters).fit(rows)
 
 
+@pytest.fixture(scope="module")
+def mdt():
+    return fit()
+
+
 def count_pairs(labels, others):
     """Compute the prediction strength pair by pair."""
     shares = []
@@ -50,7 +55,7 @@ def test_clear_clusters_are_suggested_and_no_more():
 
 
 def test_noise_has_no_suggestion():
-    suggested = [fit(np.random.default_rng(seed).normal(size=(200, 5))).n_suggested_ for seed in range(5)]
+    suggested = [fit(np.random.default_rng(seed).normal(size=(200, 5))).n_suggested_ for seed in range(3)]
     assert np.mean(np.array(suggested) == 1) >= 0.6
 
 
@@ -74,13 +79,13 @@ def test_suggested_clusters_can_be_asked_for():
     assert asked.n_clusters_ == asked.n_suggested_ == shown.n_suggested_
 
 
-def test_suggestion_does_not_depend_on_threads():
-    assert_array_equal(fit(n_jobs=2).suggested_leaves_, fit().suggested_leaves_)
+def test_suggestion_does_not_depend_on_threads(mdt):
+    assert_array_equal(fit(n_jobs=2).suggested_leaves_, mdt.suggested_leaves_)
 
 
-def test_every_kind_of_rows_has_a_suggestion():
+def test_every_kind_of_rows_has_a_suggestion(mdt):
     for rows in (X.astype(np.float32), RowBlocks([X[:60], X[60:]])):
-        assert fit(rows).n_suggested_ == fit().n_suggested_
+        assert fit(rows).n_suggested_ == mdt.n_suggested_
 
 
 def test_few_rows_and_many_clusters_need_no_halves(monkeypatch):
