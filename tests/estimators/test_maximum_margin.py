@@ -17,9 +17,24 @@ from ravine.theory.margins import maximise_bounded_margin, maximise_free_margin
 from support import reference as ref
 
 
-@parametrize_with_checks([MaximumMarginHyperplane(n_init=2, n_random=1, n_bandwidths=2)])
+@parametrize_with_checks([MaximumMarginHyperplane(n_init=1, n_random=1, n_bandwidths=2)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 42])
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_repetition_weights_and_order_give_the_same_bits(seed, n_init):
+    """More features than rows: every partition can be separated, and rounding errors would choose between optima."""
+    rng = np.random.default_rng(seed)
+    X, weights = rng.random((15, 30)), rng.integers(0, 5, 15)
+    mmh = MaximumMarginHyperplane(n_init=n_init, n_random=1, n_bandwidths=2)
+    weighted = clone(mmh).fit(X, sample_weight=weights)
+    order = rng.permutation(weights.sum())
+    repeated = clone(mmh).fit(X.repeat(weights, axis=0)[order])
+    assert weighted.coef_.tobytes() == repeated.coef_.tobytes()
+    assert weighted.intercept_.tobytes() == repeated.intercept_.tobytes()
+    assert_array_equal(weighted.labels_.repeat(weights)[order], repeated.labels_)
 
 
 # ------------------------------------------------------------------------------------------------- brute force

@@ -16,7 +16,7 @@ from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.rows.inputs import validate_array
-from ravine.search import BandwidthRule, Problem, check_settings, choose_starts, points_to_larger
+from ravine.search import BandwidthRule, Problem, WorkingSpace, check_settings, choose_starts, points_to_larger
 from ravine.theory.bandwidth_path import choose_bandwidths, follow_bandwidths
 from ravine.theory.margins import HardMargin
 from ravine.theory.partitions import MarginSearch
@@ -152,32 +152,32 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
             rng = make_generator(self.random_state)
             rows = as_rows(validate_array(self, X, reset=True))
             weights = check_weights(sample_weight, rows.shape[0])
-            problem = Problem.of(rows, weights, settings=settings, rng=rng)
+            problem = Problem.of(*_merge_equal_rows(rows, weights), settings=settings, rng=rng)
             if problem.has_no_spread:
-                why = "all rows are equal" if problem.sample.n_rows > 1 else "there is only one row"
-                self._store_nothing(rows, why)
+                n_rows = rows.shape[0] if weights is None else np.count_nonzero(weights)
+                self._store_nothing(rows, "all rows are equal" if n_rows > 1 else "there is only one row")
                 return self
             random_starts = choose_starts("random", n_random, problem.axes, problem.sample, rng)
             bandwidths = choose_bandwidths(problem, None, n_bandwidths)
             stages_by_start = follow_bandwidths(problem, bandwidths, random_starts)
-            search = MarginSearch(_take_distinct_points(problem), problem.moments.covariance, alpha)
+            points = problem.sample.fetch(np.arange(problem.sample.n_rows))
+            search = MarginSearch(points, problem.moments.covariance, alpha)
             best = search.run([(s.normal, s.separation.b) for stages in stages_by_start for s in stages])
             self.n_partitions_ = len(search.free)
             if best is None:
                 self._store_nothing(rows, f"no hyperplane within alpha={alpha:g} has a margin")
             else:
-                self._store(problem, best)
+                self._store(rows, weights, problem.space, best)
         return self
 
-    def _store(self, problem: Problem, best: HardMargin) -> None:
-        space = problem.space
+    def _store(self, rows: Rows, weights: Array | None, space: WorkingSpace, best: HardMargin) -> None:
         normal = space.to_original(best.normal)
         point = space.origin + best.offset * space.unit * normal
         plane = Hyperplane(normal, float(normal @ point), alpha=float(self.alpha), point=point)
-        distance = plane.distance(problem.rows)
-        if points_to_larger(distance, problem.weights):
+        distance = plane.distance(rows)
+        if points_to_larger(distance, weights):
             plane, distance = plane.reversed(), -distance
-        has_weight = np.ones(len(distance), dtype=bool) if problem.weights is None else problem.weights > 0.0
+        has_weight = np.ones(len(distance), dtype=bool) if weights is None else weights > 0.0
         self.hyperplane_ = plane
         self.labels_ = (distance > 0.0).astype(np.intp)
         self.margin_ = float(np.abs(distance[has_weight]).min())
@@ -222,9 +222,14 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
         return (self.decision_function(X) > 0.0).astype(np.intp)
 
 
-def _take_distinct_points(problem: Problem) -> Array:
-    """Return the distinct rows with weight, in working units: equal rows have one margin and change sides together."""
-    rows = problem.rows
-    indices = np.arange(rows.shape[0]) if problem.weights is None else np.flatnonzero(problem.weights > 0.0)
-    distinct = np.sort(np.unique(rows.take(indices), axis=0, return_index=True)[1])
-    return problem.sample.fetch(distinct)
+def _merge_equal_rows(rows: Rows, weights: Array | None) -> tuple[Rows, Array | None]:
+    """Return the distinct rows with weight in a fixed order, and the sums of their weights (None if all are 1).
+
+    Equal rows have one margin and change sides together. At the smallest bandwidths rounding errors grow until they
+    decide between local optima; after this step, equal problems are equal to the bit, whatever the order of their rows
+    and whether rows are repeated or have integer weights.
+    """
+    indices = np.arange(rows.shape[0]) if weights is None else np.flatnonzero(weights > 0.0)
+    distinct, inverse = np.unique(rows.take(indices), axis=0, return_inverse=True)
+    sums = np.bincount(inverse.ravel(), None if weights is None else weights[indices], minlength=len(distinct))
+    return as_rows(distinct), None if np.all(sums == 1.0) else sums.astype(np.float64)
