@@ -17,11 +17,15 @@ $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 demo: $(INSTALLED)
 	$(BIN)/ravine demo --force --out out/demo
 
+# Two processes with one thread of linear algebra each: more threads than cores would wait for each other. Each file
+# stays in one process, because its tests share fits.
+PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(PYTEST) -m "not slow"
 
 test-all: $(INSTALLED)
-	$(BIN)/python -m pytest -q -n 2
+	$(PYTEST)
 	$(BIN)/python tests/support/sanitize.py
 
 # The kernels with the address, undefined-behaviour and thread sanitizers of gcc, in folders of their own.

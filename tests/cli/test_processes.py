@@ -73,9 +73,14 @@ def test_signals_to_end_leave_nothing(monkeypatch, name):
 
 @pytest.fixture
 def terminable():
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # ignored where the tests run in the background
+    """Set the handlers that Python starts with; signals are ignored where the tests run in the background."""
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler))
+    }
     yield
-    signal.signal(signal.SIGTERM, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 class Lose:
@@ -263,6 +268,7 @@ def test_interrupted_import_of_a_command_is_no_failure(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("terminable")
 def test_interrupted_process_leaves_nothing():
     text, _ = table(n=20_000)
     write(text)
