@@ -17,6 +17,12 @@ def rng():
 
 
 @pytest.fixture
+def sparse_samples(monkeypatch):
+    """Search all sparse rows as such, also those of few values."""
+    monkeypatch.setattr("ravine.rows.sparse.FEW_VALUES", 0)
+
+
+@pytest.fixture
 def unstored(monkeypatch):
     """As if there were too many columns to store the covariance."""
     monkeypatch.setattr("ravine.rows.sparse.STORED_FEATURES", 0)

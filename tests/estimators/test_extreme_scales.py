@@ -20,6 +20,8 @@ from ravine.search import predict_by_svm
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 # Powers of two, so that the rows keep all their digits where they are not subnormal.
 SUBNORMAL, SMALL, LARGE, LARGEST = 2.0**-1030, 2.0**-600, 2.0**515, 2.0**965
 SCALES = [SUBNORMAL, SMALL, LARGE, LARGEST]

@@ -10,6 +10,8 @@ from ravine import MinimumDensityHyperplane
 from ravine.rows import RowBlocks, cluster, sparse
 from support.simulate import mixture
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 N, D = 4000, 6
 CUTS = {
     "1 block": (0, N),

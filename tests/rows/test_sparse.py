@@ -14,6 +14,8 @@ from ravine.rows import (
 from ravine.rows.inputs import validate_rows
 from support.simulate import mixture, two_clusters, with_zeros
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array]
 
 
@@ -31,6 +33,19 @@ def assert_same_fit(one, other, normal=1e-6):
 
 
 # ------------------------------------------------------------------------------------------------- estimators
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_values_are_searched_as_an_array(monkeypatch, weighted):
+    """Only the search of an array runs in C++, which matters for tiny bandwidths with thousands of steps."""
+    X = with_zeros(two_clusters(40, 5)[0])
+    weights = np.arange(1.0, 41.0) if weighted else None
+    monkeypatch.setattr(sparse, "FEW_VALUES", X.size)
+    found = MinimumDensityHyperplane(bandwidth=0.02).fit(sp.csr_array(X), sample_weight=weights)
+    expected = MinimumDensityHyperplane(bandwidth=0.02).fit(X, sample_weight=weights)
+    assert found.coef_.tobytes() == expected.coef_.tobytes()
+    monkeypatch.setattr(sparse, "FEW_VALUES", X.size - 1)
+    assert isinstance(sparse.SparseRows(sp.csr_array(X)).sample(), SparseSample)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -18,6 +18,8 @@ from ravine.search.label_starts import _fit_linear_svm
 from ravine.search.wide import orthonormalise
 from support.simulate import with_zeros
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 
 def topics(n, d=20_000, k=40, shared=28, seed=0):
     """Make documents of two topics that share most words; an array of n x d or d x d would be too slow for a test."""

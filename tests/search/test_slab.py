@@ -14,6 +14,8 @@ from ravine.search.slab import polish_on_slabs
 from ravine.search.stages import Path, polish
 from support.simulate import mixture, orthogonal, two_clusters
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 N, D = 6000, 6
 
 

@@ -18,6 +18,8 @@ from ravine.search.starts import (
 )
 from support.simulate import mixture, orthogonal, two_clusters
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 
 def make_problem(X, weights=None, **settings):
     return Problem.of(as_rows(X), weights, settings=SearchSettings(**settings), rng=np.random.default_rng(0))

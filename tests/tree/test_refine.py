@@ -12,6 +12,8 @@ from ravine.tree import refine
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.refine import Components
 
+pytestmark = pytest.mark.usefixtures("sparse_samples")
+
 
 def simulate_overlap(seed, n=600, d=10, k=6, separation=3.6):
     rng = np.random.default_rng(seed)
