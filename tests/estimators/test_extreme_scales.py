@@ -17,6 +17,7 @@ from ravine import (
 )
 from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
+from ravine.tree.refine import _separate_sides
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
@@ -53,6 +54,17 @@ def test_one_grid_in_very_different_units_has_finite_factors(rng):
     (grid,) = Grids.of(as_rows(np.c_[yes * 1e-310, yes * 1e299, yes]), rng).grids
     assert np.isfinite(grid.factors).all()
     assert grid.factors[0] == 1.0
+
+
+def test_a_constant_far_above_the_spread_gives_no_warning():
+    """The rounding error of the mean of the constant exceeds the other features by 280 orders of magnitude."""
+    X = np.outer(np.arange(13), np.ones(3)) * 1e-308
+    X[:, 0] = 1e-8
+    mdt = MinimumDensityTree(5, random_state=0).fit(X)
+    assert_array_equal(mdt.predict(X), mdt.labels_)
+    plane = _separate_sides(X, np.arange(13) > 5)
+    assert_allclose(plane.normal, [0.0, 0.5**0.5, 0.5**0.5], atol=1e-12)
+    assert_allclose(plane.point[1:], 5.5e-308, rtol=0.1)
 
 
 @cache

@@ -223,16 +223,18 @@ def _separate_sides(x: Array, on_right: NDArray[np.bool_]) -> Hyperplane:
     """Return the hyperplane between two sides by logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    center = x.mean(axis=0)
-    centred = x - center
+    origin = x[0]
+    centred = x - origin  # exactly zero in constant features, where a mean has rounding errors
     scale = float(np.abs(centred).max())
     centred /= scale
+    center = centred.mean(axis=0)
+    centred -= center
     unit = float(centred.std(axis=0).max())
     with use_one_openmp_thread():
         model = LogisticRegression().fit(centred / unit, on_right)
     length = float(np.linalg.norm(model.coef_[0]))
     normal = model.coef_[0] / length
-    point = center - (scale * unit * float(model.intercept_[0]) / length) * normal
+    point = origin + scale * (center - (unit * float(model.intercept_[0]) / length) * normal)
     return Hyperplane(normal, float(normal @ point), point=point)
 
 
