@@ -50,6 +50,18 @@ def test_crash_shows_its_signal(worker):
     assert "SIGSEGV" in worker.run(1, FAILURES["crash"]).detail
 
 
+def test_waiting_for_a_processor_is_not_a_hang():
+    worker = Worker(timeout=0.5)
+    try:
+        assert worker.run(1, "import time\ntime.sleep(0.8)").kind == DONE
+        outcome = worker.run(2, "import time\ntime.sleep(60.0)")
+        assert outcome.kind == "hang"
+        assert 1.5 < outcome.seconds < 30.0
+        assert worker.run(3, "while True: pass").kind == "hang"
+    finally:
+        worker.close()
+
+
 def test_growing_memory_is_stopped(worker):
     outcome = worker.run(1, "held = []\nwhile True: held.append(bytes(1 << 24))")
     assert outcome.kind == "memory"
