@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SHAPES", "simulate_hard_mixture", "simulate_mixture"]
+__all__ = ["SHAPES", "draw_root_covariances", "place_means", "simulate_hard_mixture", "simulate_mixture"]
 
 SHAPES = ("balls", "common ellipsoid", "ellipsoids", "heavy tails")
 
@@ -68,8 +68,8 @@ def simulate_hard_mixture(seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     rng = np.random.default_rng([17, seed])
     shape = SHAPES[seed % len(SHAPES)]
     n, d, k = int(rng.integers(300, 1501)), int(rng.integers(2, 21)), int(rng.integers(3, 9))
-    roots = _draw_root_covariances(shape, k, d, rng)
-    means = _place_means(roots, rng.uniform(2.6, 4.2), rng)
+    roots = draw_root_covariances(shape, k, d, rng)
+    means = place_means(roots, rng.uniform(2.6, 4.2), rng)
     share = np.maximum(rng.dirichlet(np.full(k, 3.0)), 0.4 / k)
     y = rng.choice(k, size=n, p=share / share.sum())
     noise = rng.standard_normal((n, d))
@@ -78,7 +78,7 @@ def simulate_hard_mixture(seed: int) -> tuple[NDArray[np.float64], NDArray[np.in
     return means[y] + np.einsum("ij,ikj->ik", noise, roots[y]), y
 
 
-def _draw_root_covariances(shape: str, k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def draw_root_covariances(shape: str, k: int, d: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw matrices A, such that A z has the covariance of a cluster if z is standard normal."""
     if shape == "balls":
         return rng.uniform(0.6, 1.4, size=(k, 1, 1)) * np.eye(d)
@@ -87,7 +87,7 @@ def _draw_root_covariances(shape: str, k: int, d: int, rng: np.random.Generator)
     return np.broadcast_to(roots[0], roots.shape) if shape == "common ellipsoid" else roots
 
 
-def _place_means(roots: NDArray[np.float64], separation: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def place_means(roots: NDArray[np.float64], separation: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draw means from a normal distribution and scale them such that the closest pair has the separation."""
     k, d = roots.shape[:2]
     covariances = roots @ roots.transpose(0, 2, 1)

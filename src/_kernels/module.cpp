@@ -1,6 +1,7 @@
 // Python bindings of the loops and of the minimisation over b: check sizes, release the GIL, call.
 #include "arrays.hpp"
 #include "density.hpp"
+#include "graph.hpp"
 #include "hinges.hpp"
 #include "index_binding.hpp"
 #include "loops.hpp"
@@ -220,6 +221,28 @@ NB_MODULE(_kernels, m) {
         return pack_minima(minimum);
     }, "p"_a.noconvert(), "w"_a.noconvert().none(), "total"_a, "h"_a, "a"_a, "c"_a, "spacing"_a, "hinges"_a, "tolerance"_a, "budget"_a,
        "Do the same as minimise_with with exact sums over sorted projections; the tolerance is relative to the minimum.");
+
+    m.def("sweep_cuts", [](const Matrix &projections, const Edges &edges, int64_t fewest) {
+        require(edges.shape(1) == 2, "edges must have two columns");
+        const auto n = static_cast<int64_t>(projections.shape(1));
+        for (size_t e = 0; e < edges.size(); ++e) require(edges.data()[e] >= 0 && edges.data()[e] < n, "edges must join columns of projections");
+        const auto cut = run_without_gil([&] {
+            return ravine::sweep_cuts(projections.data(), static_cast<int64_t>(projections.shape(0)), n, edges.data(),
+                                      static_cast<int64_t>(edges.shape(0)), std::max<int64_t>(fewest, 1));
+        });
+        return std::make_tuple(cut.value, cut.direction, cut.threshold);
+    }, "projections"_a.noconvert(), "edges"_a.noconvert(), "fewest"_a,
+       "Return the least normalised cut of a graph, the row of the projections and the threshold that make it; infinity and -1 if none.");
+
+    m.def("measure_contact", [](const Matrix &x, int64_t first, int64_t few, int64_t many) {
+        const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
+        require(first >= 1 && first < n && few >= 1 && many >= 1, "both groups need a row, and every row needs a neighbour");
+        std::vector<double> out(4 * static_cast<size_t>(n));
+        run_without_gil([&] { ravine::measure_contact(x.data(), n, d, first, few, many, out.data()); return 0; });
+        return new_array(std::move(out), 4, static_cast<size_t>(n));
+    }, "X"_a.noconvert(), "first"_a, "few"_a, "many"_a,
+       "Return mean distances of rows to the few nearest of their own group (the first rows, or the others) and of the other group, to "
+       "every second of the many nearest of all, and sums of log ratios of the last distance to the others, as rows.");
 
     ravine::binding::bind_index(m);
 }

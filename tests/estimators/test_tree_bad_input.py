@@ -50,6 +50,7 @@ def test_weights_are_not_taken():
 BAD = {
     "n_clusters": ["three", None, 0, -1, True, 2.5, [2]],
     "split_next": ["deep", None, 3, ["size"]],
+    "shape": ["round", None, 1],
     "refine": [1, None, "yes"],
     "min_cluster_size": [0, -1, 2.5, None, True, "5"],
     "test": [1, None, "yes"],

@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, load, save
+from support.shape_data import draw_rings
 
 # Prints by how many MB the peak memory of the process rises while a file is read, and the error.
 MEASURE = """
@@ -34,6 +35,7 @@ def models(tmp_path_factory):
     save(MinimumDensityHyperplane(test=True, **few).fit(X), folder / "plane")
     save(MinimumDensityHyperplane(test=True, test_method="exact", **few).fit(X), folder / "exact")
     save(MinimumDensityTree(3, test=True, **few).fit(X), folder / "tree")
+    save(MinimumDensityTree(2, shape="any", random_state=0).fit(draw_rings(200)[0]), folder / "rings")
     save(MinimumDensityClassifier(**few).fit(X, y), folder / "classifier")
     return {path.name: unpack(path) for path in folder.iterdir()}
 
@@ -262,3 +264,18 @@ def test_huge_numbers_cause_no_warning(models, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         load(pack(tmp_path / "m", {**models["tree"], "model.json": json.dumps(document).encode()}))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("leaves", slice(None), 0),
+        ("leaves", (0, 0), 0),
+        ("leaves", (0, 0), 10**6),
+        ("boundaries", (0, 0), 1),
+        ("boundaries", (0, 1), 2),
+    ],
+)
+def test_joins_that_do_not_lead_to_the_clusters_are_rejected(models, tmp_path, name, place, value):
+    changed = edit_array(models["rings"], f"tree/joins/{name}", lambda pairs: pairs.__setitem__(place, value))
+    assert_rejected(pack(tmp_path / "m", changed), "invalid tree structure|tree/joins")

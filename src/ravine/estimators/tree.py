@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,30 +14,24 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._kernels import StopFlag
 from ravine.checks import (
     check_callback,
-    check_choice,
     check_cluster_count,
     check_enough_rows,
-    check_flag,
-    check_integer,
-    check_number,
     count_threads,
     make_generator,
     restore_on_failure,
 )
-from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.estimators.tree_edits import TreeEditMixin
+from ravine.estimators.tree_growth import TreeGrowthMixin
+from ravine.estimators.tree_shapes import TreeShapeMixin
 from ravine.rows import Rows, open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule, check_settings
-from ravine.tree import Candidate, Splitter, Tree, grow
-from ravine.tree.neighbours import NeighbourGraph
-from ravine.tree.policies import check_split_next
-from ravine.tree.refine import refine_tree
-from ravine.tree.splitter import DensitySplitter, NodeTest
+from ravine.search import BandwidthRule
+from ravine.tree import Candidate, Splitter, Tree
+from ravine.tree.shapes import Shapes
+from ravine.tree.splitter import DensitySplitter
 from ravine.tree.stability import suggest_tree
-from ravine.validity import TEST_METHODS
 from ravine.validity.folds import FEWEST_ROWS
 
 __all__ = ["MinimumDensityTree"]
@@ -47,7 +40,7 @@ __all__ = ["MinimumDensityTree"]
 SUGGESTION = ("n_shown_", "n_suggested_", "suggested_tree_", "suggested_leaves_")
 
 
-class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimator):
+class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShapeMixin, ClusterMixin, BaseEstimator):
     """Divisive clustering by minimum density hyperplanes.
 
     The hyperplane of lowest density splits the rows, then each side is split again, until there are
@@ -68,6 +61,11 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         candidate that has the attributes ``size``, ``hyperplane``, ``pvalue`` and ``cut``; the largest value is next.
         With ``n_clusters="auto"`` nodes are split level by level. With ``"cut"``, the nearest neighbours also choose
         the hyperplane of a node among all those of the search (see Notes); otherwise it is the deepest.
+    shape : {"auto", "convex", "any"}, default="auto"
+        Shape of the clusters. ``"convex"``: each is a leaf of a tree of hyperplanes. ``"any"``: hyperplanes cut the
+        rows into more cells than there are clusters, and cells that no valley separates are joined, which finds rings,
+        moons and bars. ``"auto"``: joined cells if they are clearly better, else convex clusters (see Notes). ``"any"``
+        needs the default splitter, ``split_next="cut"`` and no tests; without these, ``"auto"`` means ``"convex"``.
     refine : bool, default=True
         Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
         lowers the normalised cut, or if valleys separate fewer clusters (see Notes). Only with ``split_next="cut"`` and
@@ -114,6 +112,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         The tree with that number of clusters. It continues the tree of ``"auto"``.
     suggested_leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row in that tree.
+    shape_ : {"convex", "any"}
+        Shape of the clusters that was used.
+    shape_reason_ : str
+        Why, as a sentence.
     n_iter_ : int
         Number of splits, at least 1.
     n_features_in_ : int
@@ -149,6 +151,18 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube
     is sometimes suggested to have two clusters.
 
+    With ``shape="any"``, hyperplanes of least normalised cut divide (at most 4000) rows into up to 50 cells, or three
+    for each cluster. The groups of cells with the most nearest neighbours in common are joined first. Two groups stay
+    apart if a valley separates them where they meet: a z-score of at least 4 for rows within a few steps of their
+    boundary in the graph of nearest neighbours. This is done for up to three sets of cells; the clusters with the
+    strongest weakest boundary are kept. A cluster is then a union of leaves, and all rows are assigned by the
+    hyperplanes. The z-scores are calibrated by simulation, not proved, and there are no P-values.
+
+    With ``"auto"``, joined cells are kept if a z-score of at least 4 separates all clusters and a tenth of two of them
+    is on the wrong side of the hyperplane between them: no tree of convex clusters can have them. Otherwise they
+    replace the convex clusters if the z-score of their weakest boundary is at least 3 and larger by 2; without a number
+    of clusters, only if that of the convex ones is below 2, or if these are fewer.
+
     Weights are not supported: repeated rows are not independent evidence.
 
     Examples
@@ -168,6 +182,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         n_clusters: int | str = "auto",
         *,
         split_next: str | Callable[[Candidate], float] = "cut",
+        shape: str = "auto",
         refine: bool = True,
         min_cluster_size: int = 5,
         test: bool = False,
@@ -196,6 +211,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
     ) -> None:
         self.n_clusters = n_clusters
         self.split_next = split_next
+        self.shape = shape
         self.refine = refine
         self.min_cluster_size = min_cluster_size
         self.test = test
@@ -243,6 +259,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
             check_enough_rows(n_clusters, rows.shape[0])
             with rows.session():
                 n_separated = self._grow(rows, n_clusters)
+            if self.shape == "any" and self.shape_ == "convex":
+                warnings.warn(f"shape='any' is not possible. {self.shape_reason_}", UserWarning, stacklevel=2)
             if n_clusters is None and rows.shape[0] < FEWEST_ROWS and self.test_method == "pooled":
                 warnings.warn(
                     f"the pooled test needs at least {FEWEST_ROWS} rows, but X has {rows.shape[0]}: no split can be "
@@ -263,67 +281,47 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, ClusterMixin, BaseEstimat
         return self
 
     def _grow(self, rows: Rows, n_clusters: int | None) -> int:
-        """Grow, refine or continue the tree; return the number of clusters that valleys separate."""
-        priority = check_split_next(self.split_next)
+        """Grow, refine, join or continue the tree; return the number of clusters that valleys separate."""
         splitter = self._make_splitter(rows.shape[1], n_clusters)
-        # Tested splits stay as they were tested.
-        refine = check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.test is None
         rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
+        notify = check_callback(self.callback)
         shared: dict[str, Any] = {
             "seed": int(rng.integers(2**31)),
             "min_cluster_size": self.min_cluster_size,
             "n_threads": rows.node_threads(n_threads),
-            "notify": check_callback(self.callback),
+            "notify": notify,
             "flag": flag,
         }
         with open_pool(n_threads, flag) as pool:
-            chooses = self.split_next == "cut"
-            graph = NeighbourGraph(rows, n_clusters, rng) if chooses or callable(self.split_next) else None
-            if isinstance(splitter, DensitySplitter):
-                splitter.pool, splitter.graph = pool, graph if chooses else None
-            tree, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
-            grown = tree
-            if refine and graph is not None and chooses and n_clusters is not None:
-                tree, leaves = refine_tree(tree, leaves, rows, graph, self.min_cluster_size, self.bandwidth, n_clusters)
-                if tree is not grown and shared["notify"] is not None:
-                    shared["notify"](tree)
-            suggested = None
-            if n_clusters is None:
-                assert isinstance(splitter, DensitySplitter)
-                suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
+            shapes = self._find_shapes(rows, n_clusters, shared["seed"], flag)
+            reason, n_separated = self._decide_before_growth(shapes), n_clusters or 1
+            use_shapes, suggested = bool(reason), None
+            if use_shapes:
+                self.shape_, self.shape_reason_ = "any", reason
+            else:
+                tree, leaves, n_separated = self._grow_convex(rows, n_clusters, splitter, rng, pool, shared)
+                use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
+                if n_clusters is None and not use_shapes:
+                    assert isinstance(splitter, DensitySplitter)
+                    suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
+        if use_shapes:
+            assert isinstance(shapes, Shapes)
+            joined = self._store_shapes(shapes, rows, n_clusters)
+            if notify is not None:
+                notify(joined)
+            return self.n_clusters_
         n_shown = tree.n_clusters
         if suggested is not None and self.n_clusters == "suggested":
             tree, leaves = suggested
         self._store(tree, leaves)
         if suggested is not None:
             self._suggest(n_shown, suggested)
-        return grown.n_leaves
+        return n_separated
 
     def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
         self.n_shown_ = n_shown
         self.suggested_tree_, self.suggested_leaves_ = suggested
         self.n_suggested_ = self.suggested_tree_.n_clusters
-
-    def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
-        test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
-        level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
-        n_splits = check_integer("n_splits", self.n_splits, low=1)
-        min_size = check_integer("min_cluster_size", self.min_cluster_size, low=1)
-        test_method = check_choice("test_method", self.test_method, TEST_METHODS)
-        if self.splitter is None:
-            parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
-            settings = check_settings(**parameters).check_init(n_features)
-            node_test = NodeTest(settings, n_splits, test_method, level if n_clusters is None else None)
-            if isinstance(settings.init, str) and settings.init == "auto":
-                settings = replace(settings, init="axes")
-            return DensitySplitter(settings, node_test if test else None, min_size=min_size)
-        if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
-            raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
-        if n_clusters is None:
-            raise ValueError(
-                f"n_clusters={self.n_clusters!r} needs the default splitter, which tests its splits: give a number."
-            )
-        return self.splitter
 
     def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None:
         self.tree_ = tree

@@ -41,7 +41,8 @@ class TreeEditMixin:
         ----------
         n_clusters : int or "suggested", optional
             Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
-            ``n_suggested_``.
+            ``n_suggested_``. If cells were joined (``shape_`` is ``"any"``), undo the last joins, up to the number of
+            leaves, or continue them across the weakest boundaries.
         significance : float, optional
             Keep splits whose P-value, and those of all splits above, are at most this.
 

@@ -16,7 +16,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.models.archive import Arrays
 from ravine.models.model_file_error import ModelFileError
 from ravine.models.values import check_count, check_range, decode_number, encode_number, get_field, is_instance
-from ravine.tree import Tree
+from ravine.tree import LeafJoins, Tree
 from ravine.validity import TEST_METHODS, Evidence, Tally
 
 __all__ = [
@@ -33,6 +33,7 @@ NUMBERS = ("offset", "density", "relative_depth", "bandwidth", "alpha")
 FLAGS = ("valid", "interior", "polished", "converged", "certified")
 COUNTS = ("start", "n_iter", "n_evaluations", "n_tied", "n_rows")
 TREE_LINKS = ("parent", "left", "right", "size", "order", "cluster")
+JOIN_PAIRS, JOIN_NUMBERS = ("leaves", "boundaries"), ("evidence", "boundary_evidence")
 TREE_NUMBERS = ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue")
 LARGEST = 1 << 62
 # Smallest positive number.
@@ -274,6 +275,9 @@ def encode_tree(tree: Tree, leaves: NDArray[np.intp], prefix: str = "") -> dict[
     name_of = f"{prefix}tree/{{}}".format
     arrays = {name_of(name): getattr(tree, name).astype("<i8") for name in TREE_LINKS}
     arrays |= {name_of(name): getattr(tree, name) for name in (*TREE_NUMBERS, "normal", "point")}
+    if tree.joins is not None:
+        arrays |= {name_of(f"joins/{name}"): getattr(tree.joins, name).astype("<i8") for name in JOIN_PAIRS}
+        arrays |= {name_of(f"joins/{name}"): getattr(tree.joins, name) for name in JOIN_NUMBERS}
     return arrays | {f"{prefix}leaves": leaves.astype("<i8")}
 
 
@@ -301,7 +305,24 @@ def decode_tree(arrays: Arrays, n_features: int, prefix: str = "") -> tuple[Tree
     if not np.array_equal(np.bincount(leaves, minlength=m), np.where(inner, 0, links["size"])):
         raise ModelFileError("the numbers of rows in the leaves of the tree do not agree with their sizes")
     fields: dict[str, Any] = {"parent": parent, **links, **numbers, **planes}
-    return Tree(**fields), leaves
+    tree = Tree(**fields)
+    return tree.with_arrays(joins=_decode_joins(arrays, tree, name_of("joins/"))), leaves
+
+
+def _decode_joins(arrays: Arrays, tree: Tree, prefix: str) -> LeafJoins | None:
+    """Build the joins of leaves; they must lead to the clusters of the tree, and from there to one."""
+    if f"{prefix}leaves" not in arrays:  # convex clusters, and files of earlier versions
+        return None
+    pairs = [arrays.take_integers(prefix + name, (None, 2), 0, len(tree)) for name in JOIN_PAIRS]
+    values = [arrays.take_floats(prefix + name, (len(some),)) for name, some in zip(JOIN_NUMBERS, pairs, strict=True)]
+    joins = LeafJoins(pairs[0], values[0], pairs[1], values[1])
+    leaves = tree.leaves()
+    groups = joins.label_leaves(len(tree), tree.n_leaves - tree.n_clusters)[leaves]
+    _require(set(pairs[0].ravel().tolist()) <= set(leaves) and len(pairs[0]) == len(leaves) - 1, "joins")
+    _require(len(np.unique(joins.label_leaves(len(tree), len(leaves))[leaves])) == 1, "joins")
+    _require(len(set(zip(groups.tolist(), tree.cluster[leaves].tolist(), strict=True))) == tree.n_clusters, "joins")
+    _require((pairs[1] < tree.n_clusters).all() and (pairs[1][:, 0] < pairs[1][:, 1]).all(), "boundaries")
+    return joins
 
 
 def is_continued(tree: Tree, leaves: NDArray[np.intp], other: Tree, other_leaves: NDArray[np.intp]) -> bool:

@@ -141,6 +141,7 @@ def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
 
 def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, store: HyperplaneStore) -> None:
     arrays |= encode_tree(mdt.tree_, mdt.leaves_)
+    fitted["shape"], fitted["shape_reason"] = mdt.shape_, mdt.shape_reason_
     fitted["n_shown"], fitted["n_suggested"] = getattr(mdt, "n_shown_", None), getattr(mdt, "n_suggested_", None)
     if hasattr(mdt, "suggested_tree_") and mdt.suggested_tree_ is not mdt.tree_:
         arrays |= encode_tree(mdt.suggested_tree_, mdt.suggested_leaves_, SUGGESTED)
@@ -149,6 +150,11 @@ def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, stor
 def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
     tree, leaves = decode_tree(arrays, mdt.n_features_in_)
     mdt._store(tree, leaves)
+    mdt.shape_, mdt.shape_reason_ = "convex", "Cells were not joined."  # in files of earlier versions
+    if "shape" in fitted:
+        mdt.shape_, mdt.shape_reason_ = get_field(fitted, "shape", str), get_field(fitted, "shape_reason", str)
+        if mdt.shape_ not in ("convex", "any") or (mdt.shape_ == "convex" and tree.joins is not None):
+            raise ModelFileError("the shape of the clusters is not that of the tree")
     if fitted.get("n_suggested") is None:  # also in files of earlier versions
         return
     suggested = tree, leaves

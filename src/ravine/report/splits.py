@@ -56,9 +56,9 @@ def make_stump(plane: Hyperplane, labels: NDArray[np.intp], pvalue: float) -> Tr
             values[0] = value
         return values
 
-    known = {name: at_root(getattr(plane, name)) for name in
+    known: dict[str, Any] = {name: at_root(getattr(plane, name)) for name in
              ("offset", "bandwidth", "alpha", "density", "relative_depth")}  # fmt: skip
-    vectors = {name: at_root(getattr(plane, name), plane.normal.shape) for name in ("normal", "point")}
+    vectors: dict[str, Any] = {name: at_root(getattr(plane, name), plane.normal.shape) for name in ("normal", "point")}
     tested = np.full(m, np.nan)
     tested[0] = pvalue
     sizes = [len(labels), *np.bincount(labels, minlength=2).tolist()][:m]

@@ -2,7 +2,8 @@
 
 from ravine.tree.descent import Visit, descend
 from ravine.tree.grow import Split, Splitter, grow
+from ravine.tree.leaf_joins import LeafJoins
 from ravine.tree.nodes import Tree
 from ravine.tree.policies import Candidate
 
-__all__ = ["Candidate", "Split", "Splitter", "Tree", "Visit", "descend", "grow"]
+__all__ = ["Candidate", "LeafJoins", "Split", "Splitter", "Tree", "Visit", "descend", "grow"]

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from ravine.hyperplane import Hyperplane
 
 if TYPE_CHECKING:
+    from ravine.tree.leaf_joins import LeafJoins
     from ravine.tree.nodes import Tree
 
-__all__ = ["find_new_nodes", "keep_first_splits", "keep_significant_splits", "merge", "prune", "split"]
+__all__ = [
+    "find_new_nodes",
+    "keep_first_splits",
+    "keep_significant_splits",
+    "merge",
+    "prune",
+    "renumber_clusters",
+    "split",
+]
 
 NONE = -1
 HYPERPLANE_ARRAYS = ("offset", "bandwidth", "alpha", "density", "relative_depth")
@@ -54,9 +63,10 @@ def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
         pvalue=np.where(leaf & (tree.left != NONE), np.nan, tree.pvalue)[~dropped],
         size=tree.size[~dropped],
         order=order,
+        joins=None,
         **arrays,
     )
-    return _renumber_clusters(pruned, cluster[~dropped])
+    return renumber_clusters(pruned, cluster[~dropped])
 
 
 def merge(tree: Tree, leaf: int, other: int) -> Tree:
@@ -66,7 +76,8 @@ def merge(tree: Tree, leaf: int, other: int) -> Tree:
             raise ValueError(f"node {node} is not a leaf: only leaves can be merged; prune({node}) turns it into one.")
     if leaf == other:
         raise ValueError(f"leaf {leaf} cannot be merged with itself.")
-    return _renumber_clusters(tree, np.where(tree.cluster == tree.cluster[other], tree.cluster[leaf], tree.cluster))
+    merged = np.where(tree.cluster == tree.cluster[other], tree.cluster[leaf], tree.cluster)
+    return renumber_clusters(tree.with_arrays(joins=None), merged)
 
 
 def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pvalue: float) -> Tree:
@@ -100,15 +111,18 @@ def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pval
         pvalue=extend("pvalue", pvalue, np.nan),
         size=np.concatenate([tree.size, sizes]),
         order=extend("order", tree.order.max(initial=-1) + 1, NONE),
+        joins=None,
         **arrays,
     )
-    return _renumber_clusters(grown, cluster)
+    return renumber_clusters(grown, cluster)
 
 
 def keep_first_splits(tree: Tree, n_clusters: int) -> Tree:
     """Keep the first splits that give a number of clusters."""
     if isinstance(n_clusters, bool) or not isinstance(n_clusters, numbers.Integral) or n_clusters < 1:
         raise ValueError(f"n_clusters must be an integer >= 1, got {n_clusters!r}.")
+    if tree.joins is not None:
+        return _change_joins(tree, tree.joins, int(n_clusters))
     if n_clusters > tree.n_clusters:
         raise ValueError(f"n_clusters={n_clusters} is more than the {tree.n_clusters} clusters of the tree.")
     # Without merged leaves k - 1 splits give k clusters; with them more may be necessary.
@@ -117,6 +131,17 @@ def keep_first_splits(tree: Tree, n_clusters: int) -> Tree:
         if cut.n_clusters == n_clusters:
             break
     return cut
+
+
+def _change_joins(tree: Tree, joins: LeafJoins, n_clusters: int) -> Tree:
+    """Undo the last joins of leaves, or make the next ones."""
+    if n_clusters == tree.n_clusters:
+        return tree
+    if n_clusters > tree.n_leaves:
+        raise ValueError(f"n_clusters={n_clusters} is more than the {tree.n_leaves} leaves of the tree.")
+    group = joins.label_leaves(len(tree), tree.n_leaves - n_clusters)
+    changed = tree.with_arrays(joins=joins.without_boundaries())
+    return renumber_clusters(changed, np.where(tree.left == NONE, group, NONE))
 
 
 def keep_significant_splits(tree: Tree, significance: float) -> Tree:
@@ -146,7 +171,7 @@ def _list_subtree(tree: Tree, node: int) -> list[int]:
     return found
 
 
-def _renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
+def renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
     """Return the tree with clusters numbered in the order of their first leaves."""
     new_number: dict[int, int] = {}
     renumbered = np.full(len(tree), NONE, dtype=np.intp)

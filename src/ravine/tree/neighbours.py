@@ -19,7 +19,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows, use_one_openmp_thread
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["NeighbourGraph"]
+__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours"]
 
 Indices = NDArray[np.intp]
 
@@ -67,7 +67,7 @@ class NeighbourGraph:
             self.rows = rows if n <= most and rows.in_memory else rows.subset(self.indices, copy=True)
         m = len(self.indices)
         n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
-        self.nearest = _find_neighbours(_scale_rows(self.rows), n_neighbours)
+        self.nearest = find_neighbours(_scale_rows(self.rows), n_neighbours)
         self.degrees = self._count_edges(n_neighbours)
         is_sparse = self.rows.is_sparse
         self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
@@ -158,7 +158,7 @@ def _scale_rows(rows: Rows) -> Any:
     return x / (float(np.abs(x).max()) or 1.0)
 
 
-def _find_neighbours(data: Any, n_neighbours: int) -> Indices:
+def find_neighbours(data: Any, n_neighbours: int) -> Indices:
     """Return the positions of the nearest other rows of each row."""
     from sklearn.neighbors import NearestNeighbors
 

@@ -14,6 +14,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree import editing, html, text
 from ravine.tree.descent import descend
+from ravine.tree.leaf_joins import LeafJoins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,6 +80,8 @@ class Tree:
     cluster : ndarray of shape (m,), int
         Number of the cluster of a leaf, from 0 in the order of the leaves; merged leaves have the same. -1 for inner
         nodes.
+    joins : LeafJoins or None
+        Joins of leaves that no valley separates, if the tree was grown so; None after any edit.
 
     Examples
     --------
@@ -106,6 +109,7 @@ class Tree:
     size: NDArray[np.intp]
     order: NDArray[np.intp]
     cluster: NDArray[np.intp]
+    joins: LeafJoins | None = None
 
     # ------------------------------------------------------------------------------------------- shape
 
@@ -323,10 +327,12 @@ class Tree:
     def cut(self, n_clusters: int | None = None, significance: float | None = None) -> Tree:
         """Return the tree of the first splits only, or of those with a P-value of at most ``significance``.
 
+        If leaves were joined, all splits stay, and joins are undone or continued.
+
         Parameters
         ----------
         n_clusters : int, optional
-            Number of clusters to keep.
+            Number of clusters to keep: at most ``n_clusters``, or ``n_leaves`` if leaves were joined.
         significance : float, optional
             A split is kept if its P-value, and those of all splits above, are at most this.
         """

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 
-__all__ = ["refine_tree"]
+__all__ = ["describe_plane", "find_largest_deviation", "refine_tree"]
 
 # Ridge of the common covariance matrix, as a share of the mean variance of the features.
 RIDGE = 1e-3
@@ -255,22 +256,22 @@ def _build_tree(
         sizes = int((~right).sum()), int(right.sum())
         if min(sizes) < min_size:
             return None
-        h = resolve_bandwidth(bandwidth, len(here), _find_largest_deviation(graph.rows, graph.find_members(here)))
-        tree = tree.split(node, _describe(plane, distances, h), sizes)
+        h = resolve_bandwidth(bandwidth, len(here), find_largest_deviation(graph.rows.take(graph.find_members(here))))
+        tree = tree.split(node, describe_plane(plane, distances, h), sizes)
         leaf_of_row[here] = np.where(right, tree.right[node], tree.left[node])
     return tree, leaf_of_row
 
 
-def _find_largest_deviation(rows: Rows, members: Indices) -> float:
-    """Return the standard deviation of some rows along their first principal component."""
-    x = np.asarray(rows.take(members), dtype=np.float64)
+def find_largest_deviation(rows: NDArray[np.floating[Any]]) -> float:
+    """Return the standard deviation of rows along their first principal component."""
+    x = rows.astype(np.float64)
     x -= x.mean(axis=0)
     scale = float(np.abs(x).max()) or 1.0  # squares of large values overflow
     x /= scale
     return scale * math.sqrt(max(float(np.linalg.eigvalsh(x.T @ x / len(x))[-1]), 0.0))
 
 
-def _describe(plane: Hyperplane, distances: Array, h: float) -> Hyperplane:
+def describe_plane(plane: Hyperplane, distances: Array, h: float) -> Hyperplane:
     """Return a hyperplane with the density of rows on it and its relative depth, from their distances to it."""
     density = ProjectedDensity(distances, h)
     return replace(plane, density=float(density(0.0)), relative_depth=density.relative_depth(0.0), bandwidth=h)

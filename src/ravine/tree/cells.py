@@ -1,0 +1,186 @@
+"""Cells: many small convex parts of the rows, cut where a graph of nearest neighbours has the fewest edges.
+
+A cluster that is not convex, such as a ring, is a union of cells. Hyperplanes cut the cells. In each node, directions
+between the two halves of the rows and principal components are tried, with all thresholds; the least normalised cut
+wins. No valley is necessary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine import _kernels
+from ravine._kernels import StopFlag
+from ravine._typing import Array
+from ravine.hyperplane import Hyperplane
+from ravine.rows import Rows
+from ravine.tree.grow import Split, grow
+from ravine.tree.neighbours import MOST_FEATURES, find_neighbours
+from ravine.tree.nodes import Tree
+from ravine.validity.repeated_values import Grids
+
+__all__ = ["CellGraph", "CutSplitter", "grow_cells"]
+
+Indices = NDArray[np.intp]
+
+# Largest number of rows in the graph, at least, and for each cluster.
+MOST_ROWS, ROWS_PER_CLUSTER = 4000, 100
+# Number of neighbours of each row.
+N_NEIGHBOURS = 10
+# Correlated features of repeated values are spread well enough if they have at least this many different values.
+COARSE = 30
+# Number of cells: one for this many rows, at least and at most this many, or this many for each cluster that is given.
+ROWS_PER_CELL, FEWEST_CELLS, MOST_CELLS, CELLS_PER_CLUSTER = 25, 8, 50, 3
+# A cell has at least this many rows of the graph and this share of the rows of the node that was cut.
+FEWEST_IN_CELL, LEAST_SHARE = 10, 0.15
+# Number of pairs of random rows that give directions, and rows that are used.
+N_PAIRS, ROWS_FOR_DIRECTIONS = 12, 2000
+# Number of principal components that are directions, and the largest number of features for which they are computed.
+N_COMPONENTS, MOST_FEATURES_FOR_COMPONENTS = 3, 100
+
+
+@dataclass(frozen=True)
+class CellGraph:
+    """Nearest neighbours of rows, or of a random sample, in coordinates without repeated values.
+
+    Attributes
+    ----------
+    indices : ndarray of shape (m,), int
+        Indices of the rows in the graph, sorted.
+    points : ndarray of shape (m, d)
+        Coordinates: (x - center) / scale, after features of repeated values are spread over their cells.
+    center : ndarray of shape (d,)
+    scale : float
+    nearest : ndarray of shape (m, q), int
+        Positions in the graph of the nearest neighbours of each row.
+    """
+
+    indices: Indices
+    points: Array
+    center: Array
+    scale: float
+    nearest: Indices
+
+    @classmethod
+    def of(cls, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> CellGraph | str:
+        """Make the graph of rows; return the reason, as a part of a sentence, if there is none."""
+        n, most = rows.shape[0], max(MOST_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))
+        if rows.is_sparse and rows.shape[1] > MOST_FEATURES:
+            return f"sparse rows have more than {MOST_FEATURES} features"
+        indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        sample = rows.subset(indices, copy=True)
+        grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if rows.is_sparse else Grids.of(sample, rng)
+        kin = [int(family) for grid, family in zip(grids.grids, grids.kin, strict=True) if len(grid.values) < COARSE]
+        if len(set(kin)) < len(kin):
+            return "features with few different values are strongly correlated"
+        x = np.array(rows.take(indices), dtype=np.float64)
+        center = x.mean(axis=0)
+        x -= center
+        scale = float(np.abs(x).max()) or 1.0
+        for grid, shifts in zip(grids.grids, grids.draw_shifts(sample, rng)[0], strict=True):
+            x[:, grid.columns] += shifts[:, None] * grid.factors
+        x /= scale
+        return cls(indices, x, center, scale, find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1)))
+
+    @property
+    def dimension(self) -> float:
+        """Effective dimension of the rows near their neighbours (Levina & Bickel 2004)."""
+        distances = np.linalg.norm(self.points[self.nearest] - self.points[:, None], axis=2)
+        return estimate_dimension(_sum_log_ratios(distances), distances.shape[1])
+
+    def find_members(self, indices: Indices) -> Indices:
+        """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
+        at = np.minimum(np.searchsorted(indices, self.indices), len(indices) - 1)
+        return np.flatnonzero(indices[at] == self.indices)
+
+
+def estimate_dimension(log_ratios: Array, n_neighbours: int) -> float:
+    """Return the effective dimension from the sums of the log ratios of the last distance to the others of each row."""
+    known = log_ratios[log_ratios > 0.0]
+    return (n_neighbours - 2) / float(known.mean()) if len(known) and n_neighbours > 2 else 1.0
+
+
+def _sum_log_ratios(distances: Array) -> Array:
+    inner = np.where(distances[:, :-1] > 0.0, distances[:, :-1], distances[:, -1:])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num(np.log(distances[:, -1:] / inner).sum(axis=1)))
+
+
+class CutSplitter:
+    """Splitter by the hyperplane of least normalised cut of a graph, along some directions.
+
+    Parameters
+    ----------
+    graph : CellGraph
+    """
+
+    takes_rows = True
+
+    def __init__(self, graph: CellGraph) -> None:
+        self.graph = graph
+
+    def split(self, X: Any, indices: Indices, rng: np.random.Generator) -> Split:
+        """Split rows by the hyperplane of least normalised cut."""
+        members = self.graph.find_members(indices)
+        fewest = max(FEWEST_IN_CELL, int(np.ceil(LEAST_SHARE * len(members))))
+        if len(members) < 2 * fewest:
+            return Split(None)
+        x = self.graph.points[members]
+        directions = _choose_directions(x, rng)
+        if not len(directions):
+            return Split(None)
+        projections = np.ascontiguousarray(directions @ x.T)
+        cut, best, threshold = _kernels.sweep_cuts(projections, self._list_edges(members), fewest)
+        if not np.isfinite(cut):
+            return Split(None)
+        normal = directions[best]
+        if 2 * np.count_nonzero(projections[best] > threshold) > len(members):
+            normal, threshold = -normal, -threshold
+        point = self.graph.center + self.graph.scale * threshold * normal
+        return Split(Hyperplane(normal, float(normal @ point), point=point))
+
+    def _list_edges(self, members: Indices) -> NDArray[np.int64]:
+        """Return the edges inside a node, as pairs of positions among its members."""
+        position = np.full(len(self.graph.indices), -1, dtype=np.int64)
+        position[members] = np.arange(len(members))
+        targets = position[self.graph.nearest[members]]
+        sources = np.broadcast_to(np.arange(len(members))[:, None], targets.shape)
+        inside = targets >= 0
+        return np.stack([sources[inside], targets[inside]], axis=1)
+
+
+def _choose_directions(x: Array, rng: np.random.Generator) -> Array:
+    """Return unit vectors between the halves of rows that are nearer to either of two random rows, and components.
+
+    The former are one step of k-means with two centres; the latter are the first principal components.
+    """
+    if x.shape[1] == 1:
+        return np.ones((1, 1))
+    some = x if len(x) <= ROWS_FOR_DIRECTIONS else x[rng.choice(len(x), ROWS_FOR_DIRECTIONS, replace=False)]
+    pairs = some[rng.integers(len(some), size=(2, N_PAIRS))]
+    between = pairs[1] - pairs[0]
+    nearer = (some @ between.T > 0.5 * np.einsum("ij,ij->i", between, pairs[0] + pairs[1])).astype(np.float64)
+    counts, sums = nearer.sum(axis=0)[:, None], nearer.T @ some
+    means = sums / np.maximum(counts, 1.0), (some.sum(axis=0) - sums) / np.maximum(len(some) - counts, 1.0)
+    found = [means[0] - means[1]]
+    if x.shape[1] <= MOST_FEATURES_FOR_COMPONENTS:
+        centred = some - some.mean(axis=0)
+        found.append(np.linalg.eigh(centred.T @ centred)[1][:, : -N_COMPONENTS - 1 : -1].T)
+    directions = np.concatenate(found)
+    lengths = np.linalg.norm(directions, axis=1)
+    usable = lengths > 1e-12
+    return np.ascontiguousarray(directions[usable] / lengths[usable, None])
+
+
+def grow_cells(
+    rows: Rows, graph: CellGraph, n_clusters: int | None, seed: int, flag: StopFlag | None = None
+) -> tuple[Tree, Indices]:
+    """Cut rows into cells; return the tree and the leaf of each row."""
+    n_cells = len(graph.indices) // ROWS_PER_CELL
+    n_cells = min(max(n_cells, FEWEST_CELLS), max(MOST_CELLS, CELLS_PER_CLUSTER * (n_clusters or 0)))
+    options = {"n_clusters": n_cells, "priority": None, "min_cluster_size": FEWEST_IN_CELL, "seed": seed, "flag": flag}
+    return grow(rows, CutSplitter(graph), **options)  # type: ignore[arg-type]

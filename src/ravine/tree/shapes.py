@@ -1,0 +1,297 @@
+"""Clusters of any shape: cells that are cut by hyperplanes and joined where no valley separates them.
+
+Cells depend on random directions. A few sets of cells are therefore cut and joined, and the clusters with the strongest
+weakest boundary are kept. They replace the convex clusters of a tree if their weakest boundary is clearly stronger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ravine._kernels import StopFlag
+from ravine._typing import Array
+from ravine.rows import Rows
+from ravine.search import BandwidthRule, resolve_bandwidth
+from ravine.tree.cells import CellGraph, grow_cells
+from ravine.tree.descent import descend
+from ravine.tree.editing import find_new_nodes, prune, renumber_clusters
+from ravine.tree.joins import Join, Joiner, find_weakest, label_cells, measure_boundaries
+from ravine.tree.leaf_joins import LeafJoins
+from ravine.tree.nodes import NONE, Tree
+from ravine.tree.refine import describe_plane, find_largest_deviation
+from ravine.validity.directions import solve_shrunk
+
+__all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
+
+Indices = NDArray[np.intp]
+
+# Sets of cells that are cut; two that agree on this share of the rows are enough.
+N_TRIES, AGREEMENT = 3, 0.98
+# Evidence for a valley that keeps two groups of cells apart. Chosen on simulated shapes and unimodal data.
+SEPARATED = 4.0
+# Thresholds that are tried if the number of clusters is given.
+THRESHOLDS = 2.5, 4.0, 6.0
+# Without a number, fewer rows are not cut into cells: a sparse curve has gaps.
+FEWEST_ROWS = 150
+# Groups with fewer rows of the graph are not clusters, nor, if a number is given, those with a smaller share of an
+# average cluster.
+FEWEST_IN_CLUSTER, LEAST_SHARE = 10, 0.1
+# Joined clusters replace convex ones if their weakest boundary has this much more evidence, and at least this much.
+MARGIN, LEAST_EVIDENCE = 2.0, 3.0
+# Clusters of which a larger share is on the wrong side of the best hyperplane between them are not convex.
+CURVED = 0.1
+# Convex clusters whose weakest boundary has less evidence than this are in doubt.
+IN_DOUBT = 2.0
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Clusters of any shape.
+
+    Attributes
+    ----------
+    graph : CellGraph
+    cells : Tree
+        Tree whose leaves are the cells.
+    leaf_of_row : ndarray of shape (n,), int
+        Cell of each row, by the number of its leaf.
+    joiner : Joiner
+    joins : list of Join
+        Joins that make the clusters.
+    weakest : float
+        Least evidence for a valley between a cluster and its closest neighbour.
+    """
+
+    graph: CellGraph
+    cells: Tree
+    leaf_of_row: Indices
+    joiner: Joiner
+    joins: list[Join]
+    weakest: float
+
+    @property
+    def clusters(self) -> Indices:
+        """Cluster of each row of the graph."""
+        return np.asarray(label_cells(self.joiner.n_cells, self.joins)[self.joiner.cell_of_row])
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return self.joiner.n_cells - len(self.joins)
+
+    @property
+    def smallest_size(self) -> int:
+        """Number of rows of the smallest cluster."""
+        sizes = self.cells.size[np.sort(self.cells.leaves())]
+        return int(np.bincount(label_cells(len(sizes), self.joins), weights=sizes).min())
+
+    def measure_curvature(self) -> float:
+        """Return the largest share of two clusters that touch on the wrong side of the hyperplane between them."""
+        clusters = self.clusters
+        edges = Joiner(self.graph, clusters).edges
+        pairs = zip(*np.nonzero(np.triu(edges, 1)), strict=True)
+        parts = [self.graph.points[clusters == k] for k in range(self.n_clusters)]
+        return max((_measure_overlap(parts[i], parts[j]) for i, j in pairs), default=0.0)
+
+
+def find_shapes(
+    rows: Rows,
+    n_clusters: int | None,
+    min_size: int,
+    rng: np.random.Generator,
+    flag: StopFlag | None = None,
+) -> Shapes | str:
+    """Find clusters of any shape; return the reason, as a part of a sentence, if that is impossible.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_clusters : int or None
+        Number of clusters; None for all that valleys separate.
+    min_size : int
+        Smallest number of rows of a cluster.
+    rng : numpy.random.Generator
+    flag : StopFlag, optional
+    """
+    n, d = rows.shape
+    if d == 1:
+        return "there is only one feature"
+    if n_clusters is None and n < FEWEST_ROWS:
+        return f"there are fewer than {FEWEST_ROWS} rows"
+    graph = CellGraph.of(rows, n_clusters, rng)
+    if isinstance(graph, str):
+        return graph
+    fewest = max(FEWEST_IN_CLUSTER, math.ceil(min_size * len(graph.indices) / n))
+    best: list[Shapes] = []
+    for seed in rng.integers(2**31, size=N_TRIES).tolist():
+        cells, leaf_of_row = grow_cells(rows, graph, n_clusters, seed, flag)
+        if cells.n_leaves < (n_clusters or 2):
+            continue
+        joiner = Joiner(graph, np.unique(leaf_of_row[graph.indices], return_inverse=True)[1], fewest)
+        tried = [
+            Shapes(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
+            for joins in _list_joins(joiner, n_clusters)
+        ]
+        large_enough = [shapes for shapes in tried if shapes.smallest_size >= min_size]
+        if not large_enough:
+            continue
+        best.append(max(large_enough, key=lambda shapes: shapes.weakest))
+        if len(best) > 1 and any(_agree(best[-1].clusters, other.clusters) for other in best[:-1]):
+            break
+    if not best:
+        return "the rows cannot be cut into enough cells, or clusters would be too small"
+    separated = [shapes for shapes in best if shapes.n_clusters > 1]
+    # A valley that only one set of cells shows may be one of the gaps between few rows.
+    if n_clusters is None and len(separated) <= 1:
+        return next((shapes for shapes in best if shapes.n_clusters == 1), "only one set of cells shows a valley")
+    return max(separated or best, key=lambda shapes: shapes.weakest)
+
+
+def _list_joins(joiner: Joiner, n_clusters: int | None) -> Iterator[list[Join]]:
+    """Yield joins that make the number of clusters, or those of all groups that no valley separates."""
+    if n_clusters is None:
+        yield joiner.join(SEPARATED)
+        return
+    share = LEAST_SHARE * len(joiner.cell_of_row) / n_clusters
+    for fewest in sorted({joiner.fewest, max(joiner.fewest, share)}):
+        joiner.fewest = fewest
+        for threshold in THRESHOLDS:
+            yield joiner.complete(joiner.join(threshold, n_clusters), n_clusters)
+    yield joiner.complete(joiner.join_to(n_clusters), n_clusters)
+
+
+def _rate(joiner: Joiner, joins: list[Join], n_clusters: int | None) -> float:
+    """Return the evidence for the weakest boundary; minus infinity if a cluster is too small."""
+    clusters = label_cells(joiner.n_cells, joins)[joiner.cell_of_row]
+    sizes = np.bincount(clusters)
+    if n_clusters is not None and sizes.min() < LEAST_SHARE * len(clusters) / n_clusters:
+        return -math.inf
+    return find_weakest(joiner.graph, clusters)
+
+
+def _agree(clusters: Indices, others: Indices) -> bool:
+    """Return whether nearly all rows are in the same clusters."""
+    if clusters.max() != others.max():
+        return False
+    counts = np.bincount(clusters * (others.max() + 1) + others, minlength=(clusters.max() + 1) ** 2)
+    return bool(counts.reshape(clusters.max() + 1, -1).max(axis=1).sum() >= AGREEMENT * len(clusters))
+
+
+def _measure_overlap(first: Array, second: Array) -> float:
+    """Return the mean share of two groups on the wrong side of the hyperplane by their discriminant."""
+    centers = first.mean(axis=0), second.mean(axis=0)
+    within = np.concatenate([first - centers[0], second - centers[1]])
+    normal = solve_shrunk(within, centers[1] - centers[0])
+    middle = 0.5 * float(normal @ (centers[0] + centers[1]))
+    return 0.5 * float(np.mean(first @ normal > middle) + np.mean(second @ normal <= middle))
+
+
+def find_curved(shapes: Shapes) -> str:
+    """Return why joined cells are better than any convex clusters, as a sentence; empty if they may not be."""
+    if shapes.n_clusters < 2 or shapes.weakest < SEPARATED:
+        return ""
+    curvature = shapes.measure_curvature()
+    if curvature < CURVED:
+        return ""
+    return (
+        f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two neighbouring clusters are on "
+        f"the wrong side of the best hyperplane between them, and the weakest boundary has z = {shapes.weakest:.1f}."
+    )
+
+
+def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: int | None) -> tuple[bool, str]:
+    """Return whether joined cells are clearly better clusters than the leaves of a tree, and why, as a sentence.
+
+    Parameters
+    ----------
+    shapes : Shapes
+    tree : Tree
+    leaf_of_row : ndarray of shape (n,), int
+        Leaf of each row in that tree.
+    n_clusters : int or None
+        Number of clusters that is asked for.
+    """
+    if shapes.n_clusters < 2:
+        return False, "Joined cells do not show more than one cluster."
+    joined = f"the weakest boundary between joined cells has z = {shapes.weakest:.1f}"
+    if tree.n_clusters < (n_clusters or 2):
+        is_better = n_clusters is None or shapes.weakest >= LEAST_EVIDENCE
+        return is_better, f"Convex clusters: {tree.n_clusters} only; {joined}."
+    weakest = find_weakest(shapes.graph, tree.cluster[leaf_of_row[shapes.graph.indices]])
+    is_better = weakest < math.inf and shapes.weakest >= max(weakest + MARGIN, LEAST_EVIDENCE)
+    if n_clusters is None and weakest >= IN_DOUBT and tree.n_clusters >= shapes.n_clusters:
+        is_better = False
+    return is_better, f"The weakest boundary between convex clusters has z = {weakest:.1f}; {joined}."
+
+
+def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tree, Indices]:
+    """Return the tree whose joined leaves are the clusters, and the leaf of each row.
+
+    Cells of one cluster that share a node become one leaf.
+
+    Parameters
+    ----------
+    shapes : Shapes
+    rows : Rows
+    bandwidth : "silverman", float or callable
+        Rule for the density on the hyperplanes.
+    """
+    cells = shapes.cells
+    leaves = np.sort(cells.leaves())  # cells are numbered in this order
+    cluster = np.full(len(cells), NONE, dtype=np.intp)
+    cluster[leaves] = label_cells(len(leaves), shapes.joins)
+    joined = renumber_clusters(cells, cluster)
+    tree = prune(joined, _list_uniform_nodes(joined))
+    new_leaf = find_new_nodes(joined, tree)
+    tree = _describe_splits(tree, shapes.graph, rows, bandwidth)
+    all_joins = shapes.joiner.complete(shapes.joins)
+    pairs, evidence = _contract_joins(all_joins, new_leaf[leaves])
+    of_row = tree.cluster[new_leaf[leaves]][shapes.joiner.cell_of_row]
+    found = measure_boundaries(shapes.graph, of_row)
+    touching = np.array(list(found), dtype=np.intp).reshape(-1, 2)
+    joins = LeafJoins(pairs, evidence, touching, np.array(list(found.values()), dtype=np.float64))
+    return tree.with_arrays(joins=joins), new_leaf[shapes.leaf_of_row]
+
+
+def _list_uniform_nodes(tree: Tree) -> list[int]:
+    """Return the inner nodes below which all leaves belong to one cluster."""
+    cluster = tree.cluster.copy()
+    uniform = []
+    for k in reversed(range(len(tree))):  # children have larger numbers than their parents
+        if tree.left[k] != NONE and cluster[tree.left[k]] == cluster[tree.right[k]] != NONE:
+            cluster[k] = cluster[tree.left[k]]
+            uniform.append(k)
+    return uniform
+
+
+def _describe_splits(tree: Tree, graph: CellGraph, rows: Rows, bandwidth: BandwidthRule) -> Tree:
+    """Return the tree with bandwidths, densities and depths of its hyperplanes."""
+    arrays = {name: getattr(tree, name).copy() for name in ("bandwidth", "density", "relative_depth")}
+    for visit in descend(tree, rows):
+        if visit.hyperplane is None or visit.distances is None:
+            continue
+        here = graph.points[graph.find_members(visit.indices)]
+        h = resolve_bandwidth(bandwidth, len(visit.indices), graph.scale * find_largest_deviation(here))
+        plane = describe_plane(visit.hyperplane, visit.distances, h)
+        for name, values in arrays.items():
+            values[visit.node] = getattr(plane, name)
+    return tree.with_arrays(**arrays)
+
+
+def _contract_joins(joins: list[Join], leaf_of_cell: Indices) -> tuple[Indices, NDArray[np.float64]]:
+    """Return the joins between different leaves, as pairs of leaves with the evidence, without those inside a leaf."""
+    group = {int(leaf): int(leaf) for leaf in leaf_of_cell}
+    pairs, evidence = [], []
+    for made in joins:
+        first, second = int(leaf_of_cell[made.first]), int(leaf_of_cell[made.second])
+        if group[first] == group[second]:
+            continue
+        pairs.append((first, second))
+        evidence.append(made.evidence)
+        group = {leaf: group[first] if number == group[second] else number for leaf, number in group.items()}
+    return np.array(pairs, dtype=np.intp).reshape(-1, 2), np.array(evidence, dtype=np.float64)

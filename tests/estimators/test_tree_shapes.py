@@ -1,0 +1,172 @@
+"""MinimumDensityTree with clusters of any shape."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+from ravine import MinimumDensityTree, RowBlocks
+from ravine.models import load, save
+from support.shape_data import draw_moons, draw_rings, draw_spiral
+from support.tree_twin import assert_consistent
+
+X, Y = draw_rings()
+
+
+@pytest.fixture(scope="module")
+def rings():
+    return MinimumDensityTree(2, shape="any", random_state=0).fit(X)
+
+
+@pytest.mark.parametrize("draw", [draw_rings, draw_moons])
+@pytest.mark.parametrize("n_clusters", [2, "auto", "suggested"])
+def test_clusters_that_are_not_convex_are_found_by_default(draw, n_clusters):
+    rows, labels = draw()
+    mdt = MinimumDensityTree(n_clusters, random_state=0).fit(rows)
+    assert adjusted_rand_score(labels, mdt.labels_) > 0.95
+    assert mdt.shape_ == "any"
+    assert "not convex" in mdt.shape_reason_
+
+
+def test_convex_clusters_stay_convex():
+    rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [7, 0]], 100, axis=0)
+    mdt = MinimumDensityTree(2, random_state=0).fit(rows)
+    assert (mdt.shape_, mdt.tree_.joins) == ("convex", None)
+    convex = MinimumDensityTree(2, shape="convex", random_state=0).fit(rows)
+    assert_array_equal(mdt.labels_, convex.labels_)
+    assert convex.shape_reason_ == "Set by shape='convex'."
+
+
+def test_one_curved_cluster_stays_one():
+    assert MinimumDensityTree(shape="any", random_state=0).fit(draw_spiral()).n_clusters_ == 1
+
+
+def test_predictions_on_training_rows_are_the_labels(rings):
+    assert_array_equal(rings.predict(X), rings.labels_)
+    assert_array_equal(rings.tree_.apply(X), rings.leaves_)
+    assert_consistent(rings.tree_, X)
+
+
+def test_joins_lead_from_leaves_to_clusters(rings):
+    tree = rings.tree_
+    assert len(tree.joins.leaves) == tree.n_leaves - 1
+    group = tree.joins.label_leaves(len(tree), tree.n_leaves - 2)[tree.leaves()]
+    assert adjusted_rand_score(group, tree.cluster[tree.leaves()]) == 1.0
+    assert tree.joins.boundaries.tolist() == [[0, 1]]
+    assert tree.joins.boundary_evidence[0] > 4.0
+
+
+def test_no_node_has_all_of_its_leaves_in_one_cluster(rings):
+    tree = rings.tree_
+    for k in range(len(tree)):
+        assert tree.is_leaf(k) or len(set(tree.cluster[tree.leaves(k)])) > 1
+
+
+def test_splits_have_depth_and_bandwidth(rings):
+    inner = rings.tree_.left >= 0
+    assert np.isfinite(rings.tree_.bandwidth[inner]).all()
+    assert np.isfinite(rings.tree_.density[inner]).all()
+
+
+def test_cut_undoes_and_continues_joins(rings):
+    most = rings.tree_.n_leaves
+    labels = [rings.cut(n_clusters=k) for k in range(1, most + 1)]
+    assert [len(np.unique(some)) for some in labels] == list(range(1, most + 1))
+    assert_array_equal(labels[1], rings.labels_)
+    for coarse, fine in itertools.pairwise(labels):  # each cut refines the one before
+        assert len(np.unique(np.c_[coarse, fine], axis=0)) == fine.max() + 1
+    with pytest.raises(ValueError, match=f"more than the {most} leaves"):
+        rings.cut(n_clusters=most + 1)
+
+
+def test_edits_drop_the_joins_and_keep_labels_consistent(rings):
+    tree = rings.tree_
+    a, b = (next(leaf for leaf in tree.leaves() if tree.cluster[leaf] == k) for k in (0, 1))
+    merged = rings.merge(a, b)
+    assert (merged.tree_.joins, merged.n_clusters_) == (None, 1)
+    pruned = rings.prune(int(tree.parent[a]))
+    assert pruned.tree_.joins is None
+    assert_array_equal(pruned.predict(X), pruned.labels_)
+
+
+def test_model_files_keep_joins(rings, tmp_path):
+    save(rings, tmp_path / "rings.ravine")
+    again = load(tmp_path / "rings.ravine")
+    assert_array_equal(again.predict(X), rings.labels_)
+    assert (again.shape_, again.shape_reason_) == (rings.shape_, rings.shape_reason_)
+    for name in ("leaves", "evidence", "boundaries", "boundary_evidence"):
+        assert_array_equal(getattr(again.tree_.joins, name), getattr(rings.tree_.joins, name))
+    assert_array_equal(again.cut(n_clusters=3), rings.cut(n_clusters=3))
+
+
+def test_result_does_not_depend_on_threads_and_is_repeatable(rings):
+    again = clone(rings).set_params(n_jobs=2).fit(X)
+    assert_array_equal(again.labels_, rings.labels_)
+    assert_array_equal(again.tree_.normal, rings.tree_.normal)
+
+
+def test_all_kinds_of_rows_give_the_same_clusters(rings, tmp_path):
+    np.save(tmp_path / "rings.npy", X)
+    for rows in (csr_array(X), RowBlocks(str(tmp_path / "rings.npy")), np.asfortranarray(X)):
+        other = clone(rings).fit(rows)
+        assert other.shape_ == "any"
+        assert adjusted_rand_score(other.labels_, rings.labels_) > 0.98
+
+
+def test_large_samples_are_routed_by_hyperplanes_of_a_subsample():
+    rows, labels = draw_rings(20_000)
+    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    assert adjusted_rand_score(labels, mdt.labels_) > 0.95
+    assert mdt.tree_.size[0] == len(rows)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_scale_does_not_matter(rings, scale):
+    assert_array_equal(clone(rings).fit(X * scale).labels_, rings.labels_)
+
+
+def test_repeated_rows_and_constant_features_are_harmless():
+    rows = np.repeat(np.c_[X, np.ones(len(X))], 2, axis=0)
+    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    assert adjusted_rand_score(np.repeat(Y, 2), mdt.labels_) > 0.9
+
+
+def test_clusters_far_apart_need_no_edges():
+    rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [1e6, 0]], 100, axis=0)
+    mdt = MinimumDensityTree(shape="any", random_state=0).fit(rows)
+    assert mdt.n_clusters_ == 2
+    assert mdt.tree_.joins.evidence[-1] == np.inf
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"test": True}, {"split_next": "size"}, {"n_clusters": "auto", "test_method": "exact"}, {"splitter": object()}],
+)
+def test_parameters_that_contradict_any_shape_are_named(parameters):
+    name = next(key for key in parameters if key != "n_clusters")
+    with pytest.raises((ValueError, TypeError), match=name):
+        MinimumDensityTree(**{"n_clusters": 2, "shape": "any", **parameters}).fit(X)
+
+
+def test_unknown_shape_is_refused():
+    with pytest.raises(ValueError, match="shape must be one of 'auto', 'convex', 'any'"):
+        MinimumDensityTree(shape="round").fit(X)
+
+
+def test_any_shape_of_one_feature_warns_and_is_convex():
+    rows = np.r_[np.random.default_rng(0).normal(size=100), np.random.default_rng(1).normal(9, 1, 100)][:, None]
+    with pytest.warns(
+        UserWarning, match="shape='any' is not possible. Cells are not joined: there is only one feature"
+    ):
+        mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    assert (mdt.shape_, mdt.n_clusters_) == ("convex", 2)
+
+
+def test_callback_is_called_with_the_joined_tree():
+    seen = []
+    mdt = MinimumDensityTree(2, shape="any", random_state=0, callback=seen.append).fit(X)
+    assert seen == [mdt.tree_]
