@@ -179,7 +179,7 @@ def test_one_cluster_is_not_split(seed):
     ("X", "reason"),
     [
         (np.arange(200.0)[:, None], "only one feature"),
-        (np.random.default_rng(0).normal(size=(149, 2)), "fewer than 150 rows"),
+        (np.random.default_rng(0).normal(size=(199, 2)), "fewer than 200 rows"),
         (np.ones((200, 2)), "cannot be cut"),
     ],
 )

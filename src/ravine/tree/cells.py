@@ -57,6 +57,8 @@ class CellGraph:
     scale : float
     nearest : ndarray of shape (m, q), int
         Positions in the graph of the nearest neighbours of each row.
+    is_mutual : ndarray of shape (m, q), bool
+        Whether the row is one of the nearest neighbours of that neighbour, too.
     """
 
     indices: Indices
@@ -64,6 +66,7 @@ class CellGraph:
     center: Array
     scale: float
     nearest: Indices
+    is_mutual: NDArray[np.bool_]
 
     @classmethod
     def of(cls, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> CellGraph | str:
@@ -84,7 +87,10 @@ class CellGraph:
         for grid, shifts in zip(grids.grids, grids.draw_shifts(sample, rng)[0], strict=True):
             x[:, grid.columns] += shifts[:, None] * grid.factors
         x /= scale
-        return cls(indices, x, center, scale, find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1)))
+        nearest = find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1))
+        edges = nearest + len(x) * np.arange(len(x))[:, None]
+        reverse = len(x) * nearest + np.arange(len(x))[:, None]
+        return cls(indices, x, center, scale, nearest, np.isin(reverse, edges))
 
     @property
     def dimension(self) -> float:

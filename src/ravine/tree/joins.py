@@ -87,17 +87,22 @@ class Joiner:
     def __init__(self, graph: CellGraph, cell_of_row: Indices, fewest: float = 0.0) -> None:
         self.graph, self.cell_of_row, self.fewest = graph, cell_of_row, fewest
         self.n_cells = int(cell_of_row.max()) + 1
-        self.edges = _count_edges(graph.nearest, cell_of_row, self.n_cells)
+        self.edges = _count_edges(graph, cell_of_row, self.n_cells)
         self._known: dict[frozenset[frozenset[int]], float] = {}
 
     def measure(self, first: frozenset[int], second: frozenset[int]) -> float:
         """Return the evidence for a valley between two groups; NaN if too few rows are near their boundary."""
         key = frozenset((first, second))
         if key not in self._known:
-            groups = (np.isin(self.cell_of_row, list(cells)) for cells in (first, second))
-            contact = find_contact(self.graph, *groups)
+            contact = find_contact(self.graph, self._contain(first), self._contain(second))
             self._known[key] = math.nan if contact is None else contact.evidence
         return self._known[key]
+
+    def _contain(self, cells: frozenset[int]) -> NDArray[np.bool_]:
+        """Return which rows of the graph are in some cells."""
+        chosen = np.zeros(self.n_cells, dtype=bool)
+        chosen[list(cells)] = True
+        return np.asarray(chosen[self.cell_of_row])
 
     def join_to(self, n_clusters: int) -> list[Join]:
         """Join the pairs with the most edges, whatever lies between them, until some clusters remain."""
@@ -146,9 +151,7 @@ class Joiner:
     def _find_nearest(self, groups: _Groups, some: list[int]) -> tuple[int, int]:
         """Return the two groups with the closest centres, of which one is among some; the larger one first."""
         numbers = list(groups.members)
-        centers = np.array(
-            [self.graph.points[np.isin(self.cell_of_row, list(groups.members[i]))].mean(axis=0) for i in numbers]
-        )
+        centers = np.array([self.graph.points[self._contain(groups.members[i])].mean(axis=0) for i in numbers])
         distances = np.linalg.norm(centers[:, None] - centers, axis=2)
         np.fill_diagonal(distances, np.inf)
         distances[~np.isin(numbers, some)] = np.inf
@@ -195,14 +198,11 @@ def find_weakest(graph: CellGraph, clusters: Indices) -> float:
     return min((z for z in found if not math.isnan(z)), default=math.inf)
 
 
-def _count_edges(nearest: Indices, cell_of_row: Indices, n_cells: int) -> Array:
+def _count_edges(graph: CellGraph, cell_of_row: Indices, n_cells: int) -> Array:
     """Return the symmetric matrix of the weights of the edges between cells."""
-    m, q = nearest.shape
-    sources, targets = np.repeat(np.arange(m), q), nearest.ravel()
-    is_mutual = np.isin(targets * m + sources, sources * m + targets)
     counts = np.bincount(
-        cell_of_row[sources] * n_cells + cell_of_row[targets],
-        weights=np.where(is_mutual, 1.0, ONE_SIDED),
+        (n_cells * cell_of_row[:, None] + cell_of_row[graph.nearest]).ravel(),
+        weights=np.where(graph.is_mutual, 1.0, ONE_SIDED).ravel(),
         minlength=n_cells * n_cells,
     ).reshape(n_cells, n_cells)
     return np.asarray(counts + counts.T)

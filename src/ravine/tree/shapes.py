@@ -31,13 +31,11 @@ __all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
 Indices = NDArray[np.intp]
 
 # Sets of cells that are cut; two that agree on this share of the rows are enough.
-N_TRIES, AGREEMENT = 3, 0.98
+N_TRIES, AGREEMENT = 4, 0.95
 # Evidence for a valley that keeps two groups of cells apart. Chosen on simulated shapes and unimodal data.
 SEPARATED = 4.0
-# Thresholds that are tried if the number of clusters is given.
-THRESHOLDS = 2.5, 4.0, 6.0
 # Without a number, fewer rows are not cut into cells: a sparse curve has gaps.
-FEWEST_ROWS = 150
+FEWEST_ROWS = 200
 # Groups with fewer rows of the graph are not clusters, nor, if a number is given, those with a smaller share of an
 # average cluster.
 FEWEST_IN_CLUSTER, LEAST_SHARE = 10, 0.1
@@ -133,9 +131,10 @@ def find_shapes(
         if cells.n_leaves < (n_clusters or 2):
             continue
         joiner = Joiner(graph, np.unique(leaf_of_row[graph.indices], return_inverse=True)[1], fewest)
+        different = {label_cells(joiner.n_cells, joins).tobytes(): joins for joins in _list_joins(joiner, n_clusters)}
         tried = [
             Shapes(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
-            for joins in _list_joins(joiner, n_clusters)
+            for joins in different.values()
         ]
         large_enough = [shapes for shapes in tried if shapes.smallest_size >= min_size]
         if not large_enough:
@@ -160,8 +159,7 @@ def _list_joins(joiner: Joiner, n_clusters: int | None) -> Iterator[list[Join]]:
     share = LEAST_SHARE * len(joiner.cell_of_row) / n_clusters
     for fewest in sorted({joiner.fewest, max(joiner.fewest, share)}):
         joiner.fewest = fewest
-        for threshold in THRESHOLDS:
-            yield joiner.complete(joiner.join(threshold, n_clusters), n_clusters)
+        yield joiner.complete(joiner.join(SEPARATED, n_clusters), n_clusters)
     yield joiner.complete(joiner.join_to(n_clusters), n_clusters)
 
 
