@@ -17,7 +17,8 @@ CLUSTERERS = {
     "MinimumDensityTree": [
         "", "2", "3", "5", "3, refine=False", "3, split_next='depth'", "4, split_next='size'", "'suggested'",
         "2, test=True", "n_init=1", "3, n_jobs=2", "3, min_cluster_size=1", "3, split_next='density', init='axes'",
-        "test_method='exact'", "200", "0",
+        "test_method='exact'", "200", "0", "shape='any'", "2, shape='any'", "4, shape='any', min_cluster_size=1",
+        "3, shape='convex'", "2, shape='any', test=True",
     ],
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
 }  # fmt: skip

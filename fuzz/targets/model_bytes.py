@@ -14,6 +14,7 @@ MODELS = [
     "MinimumDensityHyperplane(test=True, test_method='exact', n_init=1, n_alpha=2, random_state=0)",
     "MinimumDensityTree(3, n_init=1, n_alpha=2, random_state=0)",
     "MinimumDensityTree(n_init=1, n_alpha=2, random_state=0)",
+    "MinimumDensityTree(2, shape='any', random_state=0)",
     "MinimumDensityClassifier(n_alpha=2, random_state=0)",
 ]
 SAVE_MODEL = """

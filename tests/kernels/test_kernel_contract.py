@@ -28,11 +28,18 @@ def good_calls():
             _kernels.minimise_sorted,
             [p[order], w, w.sum(), 0.5, 0.0, 1.0, 1.0, 60.0, 0.999, 0.01, 1e-10, 1000],
         ),
+        "sweep_cuts": (_kernels.sweep_cuts, [X, np.array([[0, 1], [2, 3]]), 1]),
+        "measure_contact": (_kernels.measure_contact, [X, 3, 2, 4]),
     }
 
 
 OUTPUTS = {("project", 3), ("pull_back", 8), ("rotate", 0), ("bin", 7)}
-ARRAYS = [(name, i) for name, (_, arguments) in good_calls().items() for i, a in enumerate(arguments) if np.ndim(a) > 0]
+ARRAYS = [
+    (name, i)
+    for name, (_, arguments) in good_calls().items()
+    for i, a in enumerate(arguments)
+    if np.ndim(a) > 0 and np.asarray(a).dtype.kind == "f"
+]
 
 
 def call_with(name, position, change):

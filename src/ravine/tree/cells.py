@@ -19,11 +19,11 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
 from ravine.tree.grow import Split, grow
-from ravine.tree.neighbours import MOST_FEATURES, find_neighbours
+from ravine.tree.neighbours import MOST_FEATURES, find_neighbours, find_positions
 from ravine.tree.nodes import Tree
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["CellGraph", "CutSplitter", "grow_cells"]
+__all__ = ["CellGraph", "CutSplitter", "estimate_dimension", "grow_cells"]
 
 Indices = NDArray[np.intp]
 
@@ -92,28 +92,22 @@ class CellGraph:
         reverse = len(x) * nearest + np.arange(len(x))[:, None]
         return cls(indices, x, center, scale, nearest, np.isin(reverse, edges))
 
-    @property
-    def dimension(self) -> float:
-        """Effective dimension of the rows near their neighbours (Levina & Bickel 2004)."""
-        distances = np.linalg.norm(self.points[self.nearest] - self.points[:, None], axis=2)
-        return estimate_dimension(_sum_log_ratios(distances), distances.shape[1])
-
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
-        at = np.minimum(np.searchsorted(indices, self.indices), len(indices) - 1)
-        return np.flatnonzero(indices[at] == self.indices)
+        return find_positions(self.indices, indices)
 
 
 def estimate_dimension(log_ratios: Array, n_neighbours: int) -> float:
-    """Return the effective dimension from the sums of the log ratios of the last distance to the others of each row."""
+    """Return the effective dimension of rows near their neighbours (Levina & Bickel 2004).
+
+    Parameters
+    ----------
+    log_ratios : ndarray of shape (m,)
+        Sums of the logarithms of the ratios of the last distance to the others, of each row.
+    n_neighbours : int
+    """
     known = log_ratios[log_ratios > 0.0]
     return (n_neighbours - 2) / float(known.mean()) if len(known) and n_neighbours > 2 else 1.0
-
-
-def _sum_log_ratios(distances: Array) -> Array:
-    inner = np.where(distances[:, :-1] > 0.0, distances[:, :-1], distances[:, -1:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.nan_to_num(np.log(distances[:, -1:] / inner).sum(axis=1)))
 
 
 class CutSplitter:

@@ -41,7 +41,7 @@ class Contact:
     Attributes
     ----------
     coordinates : ndarray of shape (m,)
-        Signed coordinates, in units of the data: 0 on the boundary, negative in the first group.
+        Signed coordinates, in units of the graph: 0 on the boundary, negative in the first group.
     is_second : ndarray of shape (m,), bool
         Whether a row belongs to the second group.
     at : float
@@ -71,7 +71,7 @@ def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
     chosen = _thin(np.flatnonzero(near & first), np.flatnonzero(near & second))
     if min(map(len, chosen)) < FEWEST_ROWS:
         return None
-    coordinates = graph.scale * _compute_coordinates(graph.points, *chosen)
+    coordinates = _compute_coordinates(graph.points, *chosen)
     is_second = np.repeat([False, True], [len(some) for some in chosen])
     return _find_valley(coordinates, is_second)
 

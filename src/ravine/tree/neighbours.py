@@ -19,7 +19,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows, use_one_openmp_thread
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours"]
+__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours", "find_positions"]
 
 Indices = NDArray[np.intp]
 
@@ -75,8 +75,7 @@ class NeighbourGraph:
 
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
-        at = np.minimum(np.searchsorted(indices, self.indices), len(indices) - 1)
-        return np.flatnonzero(indices[at] == self.indices)
+        return find_positions(self.indices, indices)
 
     def measure_cut(self, indices: Indices, plane: Hyperplane) -> float:
         """Return the increase of the normalised cut if a hyperplane splits a node with these rows.
@@ -146,6 +145,12 @@ class NeighbourGraph:
     def _sum_shares(self, members: Indices, side: NDArray[np.bool_], q: int | None = None) -> float:
         """Return the sum of the shares of edges that leave either side of a split of some rows."""
         return self._measure_share(members[side], q) + self._measure_share(members[~side], q)
+
+
+def find_positions(all_indices: Indices, some: Indices) -> Indices:
+    """Return the positions of those sorted indices that are among some others, which are sorted, too."""
+    at = np.minimum(np.searchsorted(some, all_indices), len(some) - 1)
+    return np.flatnonzero(some[at] == all_indices)
 
 
 def _scale_rows(rows: Rows) -> Any:
