@@ -145,9 +145,9 @@ def find_shapes(
     if not best:
         return "the rows cannot be cut into enough cells, or clusters would be too small"
     separated = [shapes for shapes in best if shapes.n_clusters > 1]
-    # A valley that only one set of cells shows may be one of the gaps between few rows.
-    if n_clusters is None and len(separated) <= 1:
-        return next((shapes for shapes in best if shapes.n_clusters == 1), "only one set of cells shows a valley")
+    # A valley that few sets of cells show may be one of the gaps between few rows.
+    if n_clusters is None and 2 * len(separated) <= len(best):
+        return next(shapes for shapes in best if shapes.n_clusters == 1)
     return max(separated or best, key=lambda shapes: shapes.weakest)
 
 
