@@ -136,6 +136,11 @@ def test_repeated_rows_and_constant_features_are_harmless():
     assert adjusted_rand_score(np.repeat(Y, 2), mdt.labels_) > 0.9
 
 
+def test_large_constant_feature_does_not_matter(rings):
+    again = clone(rings).fit(np.c_[X, np.full(len(X), 1e200)])
+    assert adjusted_rand_score(again.labels_, rings.labels_) > 0.98
+
+
 def test_clusters_far_apart_need_no_edges():
     rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [1e6, 0]], 100, axis=0)
     mdt = MinimumDensityTree(shape="any", random_state=0).fit(rows)

@@ -81,16 +81,18 @@ class CellGraph:
         if len(set(kin)) < len(kin):
             return "features with few different values are strongly correlated"
         x = np.array(rows.take(indices), dtype=np.float64)
-        center = x.mean(axis=0)
-        x -= center
+        origin = x[0].copy()
+        x -= origin  # exactly zero in constant features, where a mean has rounding errors
         scale = float(np.abs(x).max()) or 1.0
+        middle = (x / scale).mean(axis=0) * scale
+        x -= middle
         for grid, shifts in zip(grids.grids, grids.draw_shifts(sample, rng)[0], strict=True):
             x[:, grid.columns] += shifts[:, None] * grid.factors
         x /= scale
         nearest = find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1))
         edges = nearest + len(x) * np.arange(len(x))[:, None]
         reverse = len(x) * nearest + np.arange(len(x))[:, None]
-        return cls(indices, x, center, scale, nearest, np.isin(reverse, edges))
+        return cls(indices, x, origin + middle, scale, nearest, np.isin(reverse, edges))
 
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""

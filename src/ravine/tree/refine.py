@@ -265,9 +265,10 @@ def _build_tree(
 def find_largest_deviation(rows: NDArray[np.floating[Any]]) -> float:
     """Return the standard deviation of rows along their first principal component."""
     x = rows.astype(np.float64)
-    x -= x.mean(axis=0)
+    x -= x[0].copy()  # exactly zero in constant features, where a mean has rounding errors
     scale = float(np.abs(x).max()) or 1.0  # squares of large values overflow
     x /= scale
+    x -= x.mean(axis=0)
     return scale * math.sqrt(max(float(np.linalg.eigvalsh(x.T @ x / len(x))[-1]), 0.0))
 
 
