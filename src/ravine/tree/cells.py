@@ -184,5 +184,6 @@ def grow_cells(
     """Cut rows into cells; return the tree and the leaf of each row."""
     n_cells = len(graph.indices) // ROWS_PER_CELL
     n_cells = min(max(n_cells, FEWEST_CELLS), max(MOST_CELLS, CELLS_PER_CLUSTER * (n_clusters or 0)))
-    options = {"n_clusters": n_cells, "priority": None, "min_cluster_size": FEWEST_IN_CELL, "seed": seed, "flag": flag}
-    return grow(rows, CutSplitter(graph), **options)  # type: ignore[arg-type]
+    min_size = FEWEST_IN_CELL * rows.shape[0] // len(graph.indices)
+    splitter = CutSplitter(graph)
+    return grow(rows, splitter, n_clusters=n_cells, priority=None, min_cluster_size=min_size, seed=seed, flag=flag)

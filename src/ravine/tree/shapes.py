@@ -128,9 +128,11 @@ def find_shapes(
     best: list[Shapes] = []
     for seed in rng.integers(2**31, size=N_TRIES).tolist():
         cells, leaf_of_row = grow_cells(rows, graph, n_clusters, seed, flag)
-        if cells.n_leaves < (n_clusters or 2):
+        found, cell_of_row = np.unique(leaf_of_row[graph.indices], return_inverse=True)
+        # A cell of many rows may have none in the graph, by chance.
+        if cells.n_leaves < (n_clusters or 2) or len(found) < cells.n_leaves:
             continue
-        joiner = Joiner(graph, np.unique(leaf_of_row[graph.indices], return_inverse=True)[1], fewest)
+        joiner = Joiner(graph, cell_of_row, fewest)
         different = {label_cells(joiner.n_cells, joins).tobytes(): joins for joins in _list_joins(joiner, n_clusters)}
         tried = [
             Shapes(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
