@@ -1,50 +1,17 @@
-"""Probabilities of classes, from signed distances and from pairs of classes."""
+"""Votes and probabilities of classes, from those of pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from ravine._typing import Array
 
-__all__ = ["count_votes", "couple_log_probabilities", "fit_slope"]
+__all__ = ["count_votes", "couple_log_probabilities"]
 
-# The hyperplane determines the class, so the curve must increase.
-SMALLEST_SLOPE = 1e-3
-# A steeper curve would claim more certainty than labels can give.
-LARGEST_SLOPE = 1e3
 # Number of coefficients in the linear systems that are solved at a time.
 BLOCK_SIZE = 1 << 20
-
-
-def fit_slope(distances: Array, signs: Array, weights: Array, C: float) -> float:
-    """Fit the slope a of the logistic curve P(+1) = 1 / (1 + exp(-a·distance)), to labelled rows.
-
-    It minimises ``a²/2 + C Σ w log(1 + exp(-a y distance))``. The curve passes 1/2 at the hyperplane, so that the class
-    of higher probability is always the side.
-
-    Parameters
-    ----------
-    distances : ndarray of shape (l,)
-        Signed distances in bandwidths.
-    signs : ndarray of shape (l,)
-        +1 or -1.
-    weights : ndarray of shape (l,)
-    C : float
-    """
-    margins = signs * distances
-
-    def slope(a: float) -> float:
-        return a - C * float(weights @ (margins * expit(-a * margins)))
-
-    highest = min(C * float(weights @ np.maximum(margins, 0.0)), LARGEST_SLOPE)
-    if not slope(SMALLEST_SLOPE) < 0.0:
-        return SMALLEST_SLOPE
-    if not slope(highest) > 0.0:
-        return highest
-    return float(brentq(slope, SMALLEST_SLOPE, highest, xtol=1e-12, rtol=1e-14, maxiter=1000))
 
 
 def count_votes(pairs: NDArray[np.intp], scores: Array, n_classes: int) -> Array:

@@ -13,12 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.checks import check_choice, check_integer, check_number
-from ravine.classes.calibration import count_votes, couple_log_probabilities, fit_slope
+from ravine.checks import check_choice, check_integer
+from ravine.classes.calibration import count_votes, couple_log_probabilities
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows, open_pool, round_to_power_of_two
-from ravine.search import Problem, SearchSettings, Separator, find_separator, predict_by_svm
+from ravine.search import (
+    Problem,
+    SearchSettings,
+    Separator,
+    find_safe_separator,
+    find_separator,
+    predict_by_svm,
+)
 
 __all__ = ["PairModel", "PairSettings", "check_pair_settings", "fit_pairs"]
 
@@ -99,27 +106,21 @@ class PairSettings:
     n_rounds : int
         Number of rounds, if gated.
     voting : {"soft", "hard"}
-    calibration_C : float
-        Regularisation of the logistic curves.
     """
 
     search: SearchSettings
     gated: bool
     n_rounds: int
     voting: str
-    calibration_C: float
 
 
-def check_pair_settings(
-    search: SearchSettings, *, multi_class: Any, n_rounds: Any, voting: Any, calibration_C: Any
-) -> PairSettings:
+def check_pair_settings(search: SearchSettings, *, multi_class: Any, n_rounds: Any, voting: Any) -> PairSettings:
     """Return the settings of a classifier of pairs from the parameters of `MinimumDensityClassifier`."""
     return PairSettings(
         search=replace(search, callback=_serialise(search.callback)),
         gated=check_choice("multi_class", multi_class, ("gated", "ovo")) == "gated",
         n_rounds=check_integer("n_rounds", n_rounds, low=1),
         voting=check_choice("voting", voting, ("soft", "hard")),
-        calibration_C=check_number("calibration_C", calibration_C, low=1e-12, high=1e12),
     )
 
 
@@ -178,16 +179,13 @@ class _PairFitter:
         """Fit every pair, given the current classes of the unlabelled rows (None: all rows are shown to all pairs)."""
         mapper = self.pool.map if self.pool is not None and self.n_classes > 2 else map
         numbers = [(int(first), int(second)) for first, second in pairs]
-        fits = list(mapper(lambda pair, rng: self.fit_pair(pair, rng, current), numbers, generators))
-        separators = tuple(separator for separator, _ in fits)
+        separators = tuple(mapper(lambda pair, rng: self.fit_pair(pair, rng, current), numbers, generators))
         planes = tuple(separator.hyperplane for separator in separators)
-        slopes = np.array([slope for _, slope in fits])
+        slopes = np.array([separator.slope for separator in separators])
         return PairModel(self.n_classes, pairs, planes, slopes, self.settings.voting), separators
 
-    def fit_pair(
-        self, pair: tuple[int, int], rng: np.random.Generator, current: NDArray[np.intp] | None
-    ) -> tuple[Separator, float]:
-        """Find the hyperplane between two classes, and the slope of its logistic curve."""
+    def fit_pair(self, pair: tuple[int, int], rng: np.random.Generator, current: NDArray[np.intp] | None) -> Separator:
+        """Find the hyperplane between two classes."""
         signs, unlabelled = make_signs(self.codes, pair), self.codes == UNLABELLED
         seen = unlabelled if current is None else unlabelled & np.isin(current, pair)
         indices = np.flatnonzero((signs != 0.0) | seen)
@@ -197,16 +195,8 @@ class _PairFitter:
             weights = None if weights is None else weights[indices]
         pool = self.pool if self.n_classes == 2 else None
         problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool)
-        separator = find_separator(problem, pair if self.n_classes > 2 else None)
-        return separator, self._fit_slope(problem, separator)
-
-    def _fit_slope(self, problem: Problem, separator: Separator) -> float:
-        labelled = problem.labelled
-        assert labelled is not None
-        if not separator.hyperplane.splits:
-            positive, negative = (float(labelled.weights @ (labelled.signs * side > 0.0)) for side in (1.0, -1.0))
-            return float(np.log((positive + 1.0) / (negative + 1.0)))
-        return fit_slope(separator.label_distances, labelled.signs, labelled.weights, self.settings.calibration_C)
+        find = find_separator if self.settings.search.labels.method == "paper" else find_safe_separator
+        return find(problem, pair if self.n_classes > 2 else None)
 
 
 def _scale_distances(distances: Array, slope: float, bandwidth: float) -> Array:

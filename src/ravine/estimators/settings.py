@@ -55,12 +55,10 @@ def paper_settings(task: str = "clustering") -> dict[str, Any]:
         return {**common, "init": "pca", "n_init": 2, "select": "last"}
     return {
         **common,
+        "method": "paper",
         "bandwidth_factor": 1.0,
         "gamma": (0.1, 1.0, 10.0),
-        "label_penalty": "sum",
-        "margin": 0.0,
         "init": ("pc1", "pc2", "svm"),
-        "select_start": "initial",
         "tol": 1e-6,
         "start_C": 1.0,
         "multi_class": "ovo",

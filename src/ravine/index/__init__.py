@@ -5,6 +5,7 @@ from ravine.index.clustering import ClusteringIndex, measure_reach
 from ravine.index.compiled import CompiledClusteringIndex, CompiledIndex, CompiledSemiSupervisedIndex
 from ravine.index.describe import Separation
 from ravine.index.joint import JointDensity
+from ravine.index.relative_density import DensityRatio, RelativeDensity
 from ravine.index.semi_supervised import LabelledRows, LabelPenalty, SemiSupervisedIndex
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "CompiledClusteringIndex",
     "CompiledIndex",
     "CompiledSemiSupervisedIndex",
+    "DensityRatio",
     "JointDensity",
     "LabelPenalty",
     "LabelledRows",
     "ProjectionIndex",
+    "RelativeDensity",
     "SemiSupervisedIndex",
     "Separation",
     "measure_reach",

@@ -1,4 +1,4 @@
-"""Optimisation on the unit sphere, independent of densities."""
+"""Optimisation on the unit sphere and in a vector space, independent of densities."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,11 +7,13 @@ from ravine.optimise.check import GradientCheck, check_gradient
 from ravine.optimise.geometry import measure_angle, project_to_tangent, sample_near, transport_to
 from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
 from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, TiltedObjective, run
+from ravine.optimise.quasi_newton import CurvaturePairs, VectorResult, minimise_by_lbfgs
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
 __all__ = [
     "OPTIMISERS",
+    "CurvaturePairs",
     "FunctionObjective",
     "GradientCheck",
     "HullGap",
@@ -20,11 +22,13 @@ __all__ = [
     "SphereObjective",
     "SphereResult",
     "TiltedObjective",
+    "VectorResult",
     "check_gradient",
     "find_hull_gap",
     "find_min_norm_weights",
     "measure_angle",
     "minimise_by_adaptive_sampling",
+    "minimise_by_lbfgs",
     "minimise_by_sampling",
     "minimise_on_sphere",
     "minimise_spherical",

@@ -10,8 +10,9 @@ from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, point
 from ravine.search.label_starts import predict_by_svm
 from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
+from ravine.search.safe_separator import find_safe_separator
 from ravine.search.screening import Start, screen_starts
-from ravine.search.separator import Separator, find_separator
+from ravine.search.separator import Evidence, Separator, find_separator
 from ravine.search.settings import (
     LabelSettings,
     SearchSettings,
@@ -26,6 +27,7 @@ from ravine.search.starts import PrincipalAxes, choose_starts, draw_random_start
 
 __all__ = [
     "BandwidthRule",
+    "Evidence",
     "Fit",
     "LabelSettings",
     "Path",
@@ -49,6 +51,7 @@ __all__ = [
     "draw_random_starts",
     "drive",
     "find_hyperplane",
+    "find_safe_separator",
     "find_separator",
     "fit_hyperplane",
     "follow_paths",

@@ -16,11 +16,13 @@ from ravine.index import LabelledRows
 from ravine.rows import Moments, as_rows, round_to_power_of_two
 from ravine.search.starts import PrincipalAxes
 
-__all__ = ["NAMED_STARTS", "parse_component", "predict_by_svm", "suggest_starts"]
+__all__ = ["NAMED_STARTS", "parse_component", "predict_by_svm", "reduce_to_row_space", "suggest_starts"]
 
 NAMED_STARTS = ("svm", "lda", "means")
 # Smaller coordinates, in standard deviations, count as 0: liblinear never ends if squares of its gradient underflow.
 SMALLEST_COORDINATE = 1e-100
+# Fraction of the mean variance that is added to the covariance for "lda".
+RIDGE = 0.01
 # More labels than this cost time without improving a start.
 MOST_LABELS = 10_000
 # Larger values of C times the weights only slow down the solver.
@@ -41,7 +43,6 @@ def suggest_starts(
     *,
     n_features: int,
     C: float,
-    ridge: float,
     rng: np.random.Generator,
 ) -> Array:
     """Return the unit vectors (rows) with these names, signed to agree with the labels.
@@ -62,8 +63,6 @@ def suggest_starts(
         Number of features of X, which may exceed the number of working coordinates.
     C : float
         Regularisation of the SVM.
-    ridge : float
-        Fraction of the mean variance that is added to the covariance for ``"lda"``.
     rng : numpy.random.Generator
         Draws a subset if there are very many labels.
     """
@@ -78,7 +77,7 @@ def suggest_starts(
         elif name == "svm":
             direction = _fit_svm_weights(labelled, math.sqrt(moments.trace / n_features), C, rng)
         elif name == "lda":
-            direction = moments.solve_ridge(ridge * moments.trace / n_features, difference)
+            direction = moments.solve_ridge(RIDGE * moments.trace / n_features, difference)
         else:
             direction = difference
         length = 0.0 if direction is None else float(np.linalg.norm(direction))
@@ -129,7 +128,7 @@ def _fit_linear_svm(
         total = C * float(weights.sum())
         weights = weights * (min(max(total, 1.0 / MOST_WEIGHT), MOST_WEIGHT) / total)
     # The solution lies in the space of the rows: with fewer rows than features, solve it in that many coordinates.
-    inside, basis = _reduce_to_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
+    inside, basis = reduce_to_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a start need not be exact, only reproducible
         svm = LinearSVC(C=C, dual=False, tol=1e-10, max_iter=10_000).fit(inside, targets, sample_weight=weights)
@@ -138,7 +137,7 @@ def _fit_linear_svm(
     return svm
 
 
-def _reduce_to_row_space(rows: Array) -> tuple[Array, Array]:
+def reduce_to_row_space(rows: Array) -> tuple[Array, Array]:
     """Return coordinates with the same inner products as the rows, and their orthonormal basis (rows)."""
     values, vectors = np.linalg.eigh(rows @ rows.T)
     kept = values > values[-1] * len(values) * np.finfo(float).eps

@@ -275,6 +275,5 @@ class Problem:
             self.axes,
             n_features=len(self.space.origin),
             C=settings.labels.start_C,
-            ridge=settings.labels.start_ridge,
             rng=self.rng,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,10 @@ from ravine.search.multilevel import choose_best, follow_paths
 from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
-from ravine.search.stages import Notify, Path, Stage, polish
+from ravine.search.stages import Path, Stage, polish
 from ravine.search.wide import orthonormalise, refine_in_all_features
 
-__all__ = ["Separator", "find_separator"]
+__all__ = ["Evidence", "Separator", "find_separator", "take_majority"]
 
 # Number of folds in which labels are held out, to measure their distances from hyperplanes that they did not place.
 FOLDS = 5
@@ -28,6 +29,28 @@ FOLDS = 5
 ROUGH = 1e-4
 # A fold that does not start at the hyperplane takes at most this many times as many iterations.
 RESTART_ITERATIONS = 4
+# The hyperplane determines the class, so the logistic curve must increase.
+SMALLEST_SLOPE = 1e-3
+# A steeper curve would claim more certainty than labels can give.
+LARGEST_SLOPE = 1e3
+
+
+class Evidence(NamedTuple):
+    """Share of labels and density in a hyperplane that started from that of the labels alone.
+
+    Attributes
+    ----------
+    label_losses : tuple of two float
+        Mean squared hinge of the labelled rows at the first and at the final hyperplane.
+    density_ratios : tuple of two float
+        Log ratio E of `RelativeDensity` at both.
+    angle : float
+        Angle between the two normals, in degrees.
+    """
+
+    label_losses: tuple[float, float] = (0.0, 0.0)
+    density_ratios: tuple[float, float] = (0.0, 0.0)
+    angle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -40,14 +63,17 @@ class Separator:
         Its normal points to the positive class.
     path : tuple of PathStep
     converged : bool
-    label_distances : ndarray of shape (l,)
-        Signed distances of the labelled rows, in bandwidths, each from a hyperplane that was fitted without its label.
+    slope : float
+        Log-odds of the positive class per bandwidth of distance; the log-odds themselves if all rows are equal.
+    evidence : Evidence or None
+        Share of labels and density in the hyperplane, if it started from that of the labels alone.
     """
 
     hyperplane: Hyperplane
     path: tuple[PathStep, ...]
     converged: bool
-    label_distances: Array
+    slope: float
+    evidence: Evidence | None = None
 
 
 def find_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Separator:
@@ -64,67 +90,37 @@ def find_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Sep
         Numbers of the two classes, noted in the path.
     """
     if problem.has_no_spread:
-        return _take_majority(problem)
+        return take_majority(problem)
     problem.bandwidth()  # validate early: the SVM that suggests starts would fail with a worse message
-    log = PathLog(problem.settings.callback, pair)
+    settings, log = problem.settings, PathLog(problem.settings.callback, pair)
     starts = problem.starts()
     if problem.is_wide:
         directions = orthonormalise(np.concatenate([problem.axes.directions, starts]))
         search = problem.in_subspace(directions, pc1_std=problem.pc1_std)
-        best = _find_best(search, search.space.to_working(starts), log.record_in(search.space))
-        best = refine_in_all_features(problem, search, best, log.record_in(problem.space))
+        (paths,) = follow_paths(search, search.space.to_working(starts), log.record_in(search.space))
+        best = refine_in_all_features(problem, search, _take_best(paths, settings), log.record_in(problem.space))
     else:
-        best = _find_best(problem, starts, log.record_in(problem.space))
-    distances = measure_held_out_distances(problem, best)
-    return Separator(problem.space.make_hyperplane(best), tuple(log.steps), best.converged, distances)
+        (paths,) = follow_paths(problem, starts, log.record_in(problem.space))
+        best = _take_best(paths, settings)
+    assert problem.labelled is not None
+    slope = _fit_slope(measure_held_out_distances(problem, best), problem.labelled)
+    return Separator(problem.space.make_hyperplane(best), tuple(log.steps), best.converged, slope)
 
 
-def _find_best(problem: Problem, starts: Array, notify: Notify) -> Stage:
-    """Return the best stage; a larger alpha has to be clearly better than the smaller ones."""
-    best: Stage | None = None
-    for k, paths in enumerate(follow_paths(problem, starts, notify)):
-        stage = choose_best(paths, problem.settings)
-        assert stage is not None
-        if best is None or _is_clearly_better(problem, stage, best, k):
-            best = stage
-    assert best is not None
+def _take_best(paths: list[Path], settings: SearchSettings) -> Stage:
+    best = choose_best(paths, settings)
+    assert best is not None  # with labels, the end of every path counts
     return best
 
 
-def _take_majority(problem: Problem) -> Separator:
+def take_majority(problem: Problem) -> Separator:
     """Return a hyperplane at infinity, with every row on the side of the class with more labels: all rows are equal."""
     labelled = problem.labelled
     assert labelled is not None
     plane = Hyperplane.at_infinity(np.eye(1, problem.rows.shape[1])[0])
-    positive = float(labelled.weights @ labelled.signs) > 0.0
-    return Separator(plane.reversed() if positive else plane, (), True, np.zeros(len(labelled.signs)))
-
-
-def _is_clearly_better(problem: Problem, stage: Stage, than: Stage, widening: int) -> bool:
-    """Return whether the index is many times lower, or labels cost less by some standard errors.
-
-    The standard error is that of the paired difference. Far from the mean the index is low anyway, so it is compared
-    with a normal density there. The k-th widening needs k times the standard errors and the k²-th power of the factor.
-    """
-    labelled, settings = problem.labelled, problem.settings.labels
-    assert labelled is not None
-
-    def log_index_over_normal(s: Stage) -> float:
-        return s.log_index + 0.5 * s.separation.b**2 / float(s.normal @ problem.moments.times(s.normal))
-
-    if log_index_over_normal(stage) <= log_index_over_normal(than) - widening**2 * math.log(settings.index_factor):
-        return True
-    margin, power = settings.penalty.margin, 1.0 + problem.settings.penalty.epsilon
-
-    def losses(s: Stage) -> Array:
-        distance = (labelled.rows @ s.normal - s.separation.b) * settings.bandwidth_factor / s.bandwidth
-        return np.asarray(np.maximum(0.0, margin - labelled.signs * distance) ** power)
-
-    gain, share = losses(than) - losses(stage), labelled.weights / labelled.weights.sum()
-    mean = float(share @ gain)
-    variance = float(share @ (gain - mean) ** 2) / max(float(labelled.weights.sum()) - 1.0, 1.0)
-    # A single label that gains is worth exactly one standard error, whatever the rounding.
-    return mean > 0.0 and mean >= (1.0 - 1e-9) * widening * settings.standard_errors * math.sqrt(variance)
+    positive, negative = (float(labelled.weights @ (labelled.signs * side > 0.0)) for side in (1.0, -1.0))
+    odds = math.log((positive + 1.0) / (negative + 1.0))
+    return Separator(plane.reversed() if positive > negative else plane, (), True, odds, Evidence())
 
 
 # --------------------------------------------------------------------------------------------------- held-out labels
@@ -192,3 +188,31 @@ def _assign_folds(labelled: LabelledRows, distances: Array) -> NDArray[np.intp]:
             rank = np.argsort(np.argsort(outward, kind="stable"), kind="stable")
             folds[side] = rank[same.ravel()] % min(FOLDS, len(first))
     return folds
+
+
+def _fit_slope(distances: Array, labelled: LabelledRows) -> float:
+    """Fit the slope a of the logistic curve P(+1) = 1 / (1 + exp(-a·distance)), to labelled rows.
+
+    It minimises ``a²/2 + Σ w log(1 + exp(-a y distance))``. The curve passes 1/2 at the hyperplane, so that the class
+    of higher probability is always the side.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (l,)
+        Signed distances in bandwidths.
+    labelled : LabelledRows
+    """
+    from scipy.optimize import brentq  # imported late: domain objects load without SciPy
+    from scipy.special import expit
+
+    margins, weights = labelled.signs * distances, labelled.weights
+
+    def slope(a: float) -> float:
+        return a - float(weights @ (margins * expit(-a * margins)))
+
+    highest = min(float(weights @ np.maximum(margins, 0.0)), LARGEST_SLOPE)
+    if not slope(SMALLEST_SLOPE) < 0.0:
+        return SMALLEST_SLOPE
+    if not slope(highest) > 0.0:
+        return highest
+    return float(brentq(slope, SMALLEST_SLOPE, highest, xtol=1e-12, rtol=1e-14, maxiter=1000))

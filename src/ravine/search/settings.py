@@ -43,6 +43,8 @@ MOST_ALPHAS = 10_000
 EXTRA_AXES = 4
 # Fewest principal axes for a search with labels in very many features.
 FEWEST_AXES = 10
+# Ratio of the bandwidth to that of the rule, for each method of classification.
+BANDWIDTH_FACTORS = {"relative": 1.5, "paper": 1.0}
 INITS = ("auto", "axes", "pca", "random")
 LABEL_INITS = "one or several of 'svm', 'lda', 'means', 'pc1', 'pc2', ..."
 
@@ -57,22 +59,26 @@ class LabelSettings:
 
     Attributes
     ----------
+    method : {"relative", "paper"}
+        Whether the hyperplane of the labels moves to fewer rows (`find_safe_separator`), or MDP² searches for one.
     bandwidth_factor : float
         Ratio of the bandwidth h to that of the rule, h0.
+    C : float or None
+        Inverse regularisation of the hyperplane of the labels; None if they choose it.
+    density_weight : float
+        Weight λ of the relative density.
     penalty : LabelPenalty
-    standard_errors, index_factor : float
-        A larger alpha is preferred if the labels cost less by this many standard errors, or if the index is lower by
-        this factor.
-    start_C, start_ridge : float
-        Regularisation of the SVM and of the covariance that suggest starts.
+        Penalty of labels in MDP².
+    start_C : float
+        C of the SVM that suggests a start.
     """
 
+    method: Literal["relative", "paper"] = "paper"
     bandwidth_factor: float = 1.0
+    C: float | None = None
+    density_weight: float = 4.0
     penalty: LabelPenalty = field(default_factory=LabelPenalty)
-    standard_errors: float = 1.0
-    index_factor: float = 4.0
     start_C: float = 1.0
-    start_ridge: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -217,7 +223,6 @@ def check_label_settings(
     bandwidth: Any,
     gamma: Any,
     init: Any,
-    select_start: Any,
     alpha_min: Any,
     alpha_max: Any,
     n_alpha: Any,
@@ -232,17 +237,17 @@ def check_label_settings(
     callback: Any,
 ) -> SearchSettings:
     """Return the settings of a search with labels from the parameters of `MinimumDensityClassifier`."""
-    largest = _check_increasing("alpha_max", alpha_max, high=1e6)
+    largest = check_number("alpha_max", alpha_max, low=0.0, high=1e6, open_low=True)
     return SearchSettings(
         bandwidth=check_bandwidth(bandwidth),
         init=_check_label_starts(init, n_features),
-        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest[0], high_name="alpha_max"),
-        alpha_max=largest,
+        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
+        alpha_max=(largest,),
         n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
         max_iter=check_integer("max_iter", max_iter, low=1),
         gammas=_check_increasing("gamma", gamma, high=1e100),
         select="final",
-        every_start=check_choice("select_start", select_start, ("final", "initial")) == "final",
+        every_start=False,
         polish=check_flag("polish", polish),
         tolerance=check_number("tol", tol, low=0.0),
         optimiser=check_choice("optimiser", optimiser, tuple(OPTIMISERS)),
@@ -256,23 +261,22 @@ def check_label_settings(
 
 def check_label_terms(
     *,
+    method: Any,
     bandwidth_factor: Any,
-    label_penalty: Any,
-    margin: Any,
-    alpha_standard_errors: Any,
-    alpha_index_factor: Any,
+    C: Any,
+    density_weight: Any,
     start_C: Any,
-    start_ridge: Any,
 ) -> LabelSettings:
     """Return the settings that concern the labels from the parameters of `MinimumDensityClassifier`."""
-    form = check_choice("label_penalty", label_penalty, ("mean", "sum"))
+    check_choice("method", method, tuple(BANDWIDTH_FACTORS))
+    factor = BANDWIDTH_FACTORS[method] if bandwidth_factor is None else bandwidth_factor
     return LabelSettings(
-        bandwidth_factor=check_number("bandwidth_factor", bandwidth_factor, low=1e-6, high=1e6),
-        penalty=LabelPenalty(form, check_number("margin", margin, low=0.0, high=1e6)),  # type: ignore[arg-type]
-        standard_errors=check_number("alpha_standard_errors", alpha_standard_errors, low=0.0),
-        index_factor=check_number("alpha_index_factor", alpha_index_factor, low=1.0),
+        method=method,
+        bandwidth_factor=check_number("bandwidth_factor", factor, low=1e-6, high=1e6),
+        C=None if isinstance(C, str) and C == "auto" else check_number("C", C, low=1e-6, high=1e6),
+        density_weight=check_number("density_weight", density_weight, low=0.0, high=1e6),
+        penalty=LabelPenalty("sum", 0.0),  # eq. (16)
         start_C=check_number("start_C", start_C, low=1e-12, high=1e12),
-        start_ridge=check_number("start_ridge", start_ridge, low=1e-12, high=1e12),
     )
 
 

@@ -1,0 +1,117 @@
+"""Density on a hyperplane relative to that of a normal curve cut at the same share of the rows, and its gradient."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ravine import _kernels
+from ravine._typing import Array
+from ravine.density import MARGIN, NEAR_BINS, sum_kernels
+from ravine.index.clustering import measure_reach
+from ravine.index.describe import Separation, describe_hyperplane
+from ravine.optimise import Questions
+from ravine.rows import CovarianceProduct, Gradient, Histogram, Moments, Sample, SetDirection, Variances
+
+__all__ = ["DensityRatio", "RelativeDensity"]
+
+# Number of rows added to both densities: a ratio of fewer rows than a few says nothing.
+PRIOR_ROWS = 2.0
+# Smaller shares of the rows on one side are below the accuracy of the bins.
+SMALLEST_SHARE = 1e-15
+
+
+class DensityRatio(NamedTuple):
+    """Value and derivatives of the log ratio E at a hyperplane v·z = b, in working units.
+
+    Attributes
+    ----------
+    value : float
+    on_normal : ndarray of shape (d,)
+        Derivatives by v, as if it were not a unit vector.
+    on_offset : float
+        Derivative by b.
+    """
+
+    value: float
+    on_normal: Array
+    on_offset: float
+
+
+class RelativeDensity:
+    """Log ratio E of the rows at a hyperplane to those expected there from a normal curve.
+
+    With t = v·z - b and h the bandwidth, ``N = Σ exp(-t²/2h²)`` is the number of rows at the hyperplane. The smoothed
+    share of the rows below it is ``π = Σ Φ(-t/h) / n``. A normal curve of the same (smoothed) variance τ², cut at the
+    same share, has ``M = n (h/τ) exp(-q²/2)`` rows there, where ``q = Φ⁻¹(π)``. ``E = log((N + a) / (M + a))`` with a = 2
+    is near 0 for normal data at every direction and offset, negative in a gap, and 0 beyond all rows.
+
+    Sums come from bins (see `ravine.density.bins`), gradients from the rows near the hyperplane.
+
+    Parameters
+    ----------
+    sample : Sample
+    moments : Moments
+        Moments of the same rows.
+    bandwidth : float
+        In working units.
+
+    Attributes
+    ----------
+    n_evaluations : int
+    """
+
+    def __init__(self, sample: Sample, moments: Moments, bandwidth: float) -> None:
+        self.sample, self.moments, self.bandwidth = sample, moments, bandwidth
+        self.n_evaluations = 0
+        self._projections = sample.new_projections()
+        self._last: tuple[Array, float, DensityRatio] | None = None
+
+    def evaluate(self, v: Array, b: float) -> Questions[DensityRatio]:
+        """Go to the unit vector v; return the ratio at v·z = b and its derivatives."""
+        if self._last is not None and self._last[1] == b and np.array_equal(self._last[0], v):
+            return self._last[2]
+        self.n_evaluations += 1
+        h, n, projections = self.bandwidth, self.sample.total, self._projections
+        requests = [
+            SetDirection(projections, v),
+            Histogram(projections, 0.0, b - MARGIN * h, h / _kernels.BINS_PER_BANDWIDTH, NEAR_BINS),
+        ]
+        if self.moments.is_stored:
+            *_, moments = yield requests
+            cov_v = self.moments.times(v)
+            variance = float(v @ cov_v)
+        else:
+            *_, moments, (variance, _, _) = yield [*requests, Variances(projections, turned=False)]
+        sums = sum_kernels(moments)
+        tau = math.sqrt(max(variance, 0.0) + h * h)
+        q = _find_quantile(sums.below / n, sums.above / n)
+        expected = n * h / tau * math.exp(-0.5 * q * q)
+        near, far = sums.kernels + PRIOR_ROWS, expected + PRIOR_ROWS
+        # dE = dN/(N+a) - dM/(M+a), and dM/M = -dτ/τ - q dq: the second term is a sum of kernels, like a density.
+        per_kernel = q / (tau * far)
+        request = Gradient(
+            projections, h, b, math.log(near), measure_reach(h, math.log(near / n)), -per_kernel * h * near
+        )
+        if self.moments.is_stored:
+            (on_normal,) = yield [request]
+        else:
+            cov_v, on_normal = yield [CovarianceProduct(projections), request]
+        on_normal = on_normal + (expected / (far * tau * tau)) * cov_v
+        ratio = DensityRatio(math.log(near / far), on_normal, sums.slopes / (h * near) + per_kernel * sums.kernels)
+        self._last = v, b, ratio
+        return ratio
+
+    def describe(self, b: float, sigma: float) -> Questions[Separation]:
+        """Return offset, density and depth of the hyperplane at the direction evaluated last."""
+        return describe_hyperplane(self.sample, self._projections, self.bandwidth, b, sigma)
+
+
+def _find_quantile(below: float, above: float) -> float:
+    """Return the normal quantile of the share below, from the smaller side."""
+    from scipy.special import ndtri  # imported late: domain objects load without SciPy
+
+    smaller = max(min(below, above), SMALLEST_SHARE)
+    return float(ndtri(smaller) if below <= above else -ndtri(smaller))

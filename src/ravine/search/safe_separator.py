@@ -1,0 +1,161 @@
+"""From labels of two classes to a safe hyperplane: that of the labels alone, moved to where rows are few nearby."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ravine._typing import Array
+from ravine.index import RelativeDensity
+from ravine.optimise import CurvaturePairs, Questions, measure_angle, minimise_by_lbfgs
+from ravine.rows import Sample
+from ravine.search.driver import drive
+from ravine.search.label_fit import LabelFit, fit_labels
+from ravine.search.problem import Problem
+from ravine.search.separator import Evidence, Separator, take_majority
+from ravine.search.space import PathLog
+from ravine.search.stages import Stage
+
+__all__ = ["find_safe_separator"]
+
+# Log-odds per unit of the decision function: for the squared hinge, f is 2 P(+1) - 1 in the limit of many labels.
+ODDS = 2.0
+# Length of the next step, relative to the solution, at which the optimiser stops.
+TOLERANCE = 1e-11
+# On all rows after subsamples, where every iteration is a pass over many rows.
+ROUGH_TOLERANCE = 1e-5
+MOST_ITERATIONS = 200
+# Shorter normals mean that the labels contradict each other.
+SHORTEST = 1e-10
+
+
+def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Separator:
+    """Find the hyperplane that the labels suggest, moved to a place nearby where there are few rows.
+
+    With the decision function f(x) = w·x + c, it minimises the regularised squared hinge of the labels plus λ times the
+    log ratio E of `RelativeDensity`, from the minimiser of the first part alone. The labels count for more the more of
+    them there are, whereas E is bounded. Where no gap is near, E hardly changes and the hyperplane stays.
+
+    Parameters
+    ----------
+    problem : Problem
+        With labelled rows.
+    pair : tuple of two int, optional
+        Numbers of the two classes, noted in the path.
+    """
+    if problem.has_no_spread:
+        return take_majority(problem)
+    settings, labelled = problem.settings.labels, problem.labelled
+    assert labelled is not None
+    problem.bandwidth()  # validate early
+    scale = math.sqrt(problem.moments.trace / len(problem.space.origin))
+    labels = fit_labels(labelled, scale, settings.C)
+    start = labels.u
+    if np.linalg.norm(start[:-1]) < SHORTEST:  # contradicting labels suggest no direction: take any, without certainty
+        start = np.append(SHORTEST * problem.axes.directions[0], 0.0)
+    log = PathLog(problem.settings.callback, pair)
+    notify = log.record_in(problem.space)
+    first = describe(problem, start, scale)
+    notify(first)
+    last, u = first, start
+    if settings.density_weight > 0.0 and start is labels.u:
+        pairs = CurvaturePairs()
+        samples = [problem.sample.take(indices) for indices in problem.subsamples]
+        for sample in [*samples, problem.sample]:
+            is_last, after_others = sample is problem.sample, bool(samples)
+            objective = SafeObjective(problem, sample, labels, scale)
+            tolerance = ROUGH_TOLERANCE if after_others else TOLERANCE
+            search = minimise_by_lbfgs(
+                objective.evaluate, u, labels.solve, max_iter=MOST_ITERATIONS, tolerance=tolerance, pairs=pairs
+            )
+            (found,) = drive(sample, [search])
+            u = found.u
+            if is_last:
+                last = describe(problem, u, scale, found.n_iter, objective.density.n_evaluations, found.converged)
+                notify(last)
+    slope = ODDS * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
+    evidence = Evidence(
+        label_losses=(_mean_loss(labels, start), _mean_loss(labels, u)),
+        density_ratios=(first.log_index, last.log_index),
+        angle=math.degrees(measure_angle(first.normal, last.normal)),
+    )
+    return Separator(problem.space.make_hyperplane(last), tuple(log.steps), last.converged, slope, evidence)
+
+
+class SafeObjective:
+    """Loss of the labels plus λ E as a function of u = (w, c), on a sample of the rows.
+
+    Parameters
+    ----------
+    problem : Problem
+    sample : Sample
+        All rows, or a subsample, which has the bandwidth of its own size.
+    labels : LabelFit
+    scale : float
+        Unit of the rows in f(z) = w·z / scale + c.
+    """
+
+    def __init__(self, problem: Problem, sample: Sample, labels: LabelFit, scale: float) -> None:
+        self.loss, self.scale = labels.loss, scale
+        self.weight = problem.settings.labels.density_weight
+        self.density = make_density(problem, sample)
+
+    def evaluate(self, u: Array) -> Questions[tuple[float, Array]]:
+        """Return value and gradient."""
+        value, gradient = self.loss.evaluate(u)
+        v, b, length = to_hyperplane(u, self.scale)
+        ratio = yield from self.density.evaluate(v, b)
+        # v = w/|w| and b = -c scale/|w|.
+        across = ratio.on_normal - (float(ratio.on_normal @ v) + ratio.on_offset * b) * v
+        moved = np.append(across, -ratio.on_offset * self.scale) / length
+        return value + self.weight * ratio.value, gradient + self.weight * moved
+
+
+def make_density(problem: Problem, sample: Sample) -> RelativeDensity:
+    """Return the relative density of a sample, with the bandwidth of its size."""
+    bandwidth = problem.settings.labels.bandwidth_factor * problem.bandwidth(sample.total) / problem.space.unit
+    return RelativeDensity(sample, problem.moments, bandwidth)
+
+
+def to_hyperplane(u: Array, scale: float) -> tuple[Array, float, float]:
+    """Return unit normal and offset of {z : w·z / scale + c = 0} for u = (w, c), and the length of w."""
+    length = float(np.linalg.norm(u[:-1]))
+    return u[:-1] / length, -float(u[-1]) * scale / length, length
+
+
+def describe(
+    problem: Problem, u: Array, scale: float, n_iter: int = 0, n_evaluations: int = 0, converged: bool = True
+) -> Stage:
+    """Return the hyperplane of u on all rows as a stage, whose index is E."""
+    density = make_density(problem, problem.sample)
+    v, b, _ = to_hyperplane(u, scale)
+
+    def ask() -> Questions[Stage]:
+        ratio = yield from density.evaluate(v, b)
+        separation = yield from density.describe(b, math.sqrt(problem.moments.variance_along(v)))
+        return Stage(
+            start=0,
+            n_rows=problem.sample.n_rows,
+            bandwidth=density.bandwidth,
+            alpha=math.nan,
+            gamma=math.nan,
+            normal=v,
+            log_index=ratio.value,
+            separation=separation,
+            interior=True,
+            n_iter=n_iter,
+            n_evaluations=n_evaluations + 1,
+            n_tied=0,
+            converged=converged,
+            polished=n_iter > 0,
+        )
+
+    (stage,) = drive(problem.sample, [ask()])
+    return stage
+
+
+def _mean_loss(labels: LabelFit, u: Array) -> float:
+    """Return the mean squared hinge of the labels."""
+    loss = labels.loss
+    return float((loss.evaluate(u)[0] - float(u @ u) / (2.0 * loss.C)) / loss.weights.sum())
