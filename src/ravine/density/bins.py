@@ -147,7 +147,7 @@ def _expand_about_bins() -> Array:
     tail = values[:, : _kernels.MOMENTS - 1] / math.sqrt(2.0 * math.pi)
     share = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in x.tolist()])
     below, above = np.c_[share[::-1], -tail], np.c_[share, tail]
-    return (np.array([values[:, :-1], -values[:, 1:], below, above]) * _HERMITE).reshape(4, -1)
+    return np.asarray(np.array([values[:, :-1], -values[:, 1:], below, above]) * _HERMITE).reshape(4, -1)
 
 
 _FACTORS = _expand_about_bins()

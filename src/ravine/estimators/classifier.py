@@ -31,7 +31,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
 
     The classifier starts from the hyperplane that the labels alone suggest, and moves it to a place nearby where there
     are fewer rows, labelled or not, than a normal curve would have. Where there is a gap, the unlabelled rows show it;
-    where there is none, the hyperplane stays near that of the labels. Several classes need one hyperplane for each pair.
+    where there is none, the hyperplane stays near that of the labels. Several classes have a hyperplane for each pair.
 
     Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
 
@@ -87,8 +87,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         How pairs are combined: by their probabilities, coupled into those of all classes (Wu, Lin & Weng 2004), or by
         one vote each, with ties broken by the log-odds of the pairs.
     subsample : int, "auto" or None, default="auto"
-        Size of a random subsample. If X has at least four times as many rows, hyperplanes are optimised on the subsample
-        (and all labels) first, and then on all rows. ``"auto"`` is 10,000; None disables subsampling.
+        Size of a random subsample. If X has at least four times as many rows, hyperplanes are optimised on the
+        subsample (and all labels) first, and then on all rows. ``"auto"`` is 10,000; None disables subsampling.
     n_jobs : int or None, default=None
         Number of threads, over pairs of classes or, with two classes, over blocks of rows. None means 1, -1 all cores.
         The result does not depend on it.
@@ -142,8 +142,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
 
     Rows without weight are ignored, together with their labels. Labels that contradict each other or cannot be
     separated by a hyperplane are allowed. If every row is labelled, this is a linear classifier that prefers gaps. A
-    class may have a single label. `score` ignores unlabelled rows of y, so cross-validation works with them if it uses the default scorer.
-    Other scorers, and `OneVsRestClassifier`, treat -1 as a class.
+    class may have a single label. `score` ignores unlabelled rows of y, so cross-validation works with them if it uses
+    the default scorer. Other scorers, and `OneVsRestClassifier`, treat -1 as a class.
 
     References
     ----------
@@ -279,8 +279,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
         evidence = [separator.evidence for separator in separators if separator.evidence is not None]
         if self.method == "paper":
-            vars(self).pop("label_evidence_", None)  # of an earlier fit
-            vars(self).pop("density_evidence_", None)
+            self.__dict__.pop("label_evidence_", None)  # of an earlier fit
+            self.__dict__.pop("density_evidence_", None)
         else:
             self.label_evidence_ = np.array([e.label_losses for e in evidence])
             self.density_evidence_ = np.array([(*e.density_ratios, e.angle) for e in evidence])

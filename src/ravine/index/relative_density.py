@@ -45,8 +45,8 @@ class RelativeDensity:
 
     With t = v·z - b and h the bandwidth, ``N = Σ exp(-t²/2h²)`` is the number of rows at the hyperplane. The smoothed
     share of the rows below it is ``π = Σ Φ(-t/h) / n``. A normal curve of the same (smoothed) variance τ², cut at the
-    same share, has ``M = n (h/τ) exp(-q²/2)`` rows there, where ``q = Φ⁻¹(π)``. ``E = log((N + a) / (M + a))`` with a = 2
-    is near 0 for normal data at every direction and offset, negative in a gap, and 0 beyond all rows.
+    same share, has ``M = n (h/τ) exp(-q²/2)`` rows there, where ``q = Φ⁻¹(π)``. ``E = log((N + a) / (M + a))``, with
+    a = 2, is near 0 for normal data at every direction and offset, negative in a gap, and 0 beyond all rows.
 
     Sums come from bins (see `ravine.density.bins`), gradients from the rows near the hyperplane.
 

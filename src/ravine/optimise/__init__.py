@@ -7,7 +7,7 @@ from ravine.optimise.check import GradientCheck, check_gradient
 from ravine.optimise.geometry import measure_angle, project_to_tangent, sample_near, transport_to
 from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
 from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, TiltedObjective, run
-from ravine.optimise.quasi_newton import CurvaturePairs, VectorResult, minimise_by_lbfgs
+from ravine.optimise.quasi_newton import CurvaturePairs, Solve, VectorResult, minimise_by_lbfgs
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
 from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
 
@@ -19,6 +19,7 @@ __all__ = [
     "HullGap",
     "Memory",
     "Questions",
+    "Solve",
     "SphereObjective",
     "SphereResult",
     "TiltedObjective",

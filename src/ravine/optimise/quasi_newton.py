@@ -11,13 +11,15 @@ import numpy as np
 from ravine._typing import Array
 from ravine.optimise.objective import Questions
 
-__all__ = ["CurvaturePairs", "VectorResult", "minimise_by_lbfgs"]
+__all__ = ["CurvaturePairs", "Solve", "VectorResult", "minimise_by_lbfgs"]
 
 # Weak Wolfe conditions.
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
 # Differences of values below this fraction are rounding: then the slope alone decides.
 RESOLUTION = 1e-9
+# Decreases below this fraction are negligible.
+NEGLIGIBLE = 1e-5
 MOST_TRIALS = 20
 # Longest first step, as a fraction of the length of the start: the minimum nearby is sought.
 FIRST_STEP = 0.5
@@ -34,9 +36,12 @@ class CurvaturePairs:
     ----------
     most : int
         Largest number of pairs.
+    has_scale : bool
+        Whether the preconditioner has the scale of the inverse Hessian; otherwise the last pair sets it.
     """
 
     most: int = 20
+    has_scale: bool = False
     _pairs: list[tuple[Array, Array, float]] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -60,7 +65,7 @@ class CurvaturePairs:
             factors.append(float(step @ direction) / curvature)
             direction = direction - factors[-1] * change
         direction = solve(direction)
-        if self._pairs:
+        if self._pairs and not self.has_scale:
             _, change, curvature = self._pairs[-1]
             direction = direction * (curvature / float(change @ solve(change)))
         for (step, change, curvature), factor in zip(self._pairs, reversed(factors), strict=True):
@@ -70,7 +75,10 @@ class CurvaturePairs:
 
 @dataclass(frozen=True)
 class VectorResult:
-    """Result of an optimisation: the vector, the value there, the number of iterations, and whether it converged."""
+    """Result of an optimisation: the vector, the value there, the number of iterations, and whether it converged.
+
+    It has converged if the expected further decrease is negligible, even if the steps are not yet as short as asked.
+    """
 
     u: Array
     value: float
@@ -98,7 +106,7 @@ def minimise_by_lbfgs(
         Curvature from an earlier, similar problem; updated in place.
     """
     value, gradient = yield from evaluate(u)
-    longest = math.inf if pairs else FIRST_STEP * float(np.linalg.norm(u))
+    longest = math.inf if pairs or pairs.has_scale else FIRST_STEP * float(np.linalg.norm(u))
     for n_iter in range(max_iter):
         direction = pairs.descend(gradient, solve)
         slope = float(gradient @ direction)
@@ -116,10 +124,8 @@ def minimise_by_lbfgs(
             is_rounding = abs(new_value - value) <= RESOLUTION * (1.0 + abs(value))
             if is_rounding and abs(new_slope) <= CURVATURE * abs(slope):
                 break
-            if (
-                not (is_rounding or new_value <= value + SUFFICIENT_DECREASE * t * slope)
-                or new_slope > -CURVATURE * slope
-            ):
+            decreases = is_rounding or new_value <= value + SUFFICIENT_DECREASE * t * slope
+            if not decreases or new_slope > -CURVATURE * slope:
                 high = t
             elif new_slope < CURVATURE * slope:
                 low = t
@@ -128,9 +134,10 @@ def minimise_by_lbfgs(
             t = 0.5 * (low + high) if high < math.inf else 2.0 * t
         else:
             if not pairs:
-                return VectorResult(u, value, n_iter, False)
+                return VectorResult(u, value, n_iter, -slope <= NEGLIGIBLE * (1.0 + abs(value)))
             pairs.clear()
             continue
         pairs.push(new_u - u, new_gradient - gradient)
         u, value, gradient, longest = new_u, new_value, new_gradient, math.inf
-    return VectorResult(u, value, max_iter, False)
+    decrease = -float(gradient @ pairs.descend(gradient, solve))
+    return VectorResult(u, value, max_iter, decrease <= NEGLIGIBLE * (1.0 + abs(value)))

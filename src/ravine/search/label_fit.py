@@ -126,7 +126,7 @@ def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFi
     chosen = _choose(losses, solutions) if C is None else 0
     loss, u = losses[chosen], solutions[chosen]
     whole = LabelLoss(rows, labelled.signs, labelled.weights, loss.C)
-    return LabelFit(whole, u if basis is None else u @ basis, basis, np.linalg.inv(loss.hessian(u)))
+    return LabelFit(whole, u if basis is None else u @ basis, basis, np.asarray(np.linalg.inv(loss.hessian(u))))
 
 
 def _choose(losses: list[LabelLoss], solutions: list[Array]) -> int:

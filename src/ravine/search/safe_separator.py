@@ -8,7 +8,7 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import RelativeDensity
-from ravine.optimise import CurvaturePairs, Questions, measure_angle, minimise_by_lbfgs
+from ravine.optimise import CurvaturePairs, Questions, Solve, measure_angle, minimise_by_lbfgs
 from ravine.rows import Sample
 from ravine.search.driver import drive
 from ravine.search.label_fit import LabelFit, fit_labels
@@ -23,8 +23,14 @@ __all__ = ["find_safe_separator"]
 ODDS = 2.0
 # Length of the next step, relative to the solution, at which the optimiser stops.
 TOLERANCE = 1e-11
-# On all rows after subsamples, where every iteration is a pass over many rows.
+# The same on subsamples, and on more rows than this, where every iteration is expensive.
 ROUGH_TOLERANCE = 1e-5
+LARGE = 1 << 18
+# Curvature of the density along the principal axes, for the preconditioner.
+CURVATURE_GUESS = 3.0
+# Most coordinates for a Hessian by differences, and their relative step.
+MOST_DIFFERENCES = 200
+DIFFERENCE = 1e-4
 MOST_ITERATIONS = 200
 # Shorter normals mean that the labels contradict each other.
 SHORTEST = 1e-10
@@ -56,24 +62,12 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
         start = np.append(SHORTEST * problem.axes.directions[0], 0.0)
     log = PathLog(problem.settings.callback, pair)
     notify = log.record_in(problem.space)
-    first = describe(problem, start, scale)
+    first = describe(problem, start, scale, make_density(problem, problem.sample))
     notify(first)
     last, u = first, start
     if settings.density_weight > 0.0 and start is labels.u:
-        pairs = CurvaturePairs()
-        samples = [problem.sample.take(indices) for indices in problem.subsamples]
-        for sample in [*samples, problem.sample]:
-            is_last, after_others = sample is problem.sample, bool(samples)
-            objective = SafeObjective(problem, sample, labels, scale)
-            tolerance = ROUGH_TOLERANCE if after_others else TOLERANCE
-            search = minimise_by_lbfgs(
-                objective.evaluate, u, labels.solve, max_iter=MOST_ITERATIONS, tolerance=tolerance, pairs=pairs
-            )
-            (found,) = drive(sample, [search])
-            u = found.u
-            if is_last:
-                last = describe(problem, u, scale, found.n_iter, objective.density.n_evaluations, found.converged)
-                notify(last)
+        last, u = _move(problem, labels, scale)
+        notify(last)
     slope = ODDS * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
     evidence = Evidence(
         label_losses=(_mean_loss(labels, start), _mean_loss(labels, u)),
@@ -81,6 +75,55 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
         angle=math.degrees(measure_angle(first.normal, last.normal)),
     )
     return Separator(problem.space.make_hyperplane(last), tuple(log.steps), last.converged, slope, evidence)
+
+
+def _move(problem: Problem, labels: LabelFit, scale: float) -> tuple[Stage, Array]:
+    """Minimise the objective from the minimiser of the labels; of very many rows, on growing subsamples first."""
+    u, solve, pairs = labels.u, precondition(problem, labels, scale), CurvaturePairs()
+    is_large = problem.sample.n_rows > LARGE
+    for indices in problem.subsamples:
+        sample = problem.sample.take(indices)
+        objective = SafeObjective(problem, sample, labels, scale)
+        search = minimise_by_lbfgs(
+            objective.evaluate, u, solve, max_iter=MOST_ITERATIONS, tolerance=ROUGH_TOLERANCE, pairs=pairs
+        )
+        (found,) = drive(sample, [search])
+        u = found.u
+    if problem.subsamples and len(u) <= MOST_DIFFERENCES:
+        # Few passes over all rows then suffice: the curvature is that of the last subsample with the final bandwidth.
+        objective = SafeObjective(problem, sample, labels, scale, problem.sample.total)
+        (hessian,) = drive(sample, [objective.measure_hessian(u)])
+        solve, pairs = invert(hessian, 1.0 / labels.loss.C), CurvaturePairs(has_scale=True)
+    objective = SafeObjective(problem, problem.sample, labels, scale)
+    tolerance = ROUGH_TOLERANCE if is_large else TOLERANCE
+    search = minimise_by_lbfgs(objective.evaluate, u, solve, max_iter=MOST_ITERATIONS, tolerance=tolerance, pairs=pairs)
+    (found,) = drive(problem.sample, [search])
+    return describe(problem, found.u, scale, objective.density, found.n_iter, found.converged), found.u
+
+
+def precondition(problem: Problem, labels: LabelFit, scale: float) -> Solve:
+    """Return an approximate inverse of the Hessian: that of the labels, plus a guess for the density.
+
+    A turn of the normal matters as soon as it adds to the standard deviation of the projections.
+    """
+    if not problem.moments.is_stored:
+        return labels.solve
+    u, covariance = labels.u, problem.moments.covariance
+    variance = float(u[:-1] @ covariance @ u[:-1])
+    if not variance > 0.0:
+        return labels.solve
+    hessian = labels.loss.hessian(u)
+    weight = CURVATURE_GUESS * problem.settings.labels.density_weight / variance
+    hessian[:-1, :-1] += weight * covariance
+    hessian[-1, -1] += weight * scale * scale
+    return invert(hessian, 0.0)
+
+
+def invert(hessian: Array, smallest: float) -> Solve:
+    """Return the inverse of a symmetric matrix as a function; eigenvalues are made positive, at least ``smallest``."""
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    inverse = (vectors / np.maximum(np.abs(values), smallest)) @ vectors.T
+    return lambda vector: np.asarray(inverse @ vector)
 
 
 class SafeObjective:
@@ -94,12 +137,16 @@ class SafeObjective:
     labels : LabelFit
     scale : float
         Unit of the rows in f(z) = w·z / scale + c.
+    total : float, optional
+        Total weight for which the bandwidth is chosen; that of the sample by default.
     """
 
-    def __init__(self, problem: Problem, sample: Sample, labels: LabelFit, scale: float) -> None:
+    def __init__(
+        self, problem: Problem, sample: Sample, labels: LabelFit, scale: float, total: float | None = None
+    ) -> None:
         self.loss, self.scale = labels.loss, scale
         self.weight = problem.settings.labels.density_weight
-        self.density = make_density(problem, sample)
+        self.density = make_density(problem, sample, total)
 
     def evaluate(self, u: Array) -> Questions[tuple[float, Array]]:
         """Return value and gradient."""
@@ -111,10 +158,21 @@ class SafeObjective:
         moved = np.append(across, -ratio.on_offset * self.scale) / length
         return value + self.weight * ratio.value, gradient + self.weight * moved
 
+    def measure_hessian(self, u: Array) -> Questions[Array]:
+        """Return the second derivatives at u by differences of gradients."""
+        step = DIFFERENCE * float(np.linalg.norm(u))
+        _, gradient = yield from self.evaluate(u)
+        columns = []
+        for axis in np.eye(len(u)):
+            _, moved = yield from self.evaluate(u + step * axis)
+            columns.append((moved - gradient) / step)
+        return np.array(columns)
 
-def make_density(problem: Problem, sample: Sample) -> RelativeDensity:
-    """Return the relative density of a sample, with the bandwidth of its size."""
-    bandwidth = problem.settings.labels.bandwidth_factor * problem.bandwidth(sample.total) / problem.space.unit
+
+def make_density(problem: Problem, sample: Sample, total: float | None = None) -> RelativeDensity:
+    """Return the relative density of a sample, with the bandwidth for a total weight (its own by default)."""
+    rule = problem.bandwidth(sample.total if total is None else total)
+    bandwidth = problem.settings.labels.bandwidth_factor * rule / problem.space.unit
     return RelativeDensity(sample, problem.moments, bandwidth)
 
 
@@ -125,10 +183,9 @@ def to_hyperplane(u: Array, scale: float) -> tuple[Array, float, float]:
 
 
 def describe(
-    problem: Problem, u: Array, scale: float, n_iter: int = 0, n_evaluations: int = 0, converged: bool = True
+    problem: Problem, u: Array, scale: float, density: RelativeDensity, n_iter: int = 0, converged: bool = True
 ) -> Stage:
     """Return the hyperplane of u on all rows as a stage, whose index is E."""
-    density = make_density(problem, problem.sample)
     v, b, _ = to_hyperplane(u, scale)
 
     def ask() -> Questions[Stage]:
@@ -145,7 +202,7 @@ def describe(
             separation=separation,
             interior=True,
             n_iter=n_iter,
-            n_evaluations=n_evaluations + 1,
+            n_evaluations=density.n_evaluations,
             n_tied=0,
             converged=converged,
             polished=n_iter > 0,
