@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ravine._typing import Array
 from ravine.index import LabelledRows
 from ravine.search.label_starts import reduce_to_row_space
 
-__all__ = ["GRID", "LabelFit", "LabelLoss", "fit_labels"]
+__all__ = ["GRID", "LabelFit", "LabelLoss", "calibrate", "fit_labels"]
 
 # Values of C among which the labels choose; the usual one is kept unless another is clearly better.
 GRID = (0.01, 0.1, 1.0, 10.0)
@@ -21,6 +22,11 @@ STANDARD_ERRORS = 1.0
 # A row that determines its own prediction by more than this cannot be left out in closed form.
 SMALLEST_REST = 1e-3
 MOST_STEPS = 100
+# Log-odds per unit of the decision function before labels are left out: for the squared hinge, the decision function of
+# many labels is 2 P(+1) - 1. The logarithm has a normal prior of this width, within some widths.
+USUAL_ODDS = 2.0
+ODDS_WIDTH = 0.5
+MOST_WIDTHS = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +73,21 @@ class LabelLoss:
             u, value, gradient = u - t * step, new_value, new_gradient
         return u
 
-    def leave_one_out(self, u: Array) -> Array:
-        """Return approximate losses of the labelled rows, each at a minimiser without it (one unit of its weight)."""
-        f = self.rows @ u
-        excess, unit = np.maximum(1.0 - self.signs * f, 0.0), np.minimum(self.weights, 1.0)
-        leverage = np.einsum("ij,ij->i", self.rows, np.linalg.solve(self.hessian(u), self.rows.T).T)
+    def leave_one_out(self, u: Array, hessian: Array) -> Array:
+        """Return sign · u·z of each row for the minimiser without it (without one unit of its weight), approximately.
+
+        Parameters
+        ----------
+        u : ndarray of shape (k,)
+            Minimiser of the loss, perhaps plus another function.
+        hessian : ndarray of shape (k, k)
+            Second derivatives of all that was minimised, at u.
+        """
+        margins = self.signs * (self.rows @ u)
+        excess, unit = np.maximum(1.0 - margins, 0.0), np.minimum(self.weights, 1.0)
+        leverage = np.einsum("ij,ji->i", self.rows, np.linalg.solve(hessian, self.rows.T))
         rest = np.maximum(1.0 - 2.0 * unit * leverage * (excess > 0.0), SMALLEST_REST)
-        f = f - 2.0 * unit * self.signs * excess * leverage / rest
-        return np.asarray(np.maximum(1.0 - self.signs * f, 0.0) ** 2)
+        return np.asarray(margins - 2.0 * unit * excess * leverage / rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +100,30 @@ class LabelFit:
     u : ndarray of shape (k,)
     basis : ndarray of shape (r, k) or None
         Orthonormal rows that span the labelled rows, where these are fewer than the features.
-    inverse : ndarray of shape (r, r)
-        Inverse of the Hessian at u, in the basis.
     """
 
     loss: LabelLoss
     u: Array
     basis: Array | None
-    inverse: Array
+
+    @cached_property
+    def _inverse(self) -> Array:
+        return np.asarray(np.linalg.inv(self.in_basis().hessian(self.project(self.u))))
+
+    def in_basis(self) -> LabelLoss:
+        """Return the loss in the coordinates on the basis."""
+        return self.loss if self.basis is None else replace(self.loss, rows=self.loss.rows @ self.basis.T)
+
+    def project(self, u: Array) -> Array:
+        """Return coordinates on the basis."""
+        return u if self.basis is None else np.asarray(self.basis @ u)
 
     def solve(self, vector: Array) -> Array:
         """Return the inverse of the Hessian at u times a vector."""
         if self.basis is None:
-            return np.asarray(self.inverse @ vector)
+            return np.asarray(self._inverse @ vector)
         inside = self.basis @ vector
-        return np.asarray(self.loss.C * vector + (self.inverse @ inside - self.loss.C * inside) @ self.basis)
+        return np.asarray(self.loss.C * vector + (self._inverse @ inside - self.loss.C * inside) @ self.basis)
 
 
 def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFit:
@@ -126,12 +148,13 @@ def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFi
     chosen = _choose(losses, solutions) if C is None else 0
     loss, u = losses[chosen], solutions[chosen]
     whole = LabelLoss(rows, labelled.signs, labelled.weights, loss.C)
-    return LabelFit(whole, u if basis is None else u @ basis, basis, np.asarray(np.linalg.inv(loss.hessian(u))))
+    return LabelFit(whole, u if basis is None else u @ basis, basis)
 
 
 def _choose(losses: list[LabelLoss], solutions: list[Array]) -> int:
     """Return the number of the C that the labels choose."""
-    left_out = [loss.leave_one_out(u) for loss, u in zip(losses, solutions, strict=True)]
+    margins = [loss.leave_one_out(u, loss.hessian(u)) for loss, u in zip(losses, solutions, strict=True)]
+    left_out = [np.maximum(1.0 - margin, 0.0) ** 2 for margin in margins]
     weights = losses[0].weights
     total, usual = float(weights.sum()), GRID.index(USUAL)
     best = int(np.argmin([float(weights @ values) for values in left_out]))
@@ -139,3 +162,21 @@ def _choose(losses: list[LabelLoss], solutions: list[Array]) -> int:
     mean = float(weights @ gain) / total
     variance = float(weights @ (gain - mean) ** 2) / (total * max(total - 1.0, 1e-12))
     return best if mean > STANDARD_ERRORS * math.sqrt(variance) else usual
+
+
+def calibrate(margins: Array, weights: Array) -> float:
+    """Return the log-odds a per unit of the decision function that fit margins of labels that were left out.
+
+    It minimises ``(log a/2)² / 2·0.5² + Σ weight · log(1 + exp(-a margin))``.
+    """
+    from scipy.optimize import brentq  # imported late: domain objects load without SciPy
+    from scipy.special import expit
+
+    def slope(log_ratio: float) -> float:
+        scaled = USUAL_ODDS * math.exp(log_ratio) * margins
+        return log_ratio / ODDS_WIDTH**2 - float(weights @ (scaled * expit(-scaled)))
+
+    low, high = -MOST_WIDTHS * ODDS_WIDTH, MOST_WIDTHS * ODDS_WIDTH
+    if slope(low) >= 0.0:
+        return USUAL_ODDS * math.exp(low)
+    return USUAL_ODDS * math.exp(high if slope(high) <= 0.0 else float(brentq(slope, low, high, xtol=1e-12)))

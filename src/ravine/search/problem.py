@@ -35,6 +35,8 @@ MOST_SCREENED = 3_000
 # Fewer rows, but not fewer than this, if they have very many features.
 MOST_SCREENED_VALUES = 1 << 20
 FEWEST_SCREENED = 500
+# Features with a smaller share of the largest variance are constant but for rounding.
+CONSTANT = 1e-18
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,12 @@ class Problem:
     def is_wide(self) -> bool:
         """Whether there are too many features to store the covariance, so that a subspace is searched first."""
         return not self.moments.is_stored
+
+    @property
+    def n_varying(self) -> int:
+        """Number of features of X that vary."""
+        spread = self.sample.column_variances if self.space.basis is None else (self.space.basis**2).sum(axis=1)
+        return int((spread > CONSTANT * spread.max()).sum())
 
     @lazy_property
     def axes(self) -> PrincipalAxes:

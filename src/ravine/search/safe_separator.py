@@ -11,7 +11,7 @@ from ravine.index import RelativeDensity
 from ravine.optimise import CurvaturePairs, Questions, Solve, measure_angle, minimise_by_lbfgs
 from ravine.rows import Sample
 from ravine.search.driver import drive
-from ravine.search.label_fit import LabelFit, fit_labels
+from ravine.search.label_fit import LabelFit, calibrate, fit_labels
 from ravine.search.problem import Problem
 from ravine.search.separator import Evidence, Separator, take_majority
 from ravine.search.space import PathLog
@@ -19,8 +19,6 @@ from ravine.search.stages import Stage
 
 __all__ = ["find_safe_separator"]
 
-# Log-odds per unit of the decision function: for the squared hinge, f is 2 P(+1) - 1 in the limit of many labels.
-ODDS = 2.0
 # Length of the next step, relative to the solution, at which the optimiser stops.
 TOLERANCE = 1e-11
 # The same on subsamples, and on more rows than this, where every iteration is expensive.
@@ -55,7 +53,7 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
     settings, labelled = problem.settings.labels, problem.labelled
     assert labelled is not None
     problem.bandwidth()  # validate early
-    scale = math.sqrt(problem.moments.trace / len(problem.space.origin))
+    scale = math.sqrt(problem.moments.trace / problem.n_varying)
     labels = fit_labels(labelled, scale, settings.C)
     start = labels.u
     if np.linalg.norm(start[:-1]) < SHORTEST:  # contradicting labels suggest no direction: take any, without certainty
@@ -68,7 +66,13 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
     if settings.density_weight > 0.0 and start is labels.u:
         last, u = _move(problem, labels, scale)
         notify(last)
-    slope = ODDS * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
+    # Labels that are left out see a density that holds the hyperplane in its place only in so far as there is a gap.
+    gap = 1.0 - math.exp(min(last.log_index, 0.0)) if start is labels.u else 0.0
+    hessian = guess_hessian(problem, labels, u, scale, gap)
+    loss, inside = (labels.in_basis(), labels.project(u)) if hessian is None else (labels.loss, u)
+    margins = loss.leave_one_out(inside, loss.hessian(inside) if hessian is None else hessian)
+    odds = calibrate(margins, labelled.weights)
+    slope = odds * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
     evidence = Evidence(
         label_losses=(_mean_loss(labels, start), _mean_loss(labels, u)),
         density_ratios=(first.log_index, last.log_index),
@@ -104,19 +108,25 @@ def _move(problem: Problem, labels: LabelFit, scale: float) -> tuple[Stage, Arra
 def precondition(problem: Problem, labels: LabelFit, scale: float) -> Solve:
     """Return an approximate inverse of the Hessian: that of the labels, plus a guess for the density.
 
-    A turn of the normal matters as soon as it adds to the standard deviation of the projections.
+    The guess is that a turn of the normal matters as soon as it adds to the standard deviation of the projections.
     """
+    hessian = guess_hessian(problem, labels, labels.u, scale, CURVATURE_GUESS)
+    if hessian is None:
+        return labels.solve
+    inverse = np.linalg.inv(hessian)
+    return lambda vector: np.asarray(inverse @ vector)
+
+
+def guess_hessian(problem: Problem, labels: LabelFit, u: Array, scale: float, share: float) -> Array | None:
+    """Return the Hessian of the labels at u plus a share of a guess for the density; None for very many features."""
     if not problem.moments.is_stored:
-        return labels.solve
-    u, covariance = labels.u, problem.moments.covariance
-    variance = float(u[:-1] @ covariance @ u[:-1])
-    if not variance > 0.0:
-        return labels.solve
-    hessian = labels.loss.hessian(u)
-    weight = CURVATURE_GUESS * problem.settings.labels.density_weight / variance
+        return None
+    covariance, hessian = problem.moments.covariance, labels.loss.hessian(u)
+    variance = max(float(u[:-1] @ covariance @ u[:-1]), np.finfo(float).tiny)
+    weight = share * problem.settings.labels.density_weight / variance
     hessian[:-1, :-1] += weight * covariance
     hessian[-1, -1] += weight * scale * scale
-    return invert(hessian, 0.0)
+    return hessian
 
 
 def invert(hessian: Array, smallest: float) -> Solve:
