@@ -18,16 +18,25 @@ __all__ = ["classify"]
 @click.option(
     "--label-column", required=True, metavar="COLUMN", help="Column of labels; empty cells mark unlabelled rows."
 )
+@click.option(
+    "--suggest",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Write the N unlabelled rows whose labels would help most to suggestions.csv.",
+)
 @add_options(FEATURES, RESULTS, READING, COMMON)
-def classify(data: str, label_column: str, **shared: Any) -> None:
+def classify(data: str, label_column: str, suggest: int, **shared: Any) -> None:
     """Classify all rows of FILE from a few labels.
 
-    Unlabelled rows help: the boundary between two classes is placed where there are few rows. FILE may be any table
-    that ravine cluster reads; - reads standard input.
+    Unlabelled rows help: the boundary that the labels suggest moves to where there are few rows nearby. FILE may be any
+    table that ravine cluster reads; - reads standard input.
     """
     from ravine.cli.run import FitRequest, run
 
     options = FitOptions(**shared)
+    if suggest and options.out == "-":
+        raise click.UsageError("--suggest writes a file: leave out --out -.")
     run(
         FitRequest(
             command="classify",
@@ -35,7 +44,8 @@ def classify(data: str, label_column: str, **shared: Any) -> None:
             label_column=label_column,
             options=options,
             make_estimator=lambda show, n_threads: _make_classifier(options.seed, n_threads, show),
-            settings={"label_column": label_column},
+            settings={"label_column": label_column, **({"suggest": suggest} if suggest else {})},
+            n_suggested=suggest,
         )
     )
 

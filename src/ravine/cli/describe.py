@@ -104,7 +104,11 @@ def _describe_tree(tree: Any, names: list[str]) -> list[str]:
 
 
 def _describe_classes(estimator: Any, names: list[str]) -> list[str]:
+    from ravine.explain import describe_evidence
+
     lines = [f"{len(estimator.classes_)} classes: {', '.join(map(escape, estimator.classes_.tolist()))}", ""]
+    evidence = describe_evidence(estimator)
+    lines += [] if evidence is None else [evidence, ""]
     for (one, other), plane in list(estimator.hyperplanes_.items())[:MAX_GROUPS]:
         lines += [f"{escape(one)} | {escape(other)} (the direction points to {escape(other)})", plane.report(names), ""]
     return lines

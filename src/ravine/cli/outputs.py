@@ -20,10 +20,11 @@ from ravine.cli.streams import escape
 __all__ = ["RESULTS", "make_labels_table", "print_labels", "report_formulas", "write_csv", "write_outputs"]
 
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
+SUGGESTIONS = "suggestions.csv"
 # Glob patterns of all figures that `_list_figures` may yield.
 FIGURE_NAMES = ("tree", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane", "path")
 # All files that a run may write, so that none of an earlier run is mistaken for a result of this one.
-RESULTS = (LABELS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png" for name in FIGURE_NAMES))
+RESULTS = (LABELS, SUGGESTIONS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png" for name in FIGURE_NAMES))
 # Number of splits, or pairs of classes, that get a figure of their own.
 MAX_SPLITS = 2
 DOTS_PER_INCH = 130
@@ -46,6 +47,9 @@ def write_outputs(stage: Path, result: Result, console: Console, figures: bool =
     with console.step("writing"):
         with (stage / LABELS).open("wb") as stream:
             write_csv(make_labels_table(result), stream)
+        if result.suggested is not None:
+            with (stage / SUGGESTIONS).open("wb") as stream:
+                write_csv(make_suggestions_table(result), stream)
         save(result.model, stage / MODEL)
     if figures:
         with console.step("drawing"):
@@ -79,6 +83,15 @@ def make_labels_table(result: Result) -> Any:
         columns[find_free_name("given")] = import_module("pyarrow").array(result.given.tolist())
     table = import_module("pyarrow").table(columns)
     return protect_formulas(table) if result.protects_formulas else table
+
+
+def make_suggestions_table(result: Result) -> Any:
+    """Return the rows of the table of labels that should be labelled next, the most helpful first."""
+    import numpy as np
+
+    assert result.suggested is not None
+    places = result.suggested if result.kept is None else np.flatnonzero(result.kept)[result.suggested]
+    return make_labels_table(result).take(import_module("pyarrow").array(places))
 
 
 def _extend_to_all_rows(values: Any, kept: Any) -> Any:

@@ -43,6 +43,8 @@ class Result:
         Probability of the predicted class.
     summary : dict
         Content of summary.json.
+    suggested : ndarray of shape (m,) or None
+        Rows of X whose labels would help most.
     protects_formulas : bool
         Whether an apostrophe is written before text that a spreadsheet would take for a formula.
     """
@@ -58,6 +60,7 @@ class Result:
     given: NDArray[Any] | None = None
     probability: NDArray[Any] | None = None
     summary: dict[str, Any] = field(default_factory=dict)
+    suggested: NDArray[Any] | None = None
     protects_formulas: bool = False
 
     @property

@@ -19,6 +19,7 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, st
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
 from ravine.cli.streams import escape
+from ravine.explain import describe_evidence
 from ravine.models import TableModel
 from ravine.report import find_suggestion
 from ravine.tables import ColumnChoices, ReadOptions, fit_table, read_labels, read_table, resolve_columns
@@ -47,6 +48,8 @@ class FitRequest:
         Settings of the command for the summary.
     content : str or None
         Text of the input if there is no such file; it is then written next to the results, as ``source``.
+    n_suggested : int
+        Number of unlabelled rows to suggest for labelling.
     """
 
     command: str
@@ -56,6 +59,7 @@ class FitRequest:
     make_estimator: Callable[[ShowProgress, int], Any]
     settings: dict[str, Any]
     content: str | None = None
+    n_suggested: int = 0
 
 
 def run(request: FitRequest) -> None:
@@ -116,6 +120,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
     result.protects_formulas = options.spreadsheet
+    if request.n_suggested:
+        result.suggested = estimator.query(request.n_suggested)
     report_formulas(result, console)
     result.summary = make_summary(result, request, console, table.num_rows)
     return result
@@ -145,6 +151,9 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         summary["suggestion"] = {
             "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
         }  # fmt: skip
+    evidence = describe_evidence(result.model.estimator)
+    if evidence is not None:
+        summary["unlabelled_rows"] = evidence
     if request.command == "cluster" and result.given is not None:
         summary["agreement"] = compute_agreement(result)
     return summary
@@ -190,6 +199,8 @@ def print_result(result: Result, console: Console) -> None:
         console.print("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))
+    if "unlabelled_rows" in summary:
+        console.print(summary["unlabelled_rows"])
     if "agreement" in summary:
         scores = summary["agreement"]
         console.print(

@@ -16,6 +16,7 @@ from ravine._typing import Array
 from ravine.checks import check_weights, make_generator, restore_on_failure
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, check_pair_settings, fit_pairs
+from ravine.classes.query import choose_rows
 from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
@@ -256,7 +257,11 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
                 predicted = np.asarray(rows.apply(model.predict_codes))
             self.transduction_ = classes[np.where(all_codes == UNLABELLED, predicted, all_codes)]
             self._store(model, separators, classes)
+            self._rows_of_fit = rows, np.flatnonzero(all_codes == UNLABELLED)
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_rows_of_fit"}
 
     def _check_settings(self, n_features: int) -> PairSettings:
         labels = check_label_terms(**pick_parameters(self, check_label_terms))
@@ -351,6 +356,37 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         """
         check_is_fitted(self)
         return validate_rows(self, X, reset=False).apply(self._model.predict_proba)  # type: ignore[no-any-return]
+
+    def query(self, n: int = 10, X: ArrayLike | None = None, *, strategy: str = "diverse") -> NDArray[np.intp]:
+        """Return the unlabelled rows whose labels would help most, the most helpful first.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Number of rows.
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
+            Rows to choose from. By default the unlabelled rows of the fit; a copy of the classifier, or one from a
+            file, does not have them.
+        strategy : {"diverse", "uncertainty", "change", "density"}, default="diverse"
+            ``"uncertainty"``: rows between two classes. ``"change"``: rows whose labels are expected to change the
+            classifier most: uncertain and far from the mean. ``"density"``: uncertain rows with many others nearby.
+            ``"diverse"``: uncertain rows that are far from each other.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Indices of the rows, in the data of the fit or in X.
+        """
+        check_is_fitted(self)
+        if X is not None:
+            rows = validate_rows(self, X, reset=False)
+            indices = np.arange(rows.shape[0])
+        elif hasattr(self, "_rows_of_fit"):
+            rows, indices = self._rows_of_fit
+        else:
+            raise ValueError("this classifier does not have the rows of its fit: pass the unlabelled rows as X.")
+        with rows.session():
+            return choose_rows(rows, indices, self._model.predict_proba, n, strategy)
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on the labelled rows.

@@ -3,6 +3,7 @@
 from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
 from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
 from ravine.explain.estimators import check_estimator
+from ravine.explain.evidence import describe_evidence
 from ravine.explain.labels import encode_any_labels, encode_classes
 from ravine.explain.names import name_features
 from ravine.explain.text import clean_text, format_count, format_plural, shorten
@@ -14,6 +15,7 @@ __all__ = [
     "check_estimator",
     "clean_text",
     "compare_with_rest",
+    "describe_evidence",
     "encode_any_labels",
     "encode_classes",
     "format_count",

@@ -32,6 +32,18 @@ ESTIMATORS: dict[str, type] = {
 MAX_FEATURES = 1 << 40
 # Start of the names of the arrays of the suggested tree.
 SUGGESTED = "suggested_"
+# Attributes of a classifier that started from its labels, and their numbers for each pair of classes.
+EVIDENCE = {"label_evidence": 2, "density_evidence": 3}
+# Parameters of classifiers of earlier versions that do not exist any more.
+RETIRED = {
+    "alpha_index_factor",
+    "alpha_standard_errors",
+    "calibration_C",
+    "label_penalty",
+    "margin",
+    "select_start",
+    "start_ridge",
+}
 Document = dict[str, Any]
 NamedArrays = dict[str, NDArray[Any]]
 
@@ -68,11 +80,16 @@ def decode_estimator(document: Document, arrays: Arrays) -> Any:
     estimator = ESTIMATORS[kind]()
     known = estimator.get_params(deep=False)
     parameters = get_field(document, "parameters", dict)
+    is_early = kind == "MinimumDensityClassifier" and "method" not in parameters
+    if is_early:
+        parameters = {name: value for name, value in parameters.items() if name not in RETIRED}
     unknown = sorted(parameters.keys() - known.keys())
     if unknown:
         raise ModelFileError(f"{kind} has no parameter {unknown[0][:60]!r}")
     for name, value in parameters.items():
         setattr(estimator, name, decode_value(value, arrays))
+    if is_early:
+        _update_parameters(estimator)
     fitted = get_field(document, "fitted", dict)
     d = get_field(fitted, "n_features", int)
     if not 0 < d < MAX_FEATURES:
@@ -104,6 +121,13 @@ def _encode_parameters(estimator: Any, arrays: NamedArrays) -> Document:
             f"set_params({first}={default!r})."
         )
     return encoded
+
+
+def _update_parameters(classifier: Any) -> None:
+    """Let a refit of a classifier of an earlier version use the method that is nearest to its own."""
+    classifier.method = "paper"
+    if isinstance(classifier.alpha_max, list | tuple) and classifier.alpha_max:
+        classifier.alpha_max = classifier.alpha_max[-1]
 
 
 def _as_object_array(texts: list[str]) -> NDArray[Any]:
@@ -190,6 +214,9 @@ def _encode_classifier(mdc: Any, fitted: Document, arrays: NamedArrays, store: H
     arrays["slopes"] = model.slopes
     arrays["pairs"] = model.pairs.astype("<i8")
     arrays["codes"] = codes.astype("<i8")
+    for name in EVIDENCE:
+        if hasattr(mdc, f"{name}_"):
+            arrays[name] = getattr(mdc, f"{name}_")
 
 
 def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
@@ -215,6 +242,12 @@ def _decode_classifier(mdc: Any, fitted: Document, arrays: Arrays, pool: Hyperpl
     mdc.intercept_ = np.array([-plane.offset for plane in planes])
     mdc.transduction_ = classes[arrays.take_integers("codes", (None,), 0, len(classes))]
     mdc.path_ = pool.decode_path(get_field(fitted, "path", dict))
+    for name, width in EVIDENCE.items():
+        if name in arrays:  # not in files of earlier versions, nor for the method of the paper
+            evidence = arrays.take_floats(name, (len(pairs), width))
+            if not np.isfinite(evidence).all():
+                raise ModelFileError(f"field {name!r} is not finite")
+            setattr(mdc, f"{name}_", evidence)
 
 
 def _decode_classes(value: Document, arrays: Arrays) -> NDArray[Any]:

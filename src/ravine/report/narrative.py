@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from ravine.explain import clean_text, format_count, format_plural, shorten
+from ravine.explain import clean_text, describe_evidence, format_count, format_plural, shorten
 from ravine.report.findings import Findings
 
 __all__ = ["list_caveats", "list_parameters", "list_versions", "write_headline", "write_story"]
@@ -114,11 +114,18 @@ def _write_classes(found: Findings, table: str) -> list[str]:
     n = len(found.class_names)
     n_labelled = 0 if found.known is None else int((found.known.codes >= 0).sum())
     labelled = f", based on the labels of {format_plural(n_labelled, 'row')}" if n_labelled else ""
-    method = (
-        "The labels determine which class lies on which side, and the rows without a label determine where the valley "
-        "between the classes is: the hyperplane minimises the density on it plus a penalty for labelled rows on the "
-        "wrong side."
-    )
+    evidence = describe_evidence(found.estimator)
+    if evidence is None:
+        method = (
+            "The labels determine which class lies on which side, and the rows without a label determine where the "
+            "valley between the classes is: the hyperplane minimises the density on it plus a penalty for labelled "
+            "rows on the wrong side."
+        )
+    else:
+        method = (
+            "The labels suggest a hyperplane, and the rows without a label move it to a place nearby where there are "
+            f"fewer rows than a normal curve would have. {evidence}"
+        )
     if n > 2:
         method += " There is one hyperplane for each pair of classes; together they decide."
     return [f"{table} were assigned to {n} classes{labelled}.", method]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import LinearSVC
@@ -39,7 +41,7 @@ LABEL_METHODS = {
     for method in (
         LabelMethod(
             "ravine", "MDH, ravine's defaults", lambda seed: MinimumDensityClassifier(random_state=seed),
-            "three intervals and other settings tuned on labels of these sets (docs/classification.md)",
+            "settings chosen on other tables and simulated problems (docs/classification.md)",
         ),
         LabelMethod(
             "mdp2", "MDP², the paper's settings",
@@ -63,6 +65,16 @@ LABEL_METHODS = {
             "linear, annealed; C by cross-validation on the labels",
         ),
         LabelMethod("linear-svc", "LinearSVC", lambda _: LinearSVC(dual=False), "scikit-learn, C = 1", True),
+        LabelMethod(
+            "shrinkage-lda", "shrinkage LDA",
+            lambda _: LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+            "scikit-learn, shrinkage of Ledoit and Wolf", True,
+        ),
+        LabelMethod(
+            "boosting", "HistGradientBoosting",
+            lambda seed: HistGradientBoostingClassifier(max_iter=50, min_samples_leaf=5, random_state=seed),
+            "scikit-learn, 50 trees, at least 5 labels per leaf", True,
+        ),
         LabelMethod(
             "self-training", "self-training", lambda _: SelfTrainingClassifier(LogisticRegression(max_iter=1000)),
             "scikit-learn, logistic regression",

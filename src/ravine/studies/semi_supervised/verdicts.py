@@ -176,7 +176,7 @@ def _check_mostly_best(errors: Errors, methods: Methods, paired: bool) -> Claim:
     tied = _find_ties(errors, methods, "ravine", paired)
     kind = "of the difference of the two medians (paired bootstrap)" if paired else "of that lowest median"
     text = (
-        "The median error of MinimumDensityClassifier (some settings tuned on these sets) is the lowest, or above it "
+        "The median error of MinimumDensityClassifier is the lowest, or above it "
         f"by at most one standard error {kind}, in at least 60 % of the cells."
     )
     parts = [_format_share(tied)]
