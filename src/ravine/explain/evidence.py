@@ -40,8 +40,8 @@ def describe_evidence(classifier: Any) -> str | None:
             f"{_format_share(first)}."
         )
     return (
-        f"The unlabelled rows did not help: they moved the hyperplane of the labels by {angle:.0f} degrees, but there is "
-        f"no gap near it. There are {_format_share(last)} as many rows at it as a normal curve would have."
+        f"The unlabelled rows did not help: there is no gap near the hyperplane of the labels, which they moved by "
+        f"{angle:.0f} degrees. There are {_format_share(last)} as many rows at it as a normal curve would have."
     )
 
 
