@@ -1,0 +1,105 @@
+"""The safe separator minimises the labels' loss plus the relative density, from the hyperplane of the labels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.special import ndtr, ndtri
+from sklearn.svm import LinearSVC
+
+from ravine import MinimumDensityClassifier, RowBlocks
+
+
+def make_problem(n=400, d=6, gap=1.5, n_labels=30, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    X = rng.standard_normal((n, d))
+    X[:, 0] = 0.5 * X[:, 0] + gap * (2 * truth - 1)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, truth, np.where(np.arange(n) < n_labels, truth, -1)
+
+
+def objective(u, X, rows, signs, C, h, density_weight):
+    """The objective by its definition, with exact sums."""
+    w, c = u[:-1], u[-1]
+    loss = u @ u / (2.0 * C) + np.sum(np.maximum(0.0, 1.0 - signs * (rows @ w + c)) ** 2)
+    t = (X @ w + c) / np.linalg.norm(w)
+    share = np.mean(ndtr(-t / h))
+    expected = len(X) * h / np.sqrt(t.var() + h * h) * np.exp(-0.5 * ndtri(share) ** 2)
+    return loss + density_weight * np.log((np.exp(-0.5 * (t / h) ** 2).sum() + 2.0) / (expected + 2.0))
+
+
+@pytest.mark.parametrize("gap", [1.5, 0.5])
+def test_hyperplane_is_the_minimiser_nearest_to_the_labels(gap):
+    X, truth, y = make_problem(gap=gap)
+    model = MinimumDensityClassifier(C=1.0).fit(X, y)
+    h, rows, signs = model.hyperplane_.bandwidth, X[y >= 0], 2.0 * truth[y >= 0] - 1.0
+    svm = LinearSVC(dual=False, tol=1e-12).fit(rows, signs)
+    start = np.append(svm.coef_[0], svm.intercept_)
+    arguments = X, rows, signs, 1.0, h, 4.0
+    found = minimize(objective, start, arguments, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8}).x
+    assert_allclose(model.coef_[0], found[:-1] / np.linalg.norm(found[:-1]), atol=1e-4)
+    assert_allclose(model.intercept_, found[-1] / np.linalg.norm(found[:-1]), atol=1e-4)
+
+
+def test_weight_zero_is_the_linear_svm():
+    X, _, y = make_problem()
+    svm = LinearSVC(dual=False, tol=1e-12).fit(X[y >= 0], y[y >= 0])
+    model = MinimumDensityClassifier(C=1.0, density_weight=0.0).fit(X, y)
+    assert_allclose(model.coef_[0], svm.coef_[0] / np.linalg.norm(svm.coef_[0]), atol=1e-6)
+    assert_allclose(model.density_evidence_[0, 2], 0.0, atol=1e-6)
+
+
+def test_evidence_says_whether_the_rows_helped():
+    with_gap, without = (MinimumDensityClassifier().fit(*make_problem(gap=gap, n_labels=10)[::2]) for gap in (1.5, 0.3))
+    first, last, angle = with_gap.density_evidence_[0]
+    assert last < first - 0.3
+    assert angle > 5.0
+    assert with_gap.label_evidence_[0, 1] >= with_gap.label_evidence_[0, 0]
+    assert abs(np.subtract(*without.density_evidence_[0, :2])) < 0.3
+
+
+def test_gap_is_found_with_very_few_labels():
+    X, truth, y = make_problem(n_labels=6)
+    svm = LinearSVC(dual=False).fit(X[y >= 0], y[y >= 0])
+    assert np.mean(MinimumDensityClassifier().fit(X, y).predict(X) != truth) < 0.5 * np.mean(svm.predict(X) != truth)
+
+
+CONTAINERS = {
+    "sparse": sp.csr_array,
+    "blocks": lambda rows: RowBlocks(np.array_split(rows, 3)),
+    "float32": lambda rows: rows.astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS)
+def test_container_of_the_rows_does_not_matter(container):
+    X, _, y = make_problem()
+    X = X.astype(np.float32).astype(np.float64)
+    original, other = (MinimumDensityClassifier().fit(rows, y) for rows in (X, container(X)))
+    assert_allclose(other.coef_, original.coef_, atol=1e-8)
+    assert_allclose(other.predict_proba(X), original.predict_proba(X), atol=1e-7)
+    assert_array_equal(other.transduction_, original.transduction_)
+
+
+def test_subsamples_lead_to_the_hyperplane_of_all_rows():
+    X, _, y = make_problem(6000)
+    few, every = (MinimumDensityClassifier(subsample=size, random_state=0).fit(X, y) for size in (500, None))
+    assert_allclose(few.coef_, every.coef_, atol=1e-8)
+    assert_allclose(few.intercept_, every.intercept_, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("error")
+def test_contradicting_labels_suggest_no_direction_and_no_certainty():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    model = MinimumDensityClassifier().fit(np.r_[X, X], np.repeat([0, 1], 50))
+    assert_allclose(model.predict_proba(X), 0.5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("error")
+def test_wrong_labels_are_outvoted_by_a_gap():
+    X, truth, y = make_problem(n_labels=50)
+    y[:10] = 1 - truth[:10]
+    svm = LinearSVC(dual=False).fit(X[y >= 0], y[y >= 0])
+    assert np.mean(MinimumDensityClassifier().fit(X, y).predict(X) != truth) < 0.5 * np.mean(svm.predict(X) != truth)
