@@ -31,9 +31,9 @@ class DenseRowsOf final : public DenseRows {
     Vector pull_back(const Projections &x, double h, double b, double log_sum, double reach) const override {
         Vector out(static_cast<size_t>(rows_.d), 0.0);
         if constexpr (sizeof(T) == 8)
-            loops().pull_back_f64(rows_, origin_, x, h, b, log_sum, reach, 0.0, out.data());
+            loops().pull_back_f64(rows_, origin_, x, h, b, log_sum, reach, out.data());
         else
-            loops().pull_back_f32(rows_, origin_, x, h, b, log_sum, reach, 0.0, out.data());
+            loops().pull_back_f32(rows_, origin_, x, h, b, log_sum, reach, out.data());
         for (double &value : out) value /= unit_;
         return out;
     }

@@ -379,14 +379,14 @@ inline void add_rows(const T *base, const Rows<T> &rows, const int32_t *index, c
 
 template <class T>
 void pull_back(Rows<T> rows, const double *center, Projections x, double h, double b, double log_sum, double reach,
-               double shift, double *out) {
+               double *out) {
     double buffer[kChunk];
     NearRows near;
     const double inverse = 1.0 / h;
     const Lanes last = keep_last(nullptr, rows.d);
     for (int64_t first = 0; first < x.n; first += kChunk) {
         find_near(x, first, at_most(kChunk, x.n - first), h, b, log_sum, reach, buffer, near);
-        for (int64_t i = 0; i < near.count; ++i) near.k[i] *= (shift - near.u[i]) * inverse;
+        for (int64_t i = 0; i < near.count; ++i) near.k[i] *= -near.u[i] * inverse;
         const T *base = rows.data + first * rows.row_stride;
         if (rows.col_stride == 1 && rows.d >= kLanes && rows.d <= 4 * kLanes) {
             switch ((rows.d + kLanes - 1) / kLanes) {

@@ -57,11 +57,11 @@ struct Loops {
     // sum_i w_i K_i exp(-log_sum) (b - x_i)/h * (c*q_i - s*p_i)/h over rows within `reach` of b: d log f / dt.
     double (*along)(Projections x, double h, double b, double log_sum, double reach);
 
-    // out_j += sum_i w_i K_i exp(-log_sum) (shift + (b - x_i)/h)/h * (x_ij - center_j) over rows within `reach` of b.
+    // out_j += sum_i w_i K_i exp(-log_sum) (b - x_i)/h^2 * (x_ij - center_j) over rows within `reach` of b.
     void (*pull_back_f64)(Rows<double> rows, const double *center, Projections x, double h, double b, double log_sum,
-                          double reach, double shift, double *out);
+                          double reach, double *out);
     void (*pull_back_f32)(Rows<float> rows, const double *center, Projections x, double h, double b, double log_sum,
-                          double reach, double shift, double *out);
+                          double reach, double *out);
 };
 
 namespace baseline { const Loops &table(); }

@@ -32,13 +32,13 @@ static void project(const AnyMatrix<T> &x, const Array &center, const Matrix &di
 
 template <class T, class Loop>
 static void pull_back(const AnyMatrix<T> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
-                      double log_sum, double reach, double shift, const MutableArray &out, Loop loop) {
+                      double log_sum, double reach, const MutableArray &out, Loop loop) {
     const auto rows = make_rows<T>(x);
     require(p.size() == x.shape(0), "p must have as many elements as X has rows");
     require(center.size() == x.shape(1) && out.size() == x.shape(1), "center and out must have as many elements as X has columns");
     const auto all = make_projections(p, std::nullopt, 1.0, 0.0, w);
     nb::gil_scoped_release release;
-    loop(rows, center.data(), all, h, b, log_sum, reach, shift, out.data());
+    loop(rows, center.data(), all, h, b, log_sum, reach, out.data());
 }
 
 static void check_bins(const Matrix &coefficients) {
@@ -85,14 +85,14 @@ NB_MODULE(_kernels, m) {
        "Compute out[k][i] = (X[i] - center) . directions[k] in double precision.");
 
     m.def("pull_back", [](const AnyMatrix<double> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
-                          double log_sum, double reach, const MutableArray &out, double shift) {
-        pull_back<double>(x, center, p, w, h, b, log_sum, reach, shift, out, loops().pull_back_f64);
-    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(), "shift"_a = 0.0);
+                          double log_sum, double reach, const MutableArray &out) {
+        pull_back<double>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f64);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert());
     m.def("pull_back", [](const AnyMatrix<float> &x, const Array &center, const Array &p, const OptionalArray &w, double h, double b,
-                          double log_sum, double reach, const MutableArray &out, double shift) {
-        pull_back<float>(x, center, p, w, h, b, log_sum, reach, shift, out, loops().pull_back_f32);
-    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(), "shift"_a = 0.0,
-       "Add sum_i w_i K_i exp(-log_sum) (shift + (b - p_i)/h)/h (X[i] - center) over the rows within reach of b to out.");
+                          double log_sum, double reach, const MutableArray &out) {
+        pull_back<float>(x, center, p, w, h, b, log_sum, reach, out, loops().pull_back_f32);
+    }, "X"_a.noconvert(), "center"_a.noconvert(), "p"_a.noconvert(), "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a, "out"_a.noconvert(),
+       "Add sum_i w_i K_i exp(-log_sum) (b - p_i)/h^2 (X[i] - center) over the rows within reach of b to out.");
 
     m.def("rotate", [](const MutableArray &p, const Array &q, double c, double s) {
         require(p.size() == q.size(), "p and q must have the same length");

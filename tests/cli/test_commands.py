@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,6 +140,25 @@ def test_warnings_of_the_figures_are_in_the_summary(monkeypatch):
     monkeypatch.setattr("ravine.cli.outputs.write_figures", lambda *args: warnings.warn("no such glyph", stacklevel=2))
     ravine("cluster", write(table()[0]), "--clusters", 2, figures=True)
     assert "note: no such glyph" in json.loads(read("data-ravine/summary.json"))["notes"]
+
+
+def test_classify_suggests_rows_to_label():
+    X = np.random.default_rng(0).standard_normal((60, 2)) + 6.0 * (np.arange(60) % 2)[:, None]
+    lines = [f"r{i},{a:.4f},{b:.4f},{'ab'[i % 2] if i < 10 else ''}" for i, (a, b) in enumerate(X.tolist())]
+    write("\n".join(["id,x,y,kind", *lines]) + "\n")
+    arguments = "classify", "data.csv", "--label-column", "kind", "--key", "id"
+    printed = ravine(*arguments, "--suggest", "5").stderr
+    assert "The unlabelled rows" in printed
+    assert "suggestions.csv" in printed
+    rows = Path("data-ravine/suggestions.csv").read_text().splitlines()
+    assert rows[0] == '"id","class","probability","given"'
+    assert len(rows) == 6
+    assert all(int(row.split(",")[0].strip("r")) >= 10 and row.endswith(",") for row in rows[1:])
+    assert "The unlabelled rows" in ravine("describe", "data-ravine/model.ravine").stdout
+    ravine(*arguments, "--force")
+    assert not Path("data-ravine/suggestions.csv").exists()
+    assert "only 50 unlabelled rows" in ravine(*arguments, "--suggest", "51", "--out", "o", code=1).stderr
+    assert "--suggest writes a file" in ravine(*arguments, "--suggest", "5", "--out", "-", code=2).stderr
 
 
 def test_classify_rejects_ambiguous_labels():

@@ -12,6 +12,9 @@ from sklearn.exceptions import NotFittedError
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
+from ravine.models.archive import Arrays
+from ravine.models.budget import Budget
+from ravine.models.estimators import decode_estimator, encode_estimator
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -217,6 +220,27 @@ def test_classifier_with_classes_of_any_type_round_trips(path, kind, voting):
     assert_same(mdc.predict(X), again.predict(X))
     assert_same(mdc.predict_proba(X), again.predict_proba(X))
     assert_same(mdc.decision_function(X), again.decision_function(X))
+
+
+def test_evidence_of_a_classifier_round_trips(path):
+    X, y = blobs(n=40)
+    mdc = MinimumDensityClassifier().fit(X, y)
+    again = round_trip(mdc, path)
+    assert_same(mdc.label_evidence_, again.label_evidence_)
+    assert_same(mdc.density_evidence_, again.density_evidence_)
+    assert not hasattr(round_trip(MinimumDensityClassifier(method="paper").fit(X, y), path), "density_evidence_")
+
+
+def test_classifier_of_an_earlier_version_is_read():
+    X, y = blobs(n=40)
+    mdc = MinimumDensityClassifier(method="paper", alpha_max=0.3).fit(X, y)
+    document, arrays = encode_estimator(mdc)
+    earlier = {name: value for name, value in document["parameters"].items() if name not in ("method", "C")}
+    earlier |= {"label_penalty": "mean", "margin": 1.0, "select_start": "final", "calibration_C": 1.0}
+    again = decode_estimator(document | {"parameters": earlier}, Arrays(arrays, Budget(1 << 30)))
+    assert_same(mdc.predict_proba(X), again.predict_proba(X))
+    assert again.method == "paper"
+    again.fit(X, y)
 
 
 def test_same_model_gives_same_bytes(tmp_path):

@@ -1,6 +1,6 @@
 """One-dimensional Gaussian kernel densities: values, minima and modes. Independent of vectors and hyperplanes."""
 
-from ravine.density.bins import MARGIN, NEAR_BINS, BinnedDensity, KernelSums, Window, has_few_rows, sum_kernels
+from ravine.density.bins import MARGIN, BinnedDensity, Window, has_few_rows
 from ravine.density.exact import SortedDensity, compute_relevant_distance
 from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
@@ -10,11 +10,9 @@ from ravine.density.valley import Judgement, Valley, find_valley, judge, measure
 __all__ = [
     "DEEP",
     "MARGIN",
-    "NEAR_BINS",
     "BalancePenalty",
     "BinnedDensity",
     "Judgement",
-    "KernelSums",
     "Minima",
     "ProjectedDensity",
     "SortedDensity",
@@ -29,5 +27,4 @@ __all__ = [
     "measure_evidence",
     "outline_valley",
     "score_valley",
-    "sum_kernels",
 ]

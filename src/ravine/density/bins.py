@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 
-__all__ = ["MARGIN", "MAX_BINS", "NEAR_BINS", "BinnedDensity", "KernelSums", "Window", "has_few_rows", "sum_kernels"]
+__all__ = ["MARGIN", "MAX_BINS", "BinnedDensity", "Window", "has_few_rows"]
 
 # Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
 MAX_BINS = 1 << 13
@@ -24,8 +23,6 @@ MAX_BINS = 1 << 13
 MAX_BINS_PER_ROW = 100.0
 # Rows farther than this (in h) from every point of interest only count towards n: exp(-8²/2) = 1.3e-14.
 MARGIN = 8.0
-# Number of bins within that distance of one point.
-NEAR_BINS = int(2.0 * MARGIN * _kernels.BINS_PER_BANDWIDTH)
 # Tolerance of the certified global minimum, as a fraction of the kernel's peak, and the most evaluations spent on it.
 TOLERANCE = 1e-9
 MAX_EVALUATIONS = 20_000
@@ -108,46 +105,3 @@ class BinnedDensity:
                 self.coefficients, self.lo, self.bandwidth, a, c, hinges, TOLERANCE, MAX_EVALUATIONS
             )
         )
-
-
-class KernelSums(NamedTuple):
-    """Sums over all rows at a point b, with u = (p - b) / h: Σ K(u), Σ u K(u), Σ Φ(-u) and Σ Φ(u)."""
-
-    kernels: float
-    slopes: float
-    below: float
-    above: float
-
-
-def sum_kernels(moments: Array) -> KernelSums:
-    """Sum kernels at the middle of `NEAR_BINS` bins.
-
-    The place of every bin relative to the middle is fixed, so each sum is one inner product with the binned moments.
-
-    Parameters
-    ----------
-    moments : ndarray of shape (NEAR_BINS + 2, 8)
-        Sums of powers of the positions within each bin; the first and the last one contain the rows beyond.
-    """
-    kernels, slopes, below, above = (_FACTORS @ moments[1:-1].ravel()).tolist()
-    return KernelSums(kernels, slopes, float(moments[0, 0]) + below, float(moments[-1, 0]) + above)
-
-
-def _expand_about_bins() -> Array:
-    """Return the factors of the moments in the four sums.
-
-    With x = (b - centre) / h and e the distance of a row from the centre in h, K(x - e) = Σ eᵏ/k! Heₖ(x) K(x) and
-    Φ(x - e) = Φ(x) - Σ eᵏ/k! Heₖ₋₁(x) φ(x), the last sum over k ≥ 1. The derivative of Heₖ K is -Heₖ₊₁ K.
-    """
-    x = MARGIN - (np.arange(NEAR_BINS) + 0.5) / _kernels.BINS_PER_BANDWIDTH
-    hermite = [np.ones_like(x), x]
-    for k in range(1, _kernels.MOMENTS):
-        hermite.append(x * hermite[k] - k * hermite[k - 1])
-    values = np.array(hermite).T * np.exp(-0.5 * x * x)[:, None]
-    tail = values[:, : _kernels.MOMENTS - 1] / math.sqrt(2.0 * math.pi)
-    share = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in x.tolist()])
-    below, above = np.c_[share[::-1], -tail], np.c_[share, tail]
-    return np.asarray(np.array([values[:, :-1], -values[:, 1:], below, above]) * _HERMITE).reshape(4, -1)
-
-
-_FACTORS = _expand_about_bins()

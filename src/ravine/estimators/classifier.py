@@ -135,8 +135,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     Notes
     -----
     With f(x) = w·x + c, the default minimises ``(|w|² + c²)/2C + Σ max(0, 1 - y f)² + λ E`` from the minimiser of the
-    first two terms. E is the logarithm of the number of rows at the hyperplane over the number that a normal curve, cut
-    at the same share of the rows, would have there (`RelativeDensity`). The constants were chosen on simulated data and
+    first two terms. E is the logarithm of the number of rows at the hyperplane over the number that a normal curve with
+    their mean and variance would have there (`RelativeDensity`). The constants were chosen on simulated data and
     public tables, none of them among the paper's sets (docs/classification.md). The log-odds of a class are 2 f.
 
     n is the sum of the weights, so do not normalise weights.

@@ -1,4 +1,4 @@
-"""Density on a hyperplane relative to that of a normal curve cut at the same share of the rows, and its gradient."""
+"""Density on a hyperplane relative to that of a normal curve, and its gradient."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ravine import _kernels
 from ravine._typing import Array
-from ravine.density import MARGIN, NEAR_BINS, sum_kernels
+from ravine.density import BinnedDensity, Window
 from ravine.index.clustering import measure_reach
 from ravine.index.describe import Separation, describe_hyperplane
 from ravine.optimise import Questions
@@ -19,8 +18,6 @@ __all__ = ["DensityRatio", "RelativeDensity"]
 
 # Number of rows added to both densities: a ratio of fewer rows than a few says nothing.
 PRIOR_ROWS = 2.0
-# Smaller shares of the rows on one side are below the accuracy of the bins.
-SMALLEST_SHARE = 1e-15
 
 
 class DensityRatio(NamedTuple):
@@ -43,12 +40,12 @@ class DensityRatio(NamedTuple):
 class RelativeDensity:
     """Log ratio E of the rows at a hyperplane to those expected there from a normal curve.
 
-    With t = v·z - b and h the bandwidth, ``N = Σ exp(-t²/2h²)`` is the number of rows at the hyperplane. The smoothed
-    share of the rows below it is ``π = Σ Φ(-t/h) / n``. A normal curve of the same (smoothed) variance τ², cut at the
-    same share, has ``M = n (h/τ) exp(-q²/2)`` rows there, where ``q = Φ⁻¹(π)``. ``E = log((N + a) / (M + a))``, with
-    a = 2, is near 0 for normal data at every direction and offset, negative in a gap, and 0 beyond all rows.
+    With t = v·z - b and h the bandwidth, ``N = Σ exp(-t²/2h²)`` is the number of rows at the hyperplane. A normal curve
+    with the mean of the rows (the origin) and their variance, plus h², τ², would have ``M = n (h/τ) exp(-b²/2τ²)``.
+    ``E = log((N + a) / (M + a))``, with a = 2, is near 0 for normal data at every direction and offset, negative in a
+    gap, and 0 beyond all rows.
 
-    Sums come from bins (see `ravine.density.bins`), gradients from the rows near the hyperplane.
+    Values come from bins (see `ravine.density.bins`), gradients from the rows near the hyperplane.
 
     Parameters
     ----------
@@ -75,9 +72,11 @@ class RelativeDensity:
             return self._last[2]
         self.n_evaluations += 1
         h, n, projections = self.bandwidth, self.sample.total, self._projections
+        window = Window.around(b, b, h)
+        assert window is not None  # it has 68 bins
         requests = [
             SetDirection(projections, v),
-            Histogram(projections, 0.0, b - MARGIN * h, h / _kernels.BINS_PER_BANDWIDTH, NEAR_BINS),
+            Histogram(projections, 0.0, window.lo, window.width, window.n_bins),
         ]
         if self.moments.is_stored:
             *_, moments = yield requests
@@ -85,33 +84,22 @@ class RelativeDensity:
             variance = float(v @ cov_v)
         else:
             *_, moments, (variance, _, _) = yield [*requests, Variances(projections, turned=False)]
-        sums = sum_kernels(moments)
-        tau = math.sqrt(max(variance, 0.0) + h * h)
-        q = _find_quantile(sums.below / n, sums.above / n)
-        expected = n * h / tau * math.exp(-0.5 * q * q)
-        near, far = sums.kernels + PRIOR_ROWS, expected + PRIOR_ROWS
-        # dE = dN/(N+a) - dM/(M+a), and dM/M = -dτ/τ - q dq: the second term is a sum of kernels, like a density.
-        per_kernel = q / (tau * far)
-        request = Gradient(
-            projections, h, b, math.log(near), measure_reach(h, math.log(near / n)), -per_kernel * h * near
-        )
+        ((density,), (slope,), _) = BinnedDensity(moments, window, h, n).evaluate(np.array([b]))
+        square = max(variance, 0.0) + h * h
+        expected = n * h / math.sqrt(square) * math.exp(-0.5 * b * b / square)
+        near, far = n * max(float(density), 0.0) + PRIOR_ROWS, expected + PRIOR_ROWS
+        request = Gradient(projections, h, b, math.log(near), measure_reach(h, math.log(near / n)))
         if self.moments.is_stored:
             (on_normal,) = yield [request]
         else:
             cov_v, on_normal = yield [CovarianceProduct(projections), request]
-        on_normal = on_normal + (expected / (far * tau * tau)) * cov_v
-        ratio = DensityRatio(math.log(near / far), on_normal, sums.slopes / (h * near) + per_kernel * sums.kernels)
+        # dE = dN/(N+a) - dM/(M+a), where dM/M is the change of -log τ - b²/2τ².
+        share = expected / far
+        on_normal = on_normal + (share / square * (1.0 - b * b / square)) * cov_v
+        ratio = DensityRatio(math.log(near / far), on_normal, n * float(slope) / (h * near) + share * b / square)
         self._last = v, b, ratio
         return ratio
 
     def describe(self, b: float, sigma: float) -> Questions[Separation]:
         """Return offset, density and depth of the hyperplane at the direction evaluated last."""
         return describe_hyperplane(self.sample, self._projections, self.bandwidth, b, sigma)
-
-
-def _find_quantile(below: float, above: float) -> float:
-    """Return the normal quantile of the share below, from the smaller side."""
-    from scipy.special import ndtri  # imported late: domain objects load without SciPy
-
-    smaller = max(min(below, above), SMALLEST_SHARE)
-    return float(ndtri(smaller) if below <= above else -ndtri(smaller))

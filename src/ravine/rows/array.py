@@ -245,7 +245,7 @@ class DenseSample(LocalSample):
             for few in self._split_block(block):
                 _kernels.pull_back(
                     self._rows_at(few), self.origin, r.projections.p[few], self._weights_in(few),
-                    r.bandwidth, r.b, r.log_sum, r.reach, out, r.shift,
+                    r.bandwidth, r.b, r.log_sum, r.reach, out,
                 )  # fmt: skip
             return out
 

@@ -343,7 +343,7 @@ class BlockSample(SharedPassSample):
             return block[near], near + places.start, p[near], None if weights is None else weights[near]
         assert isinstance(r, Gradient)
         out = np.zeros(self.n_features)
-        _kernels.pull_back(block, self.origin, p, weights, r.bandwidth, r.b, r.log_sum, r.reach, out, r.shift)
+        _kernels.pull_back(block, self.origin, p, weights, r.bandwidth, r.b, r.log_sum, r.reach, out)
         return out
 
     def _make_slab(self, collector: RowCollector) -> DenseSample:

@@ -93,18 +93,13 @@ class Rotate(NamedTuple):
 
 
 class Gradient(NamedTuple):
-    """Gradient of log f(b) by the normal, from the rows within ``reach`` of b. Answer: array of shape (d,).
-
-    With ``shift``, every row adds its kernel times shift / h as well: that is the gradient of the smoothed number of
-    rows below b, times -sqrt(2π) shift.
-    """
+    """Gradient of log f(b) by the normal, from the rows within ``reach`` of b. Answer: array of shape (d,)."""
 
     projections: Any
     bandwidth: float
     b: float
     log_sum: float
     reach: float
-    shift: float = 0.0
 
 
 class GradientNoise(NamedTuple):

@@ -270,19 +270,19 @@ class SparseSample(SharedPassSample):
         return self._sum_rows((p if self.weights is None else p * self.weights) / self.total)
 
     def _compute_gradient(self, r: Gradient) -> Array:
-        near, shares = self._compute_shares(r, r.shift)
+        near, shares = self._compute_shares(r)
         if len(near) <= WORTH_GATHERING * self.n_rows:
             return np.asarray(self._matrix.subset(near).transpose_times(shares) / self.unit)
         everywhere = np.zeros(self.n_rows)
         everywhere[near] = shares
         return self._sum_rows(everywhere)
 
-    def _compute_shares(self, r: Gradient | GradientNoise, shift: float = 0.0) -> tuple[Indices, Array]:
+    def _compute_shares(self, r: Gradient | GradientNoise) -> tuple[Indices, Array]:
         """Return the rows near b, and the derivative of log f(b) by the projection of each (eq. (26))."""
         p = r.projections.p
         near = np.flatnonzero(np.abs(p - r.b) <= r.reach)
         u = (p[near] - r.b) / r.bandwidth
-        shares = np.exp(-0.5 * u * u - r.log_sum) * (shift - u) / r.bandwidth
+        shares = np.exp(-0.5 * u * u - r.log_sum) * u / -r.bandwidth
         return near, np.asarray(shares if self.weights is None else shares * self.weights[near])
 
     def _reply(self, r: Request, mapper: Callable[..., Iterable[Any]]) -> Any:
