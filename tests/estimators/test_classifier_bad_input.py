@@ -267,7 +267,7 @@ BAD_PARAMETERS = [
     ("name", "value", "message"), BAD_PARAMETERS, ids=[f"{name}={value!r:.20}" for name, value, _ in BAD_PARAMETERS]
 )
 def test_bad_parameter_is_refused_by_name(name, value, message):
-    model = MinimumDensityClassifier(**{name: value})  # nothing is checked before fit
+    model = MinimumDensityClassifier(**{"method": "paper", name: value})  # nothing is checked before fit
     with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
         model.fit(X, Y)
     assert not hasattr(model, "classes_")

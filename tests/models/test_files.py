@@ -57,8 +57,9 @@ def round_trip(estimator, path):
     save(estimator, path)
     again = load(path)
     assert type(again) is type(estimator)
-    assert vars(again).keys() == vars(estimator).keys()
-    for name, value in vars(estimator).items():
+    kept = {name: value for name, value in vars(estimator).items() if name != "_rows_of_fit"}
+    assert vars(again).keys() == kept.keys()
+    for name, value in kept.items():
         assert_same(value, vars(again)[name], name)
     return again
 

@@ -38,7 +38,9 @@ def tree():
 
 @pytest.fixture(scope="module")
 def classifier():
-    return MinimumDensityClassifier(n_alpha=3, random_state=0).fit(X, np.where(np.arange(len(X)) < 60, TRUTH, -1))
+    return MinimumDensityClassifier(method="paper", n_alpha=3, random_state=0).fit(
+        X, np.where(np.arange(len(X)) < 60, TRUTH, -1)
+    )
 
 
 def assert_same(found, expected, names):

@@ -84,7 +84,9 @@ def test_slabs_give_the_answer_of_all_rows_with_labels(slabs, monkeypatch, rng):
     labels[chosen] = y[chosen]
 
     def fit():
-        return MinimumDensityClassifier(subsample=600, random_state=0, tol=1e-11).fit(X, labels)
+        return MinimumDensityClassifier(method="paper", polish=True, subsample=600, random_state=0, tol=1e-11).fit(
+            X, labels
+        )
 
     found, expected = fit_both(slabs, monkeypatch, fit)
     np.testing.assert_array_equal(found.transduction_, expected.transduction_)

@@ -207,4 +207,4 @@ def test_results_are_reproducible(method):
     assert "random_state" in repr(LABEL_METHODS[method].make(7)) or method in DETERMINISTIC
 
 
-DETERMINISTIC = {"linear-svc", "self-training", "label-spreading"}
+DETERMINISTIC = {"linear-svc", "shrinkage-lda", "self-training", "label-spreading"}

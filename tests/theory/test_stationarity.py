@@ -178,7 +178,7 @@ def test_classifiers_are_certified_with_their_labels(rng):
     X = two_groups(rng)
     y = np.full(200, -1)
     y[[0, 1, 2, 150, 160]] = [0, 0, 0, 1, 1]
-    fitted = MinimumDensityClassifier(tol=1e-10).fit(X, y)
+    fitted = MinimumDensityClassifier(method="paper", polish=True, tol=1e-10).fit(X, y)
     certificate = stationarity(fitted, X, y)
     assert certificate.norm < 2e-2
     assert certificate.lowest_offset

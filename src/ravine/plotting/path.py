@@ -264,6 +264,9 @@ def _compute_ridge(rows: Rows, step: PathStep, towards: Array) -> tuple[Array, A
 
 
 def _describe_step(step: PathStep, is_kept: bool) -> str:
+    if math.isnan(step.gamma):  # of a classifier that starts from its labels
+        text = "labels and density" if step.polished else "labels alone"
+        return text + (", kept" if is_kept else "")
     text = f"α = {step.hyperplane.alpha:.2g}"
     if step.gamma:
         text += f", γ = {step.gamma:.2g}"

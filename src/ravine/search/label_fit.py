@@ -19,7 +19,7 @@ GRID = (0.01, 0.1, 1.0, 10.0)
 USUAL = 1.0
 # Standard errors of the paired difference by which another C has to be better.
 STANDARD_ERRORS = 1.0
-# A row that determines its own prediction by more than this cannot be left out in closed form.
+# Smallest part of its prediction that a row leaves to the others, when C is chosen: less is not known in closed form.
 SMALLEST_REST = 1e-3
 MOST_STEPS = 100
 # Log-odds per unit of the decision function before labels are left out: for the squared hinge, the decision function of
@@ -73,7 +73,7 @@ class LabelLoss:
             u, value, gradient = u - t * step, new_value, new_gradient
         return u
 
-    def leave_one_out(self, u: Array, hessian: Array) -> Array:
+    def leave_one_out(self, u: Array, hessian: Array, smallest_rest: float = SMALLEST_REST) -> Array:
         """Return sign · u·z of each row for the minimiser without it (without one unit of its weight), approximately.
 
         Parameters
@@ -82,11 +82,13 @@ class LabelLoss:
             Minimiser of the loss, perhaps plus another function.
         hessian : ndarray of shape (k, k)
             Second derivatives of all that was minimised, at u.
+        smallest_rest : float
+            Smallest part of its prediction that a row leaves to the others.
         """
         margins = self.signs * (self.rows @ u)
         excess, unit = np.maximum(1.0 - margins, 0.0), np.minimum(self.weights, 1.0)
         leverage = np.einsum("ij,ji->i", self.rows, np.linalg.solve(hessian, self.rows.T))
-        rest = np.maximum(1.0 - 2.0 * unit * leverage * (excess > 0.0), SMALLEST_REST)
+        rest = np.maximum(1.0 - 2.0 * unit * leverage * (excess > 0.0), smallest_rest)
         return np.asarray(margins - 2.0 * unit * excess * leverage / rest)
 
 

@@ -30,6 +30,8 @@ CURVATURE_GUESS = 3.0
 MOST_DIFFERENCES = 200
 DIFFERENCE = 1e-4
 MOST_ITERATIONS = 200
+# Part of its prediction that a row leaves to the others, below which the row alone decides, for the calibration.
+CERTAIN = 1e-9
 # Shorter normals mean that the labels contradict each other.
 SHORTEST = 1e-10
 
@@ -70,7 +72,7 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
     gap = 1.0 - math.exp(min(last.log_index, 0.0)) if start is labels.u else 0.0
     hessian = guess_hessian(problem, labels, u, scale, gap)
     loss, inside = (labels.in_basis(), labels.project(u)) if hessian is None else (labels.loss, u)
-    margins = loss.leave_one_out(inside, loss.hessian(inside) if hessian is None else hessian)
+    margins = loss.leave_one_out(inside, loss.hessian(inside) if hessian is None else hessian, CERTAIN)
     odds = calibrate(margins, labelled.weights)
     slope = odds * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
     evidence = Evidence(

@@ -31,13 +31,15 @@ LOOKS = {
     "xnv": ("#cc79a7", "P", "-"),
     "tsvm": ("#e69f00", "v", "--"),
     "linear-svc": ("#777777", "x", ":"),
+    "shrinkage-lda": ("#882255", "+", ":"),
+    "boosting": ("#44aa99", ">", ":"),
     "self-training": ("#56b4e9", "*", ":"),
     "label-spreading": ("#999933", "<", ":"),
 }
 # Methods whose quartiles are shaded; more would overlap.
 SHADED = ("ravine", "mdp2")
 # Methods that may exceed a panel: their errors can be so large that the others would be indistinguishable.
-MAY_EXCEED = ("xnv", "label-spreading")
+MAY_EXCEED = ("xnv", "boosting", "label-spreading")
 # They exceed it if they need more than this times the height of all others.
 MAX_HEIGHT = 1.5
 # Lowest upper end of a panel, in per cent: differences of single rows would look large otherwise.
