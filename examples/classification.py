@@ -60,6 +60,43 @@ def find_median(values: np.ndarray) -> int:
     return int(np.argsort(values, kind="stable")[len(values) // 2])
 
 
+def draw_with_and_without_gap(path: Path) -> None:
+    """Draw the hyperplane of the labels and the final one, for two classes with a gap between them and without."""
+    rng = np.random.default_rng(5)
+    truth = np.repeat([0, 1], 150)
+    shapes = {"a gap": (0.35, 1.2), "no gap": (1.0, 0.5)}
+    figure, panels = plt.subplots(1, 2, figsize=(10.0, 3.6), sharex=True, sharey=True, layout="constrained")
+    for axes, (title, (spread, distance)) in zip(panels, shapes.items(), strict=True):
+        X = rng.standard_normal((300, 2)) * [1.3, spread]
+        X += np.where(truth, distance, -distance)[:, None] * [0.2, 1.0]
+        fits = [MinimumDensityClassifier().fit(X, choose_labels(truth, 4, seed)) for seed in range(51)]
+        wrong = [np.mean((mdc.path_[0].hyperplane.distance(X) > 0.0) != truth) for mdc in fits]
+        chosen = int(np.argsort(wrong, kind="stable")[40])  # four fifths of the choices of labels are better
+        mdc, y = fits[chosen], choose_labels(truth, 4, chosen)
+        first, last, angle = mdc.density_evidence_[0]
+        for step, style in zip(mdc.path_, ("--", "-"), strict=True):
+            normal, offset = step.hyperplane.normal, step.hyperplane.offset
+            ends = offset * normal + np.outer([-20.0, 20.0], [-normal[1], normal[0]])
+            label = "labels alone" if style == "--" else "labels and density"
+            axes.plot(ends[:, 0], ends[:, 1], style, color=INK, lw=1.6, label=label)
+        for label in (0, 1):
+            rows = X[truth == label]
+            axes.scatter(*rows.T, s=10, marker=MARKERS[label], color=COLOURS[label], alpha=0.35, lw=0)
+            axes.scatter(
+                *X[y == label].T, s=70, marker=MARKERS[label], color=COLOURS[label], edgecolor="black", zorder=3
+            )
+        errors = [100.0 * np.mean((step.hyperplane.distance(X) > 0.0) != truth) for step in mdc.path_]
+        axes.set_title(
+            f"{title}: E {first:+.2f} → {last:+.2f}, turned by {angle:.0f}°, error {errors[0]:.1f} → {errors[1]:.1f} %",
+            fontsize=10,
+        )
+        axes.set(xlim=(-5.0, 5.0), ylim=(-3.6, 3.6), xlabel="first feature")
+    panels[0].set_ylabel("second feature")
+    panels[0].legend(loc="lower right", fontsize=9)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
 def draw_two_dimensions(path: Path) -> None:
     """Draw the hyperplanes found without and with the unlabelled rows."""
     X, truth = simulate_clusters()
@@ -137,12 +174,13 @@ def draw_ten_labels(path: Path) -> None:
 
 
 def main() -> None:
-    """Draw both pictures."""
+    """Draw the pictures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("out")
     folder.mkdir(parents=True, exist_ok=True)
     draw_two_dimensions(folder / "labels_2d.png")
     draw_ten_labels(folder / "ten_labels.png")
-    print(f"pictures: {folder / 'labels_2d.png'}, {folder / 'ten_labels.png'}")
+    draw_with_and_without_gap(folder / "gap_and_none.png")
+    print(f"pictures in {folder}: labels_2d.png, ten_labels.png, gap_and_none.png")
 
 
 if __name__ == "__main__":

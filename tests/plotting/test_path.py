@@ -53,12 +53,14 @@ def test_long_paths_are_thinned_with_a_note(mdh):
 
 def test_path_of_a_classifier_shows_gamma_for_one_pair(blobs):
     y = np.repeat(["a", "b", "c", "c"], 40)
-    mdc = MinimumDensityClassifier(init=("pc1",), alpha_max=0.3, n_alpha=2, polish=False).fit(blobs, y)
+    mdc = MinimumDensityClassifier(method="paper", init=("pc1",), n_alpha=2).fit(blobs, y)
     with pytest.raises(ValueError, match="3 classes"):
         PathDisplay.from_estimator(mdc, blobs)
     display = PathDisplay.from_estimator(mdc, blobs, pair=("c", "a"))
     assert {step.pair for step in display.steps} == {(0, 2)}
     assert "γ = " in display.texts_[-1].get_text()
+    safe = PathDisplay.from_estimator(MinimumDensityClassifier().fit(blobs, y), blobs, pair=("c", "a"))
+    assert [text.get_text().split(",")[0] for text in safe.texts_] == ["labels alone", "labels and density"]
 
 
 def test_a_path_without_a_split_is_drawn():

@@ -62,7 +62,7 @@ def test_ranks():
     errors = simulate(lambda s, n, m: 5.0 + list(LABEL_METHODS).index(m))
     ranks, critical = compute_mean_ranks(errors, ALL)
     assert ranks.tolist() == list(range(1, 12))
-    assert critical == pytest.approx(3.102 * np.sqrt(9 * 10 / (6 * 8)), rel=1e-3)  # Demšar 2006, table 5
+    assert critical == pytest.approx(3.219 * np.sqrt(11 * 12 / (6 * 8)), rel=1e-3)  # Demšar 2006, table 5
 
 
 def test_critical_difference_is_omitted_if_it_cannot_be_reached():
