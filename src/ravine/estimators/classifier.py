@@ -22,7 +22,7 @@ from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.hyperplane import PathStep
 from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule, Separator, check_label_settings, check_label_terms
+from ravine.search import BandwidthRule, Evidence, Separator, check_label_settings, check_label_terms
 
 __all__ = ["MinimumDensityClassifier"]
 
@@ -57,10 +57,9 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         largest ``alpha``. This parameter, and all up to ``start_C``, are only for ``method="paper"``.
     init : str, sequence of str or array-like of shape (k, n_features), default=("pc1", "pc2", "svm")
         Directions of which the one with the lowest index is the start: ``"svm"``, the weights of a linear SVM on the
-        labels; ``"lda"``, the inverse covariance of all rows times the difference of the labels' means; ``"means"``,
-        that difference; ``"pc1"``, ``"pc2"``, ..., principal components, signed to agree with the labels. An array: its
-        rows, each pointing to ``classes_[1]``.
-    alpha_min, alpha_max : float, default=0.01 and 0.9
+        labels; ``"means"``, the difference of the labels' means; ``"lda"``, the same times the inverse covariance of all
+        rows; ``"pc1"``, ``"pc2"``, ..., principal components. An array: its rows, each pointing to ``classes_[1]``.
+    alpha_min, alpha_max : float, default=0.01, 0.9
         The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
         ``alpha_min`` to ``alpha_max``.
     n_alpha : int, default=20
@@ -88,15 +87,14 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         How pairs are combined: by their probabilities, coupled into those of all classes (Wu, Lin & Weng 2004), or by
         one vote each, with ties broken by the log-odds of the pairs.
     subsample : int, "auto" or None, default="auto"
-        Size of a random subsample. If X has at least four times as many rows, hyperplanes are optimised on the
-        subsample (and all labels) first, and then on all rows. ``"auto"`` is 10,000; None disables subsampling.
+        Size of a random subsample, on which hyperplanes are optimised first if X has at least four times as many rows.
+        ``"auto"`` is 10,000; None disables subsampling.
     n_jobs : int or None, default=None
-        Number of threads, over pairs of classes or, with two classes, over blocks of rows. None means 1, -1 all cores.
-        The result does not depend on it.
+        Number of threads, over pairs of classes or blocks of rows. None means 1, -1 all cores.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the subsample. Nothing is random without one (and with at most 10,000 labels).
     callback : callable, optional
-        Called with a :class:`PathStep` for every hyperplane of the path.
+        Called with every :class:`PathStep` of the path.
 
     Attributes
     ----------
@@ -113,14 +111,12 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     transduction_ : ndarray of shape (n_samples,)
         Labels of all rows of the training data: those given, and predictions for the others.
     label_evidence_ : ndarray of shape (n_pairs, 2)
-        Mean squared hinge of the labelled rows at the hyperplane of the labels alone and at the final one: how much the
-        labels resisted. Not with ``method="paper"``.
+        Mean loss of the labels at their own hyperplane and at the final one. Not with ``method="paper"``.
     density_evidence_ : ndarray of shape (n_pairs, 3)
         Logarithm of the number of rows at the hyperplane over that of a normal curve, at the hyperplane of the labels
         alone and at the final one, and the angle between the two in degrees. Not with ``method="paper"``.
     path_ : tuple of PathStep
-        For each pair, the hyperplane of the labels and the final one; with ``method="paper"``, every hyperplane on the
-        path, in the last round.
+        For each pair, the hyperplane of the labels and the final one; with ``method="paper"``, those of the whole path.
     n_iter_ : int
         Number of optimiser iterations, over all pairs of the last round.
     n_features_in_ : int
@@ -139,20 +135,17 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     their mean and variance would have there (`RelativeDensity`). The constants were chosen on simulated data and
     public tables, none of them among the paper's sets (docs/classification.md). The log-odds of a class are 2 f.
 
-    n is the sum of the weights, so do not normalise weights.
-
     Rows without weight are ignored, together with their labels. Labels that contradict each other or cannot be
     separated by a hyperplane are allowed. If every row is labelled, this is a linear classifier that prefers gaps. A
     class may have a single label. `score` ignores unlabelled rows of y, so cross-validation works with them if it uses
-    the default scorer. Other scorers, and `OneVsRestClassifier`, treat -1 as a class.
+    the default scorer. Other scorers, and `OneVsRestClassifier`, treat -1 as a class. Do not normalise weights.
 
     References
     ----------
-    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. Journal of Machine Learning Research
-    17 (2016), 1-33.
+    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. JMLR 17 (2016), 1-33.
 
-    T.-F. Wu, C.-J. Lin, R. C. Weng. Probability estimates for multi-class classification by pairwise coupling. Journal
-    of Machine Learning Research 5 (2004), 975-1005.
+    T.-F. Wu, C.-J. Lin, R. C. Weng. Probability estimates for multi-class classification by pairwise coupling. JMLR 5
+    (2004), 975-1005.
 
     Examples
     --------
@@ -282,11 +275,10 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         self.intercept_ = np.array([-plane.offset for plane in model.hyperplanes])
         self.path_ = tuple(step for separator in separators for step in separator.path)
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
-        evidence = [separator.evidence for separator in separators if separator.evidence is not None]
-        if self.method == "paper":
-            self.__dict__.pop("label_evidence_", None)  # of an earlier fit
-            self.__dict__.pop("density_evidence_", None)
-        else:
+        self.__dict__.pop("label_evidence_", None)  # of an earlier fit
+        self.__dict__.pop("density_evidence_", None)
+        if self.method != "paper":
+            evidence = [separator.evidence or Evidence() for separator in separators]
             self.label_evidence_ = np.array([e.label_losses for e in evidence])
             self.density_evidence_ = np.array([(*e.density_ratios, e.angle) for e in evidence])
         if any(not plane.splits for plane in model.hyperplanes):
@@ -364,13 +356,12 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         ----------
         n : int, default=10
             Number of rows.
-        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
-            Rows to choose from. By default the unlabelled rows of the fit; a copy of the classifier, or one from a
-            file, does not have them.
+        X : array-like of shape (n_samples, n_features), optional
+            Rows to choose from. By default the unlabelled rows of the fit, which copies and model files do not have.
         strategy : {"diverse", "uncertainty", "change", "density"}, default="diverse"
             ``"uncertainty"``: rows between two classes. ``"change"``: rows whose labels are expected to change the
-            classifier most: uncertain and far from the mean. ``"density"``: uncertain rows with many others nearby.
-            ``"diverse"``: uncertain rows that are far from each other.
+            classifier most. ``"density"``: uncertain rows with many others nearby. ``"diverse"``: uncertain rows that
+            are far from each other.
 
         Returns
         -------
