@@ -33,7 +33,6 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
     The classifier starts from the hyperplane that the labels alone suggest, and moves it to a place nearby where there
     are fewer rows, labelled or not, than a normal curve would have. Where there is a gap, the unlabelled rows show it;
     where there is none, the hyperplane stays near that of the labels. Several classes have a hyperplane for each pair.
-
     Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
 
     Parameters
@@ -57,8 +56,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         largest ``alpha``. This parameter, and all up to ``start_C``, are only for ``method="paper"``.
     init : str, sequence of str or array-like of shape (k, n_features), default=("pc1", "pc2", "svm")
         Directions of which the one with the lowest index is the start: ``"svm"``, the weights of a linear SVM on the
-        labels; ``"means"``, the difference of the labels' means; ``"lda"``, the same times the inverse covariance of all
-        rows; ``"pc1"``, ``"pc2"``, ..., principal components. An array: its rows, each pointing to ``classes_[1]``.
+        labels; ``"means"``, the difference of the labels' means; ``"lda"``, the same times the inverse covariance of
+        all rows; ``"pc1"``, ``"pc2"``, ..., principal components. An array: its rows, each pointing to ``classes_[1]``.
     alpha_min, alpha_max : float, default=0.01, 0.9
         The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
         ``alpha_min`` to ``alpha_max``.
