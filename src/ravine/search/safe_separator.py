@@ -29,7 +29,7 @@ CURVATURE_GUESS = 3.0
 # Most coordinates for a Hessian by differences, and their relative step.
 MOST_DIFFERENCES = 200
 DIFFERENCE = 1e-4
-MOST_ITERATIONS = 200
+MOST_ITERATIONS = 500
 # Part of its prediction that a row leaves to the others, below which the row alone decides, for the calibration.
 CERTAIN = 1e-9
 # Shorter normals mean that the labels contradict each other.
