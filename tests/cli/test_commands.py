@@ -153,7 +153,7 @@ def test_classify_suggests_rows_to_label():
     rows = Path("data-ravine/suggestions.csv").read_text().splitlines()
     assert rows[0] == '"id","class","probability","given"'
     assert len(rows) == 6
-    assert all(int(row.split(",")[0].strip("r")) >= 10 and row.endswith(",") for row in rows[1:])
+    assert all(int(row.split(",")[0].strip('"r')) >= 10 and row.endswith(",") for row in rows[1:])
     assert "The unlabelled rows" in ravine("describe", "data-ravine/model.ravine").stdout
     ravine(*arguments, "--force")
     assert not Path("data-ravine/suggestions.csv").exists()
