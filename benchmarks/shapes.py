@@ -71,7 +71,10 @@ METHODS = GIVEN_K | AUTOMATIC
 def load(kind: str, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if kind == "shapes":
         return draw_shapes(name, seed)
-    return draw_mixture(N_MIXTURES * seed + int(name)) if kind == "mixtures" else load_standardised(name)
+    if kind == "mixtures":
+        return draw_mixture(N_MIXTURES * seed + int(name))
+    X, classes = load_standardised(name)
+    return X, np.unique(classes, return_inverse=True)[1]
 
 
 def score(task: tuple[str, str, int, str]) -> float:

@@ -160,8 +160,8 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
 
     With ``"auto"``, joined cells are kept if a z-score of at least 4 separates all clusters and a tenth of two of them
     is on the wrong side of the hyperplane between them: no tree of convex clusters can have them. Otherwise they
-    replace the convex clusters if the z-score of their weakest boundary is at least 3 and larger by 2; without a number
-    of clusters, only if that of the convex ones is below 2, or if these are fewer.
+    replace the convex clusters if the z-score of their weakest boundary is at least 3 and larger by 2. Without a number
+    of clusters, they replace as many or more convex clusters only if the z-scores are at least 8 and below 2.
 
     Weights are not supported: repeated rows are not independent evidence.
 

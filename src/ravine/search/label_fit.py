@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.index import LabelledRows
 from ravine.search.label_starts import reduce_to_row_space
@@ -108,7 +108,7 @@ class LabelFit:
     u: Array
     basis: Array | None
 
-    @cached_property
+    @lazy_property
     def _inverse(self) -> Array:
         return np.asarray(np.linalg.inv(self.in_basis().hessian(self.project(self.u))))
 

@@ -43,8 +43,9 @@ FEWEST_IN_CLUSTER, LEAST_SHARE = 10, 0.1
 MARGIN, LEAST_EVIDENCE = 2.0, 3.0
 # Clusters of which a larger share is on the wrong side of the best hyperplane between them are not convex.
 CURVED = 0.1
-# Convex clusters whose weakest boundary has less evidence than this are in doubt.
-IN_DOUBT = 2.0
+# Without a number, convex clusters that are more than the joined ones are in doubt if their weakest boundary has less
+# evidence than the first, and that of the joined ones has more than the second.
+IN_DOUBT, STRONG = 2.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -224,8 +225,8 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
         return is_better, f"Convex clusters: {tree.n_clusters} only; {joined}."
     weakest = find_weakest(shapes.graph, tree.cluster[leaf_of_row[shapes.graph.indices]])
     is_better = weakest < math.inf and shapes.weakest >= max(weakest + MARGIN, LEAST_EVIDENCE)
-    if n_clusters is None and weakest >= IN_DOUBT and tree.n_clusters >= shapes.n_clusters:
-        is_better = False
+    if n_clusters is None and tree.n_clusters >= shapes.n_clusters:
+        is_better = weakest < IN_DOUBT and STRONG <= shapes.weakest < math.inf
     return is_better, f"The weakest boundary between convex clusters has z = {weakest:.1f}; {joined}."
 
 
