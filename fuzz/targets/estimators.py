@@ -22,8 +22,10 @@ CLUSTERERS = {
     ],
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
 }  # fmt: skip
-CLASSIFIERS = ["", "", "", "n_rounds=1", "multi_class='ovo'", "voting='hard'", "n_jobs=2", "C=1e6", "density_weight=0.0",
-               "bandwidth_factor=0.1", "method='paper', n_alpha=3", "method='paper', alpha_max=0.5, gamma=1.0", "C=0.0"]  # fmt: skip
+CLASSIFIERS = [
+    "", "", "", "n_rounds=1", "multi_class='ovo'", "voting='hard'", "n_jobs=2", "C=1e6", "C=0.0", "density_weight=0.0",
+    "bandwidth_factor=0.1", "method='paper', n_alpha=3", "method='paper', alpha_max=0.5, gamma=1.0",
+]  # fmt: skip
 CHECK_CLUSTERS = """
 labels = model.labels_
 assert labels.shape == ({n},), labels.shape
