@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityTree, NoSplitWarning, ProjectedDensity, RowBlocks
@@ -24,7 +25,7 @@ def simulate_overlap(seed, n=600, d=10, k=6, separation=3.6):
 
 
 def fit(X, flag, k=6, **parameters):
-    return MinimumDensityTree(k, refine=flag, random_state=0, **parameters).fit(X)
+    return MinimumDensityTree(k, refine=flag, shape="convex", random_state=0, **parameters).fit(X)
 
 
 def test_overlapping_clusters_are_found_better():
@@ -38,9 +39,24 @@ def test_overlapping_clusters_are_found_better():
 
 def test_k_means_competes_with_the_tree(monkeypatch):
     X, y = simulate_overlap(3, separation=2.6)
-    monkeypatch.setattr(refine, "_fit_mixture", lambda sample, leaves: None)
+    monkeypatch.setattr(refine, "_fit_mixture", lambda *arguments: None)
     before, after = (adjusted_rand_score(y, fit(X, flag).labels_) for flag in (False, True))
     assert after > before
+
+
+def test_clusters_of_unequal_spread_get_covariances_of_their_own(monkeypatch):
+    X, y = make_blobs(500, cluster_std=[1.0, 2.5, 0.5], random_state=170)
+    own = adjusted_rand_score(y, fit(X, True, 3).labels_)
+    fit_mixture = refine._fit_mixture
+    tied = lambda sample, leaves, kind: fit_mixture(sample, leaves, kind) if kind == "tied" else None  # noqa: E731
+    monkeypatch.setattr(refine, "_fit_mixture", tied)
+    assert own > adjusted_rand_score(y, fit(X, True, 3).labels_) + 0.05
+
+
+def test_small_leaves_get_no_covariance_of_their_own():
+    X = np.random.default_rng(0).normal(size=(100, 5))
+    assert refine._fit_mixture(X, np.repeat([0, 1], [86, 14]), "full") is None
+    assert refine._fit_mixture(X, np.repeat([0, 1], [85, 15]), "full") is not None
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -138,9 +138,10 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
     the sum over all clusters of the share of neighbours outside the cluster. The hyperplane of a node is the one, of
     all that the search passed, with the smallest normalised cut divided by the evidence for its valley (the z-score of
     the number of rows in it; features of repeated values are spread over their cells as in the valley test). A tree
-    with a given number of clusters is then refined: a second tree separates the components of a Gaussian mixture with a
-    common covariance matrix, which starts from the clusters of the first, and a third those of k-means. The tree with
-    the smallest normalised cut is kept. If valleys separate fewer clusters than are asked for, it is one of the latter.
+    with a given number of clusters is then refined: other trees separate the components of Gaussian mixtures, with a
+    common covariance matrix or with one for each, which start from the clusters of the first, and those of k-means. The
+    tree with the smallest normalised cut is kept. If valleys separate fewer clusters than are asked for, it is one of
+    the latter.
 
     Without a number, a node that fails its test is explored if it has at least a fifth of the rows: a finer tree is
     grown on them, and its nodes are tested from the leaves upwards. If one shows a valley, the node is split. Its

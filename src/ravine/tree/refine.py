@@ -1,10 +1,11 @@
 """Refinement of a tree with a given number of clusters, by all of its clusters at once.
 
-A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. Two
-other partitions into the same number of clusters compete with the finished tree: a Gaussian mixture with a common
-covariance matrix, which starts from its clusters, and k-means. The boundaries of both are linear. A second tree
-separates their components, the widest gap first. It is kept if its normalised cut of the nearest neighbours is smaller,
-so that clusters of other shapes keep the first tree, or if the first tree has too few clusters, for lack of valleys.
+A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. Three
+other partitions into the same number of clusters compete with the finished tree: Gaussian mixtures with a common
+covariance matrix and with one for each component, which start from its clusters, and k-means. A second tree separates
+their components by hyperplanes, the widest gap first. It is kept if its normalised cut of the nearest neighbours is
+smaller, so that clusters of other shapes keep the first tree, or if the first tree has too few clusters, for lack of
+valleys.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ __all__ = ["describe_plane", "find_largest_deviation", "refine_tree"]
 RIDGE = 1e-3
 # Fewest rows of the graph for each feature, and most leaves: pairs of components are compared along all lines.
 ROWS_PER_FEATURE, MOST_LEAVES = 2, 200
+# Fewest rows of a leaf for each feature, if it has a covariance matrix of its own.
+ROWS_PER_COVARIANCE = 3
 
 Indices = NDArray[np.intp]
 
@@ -113,7 +116,7 @@ def refine_tree(
     else:
         leaves, smallest = means.of_row, math.inf
     best = tree, leaf_of_row
-    for components in (_fit_mixture(sample, leaves), means):
+    for components in (_fit_mixture(sample, leaves, "tied"), means, _fit_mixture(sample, leaves, "full")):
         if components is None:
             continue
         planes, clusters = _separate_components(sample, components, graph)
@@ -124,21 +127,36 @@ def refine_tree(
     return best
 
 
-def _fit_mixture(sample: Array, leaves: Indices) -> Components | None:
-    """Fit a mixture that starts from the leaves; return None if it collapses."""
+def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None:
+    """Fit a mixture that starts from the leaves; return None if it collapses, or if a leaf has too few rows.
+
+    Parameters
+    ----------
+    sample : ndarray of shape (m, d)
+    leaves : ndarray of shape (m,), int
+    kind : {"tied", "full"}
+        One covariance matrix for all components, or one for each.
+    """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
     groups, sizes = np.unique(leaves, return_inverse=True, return_counts=True)[1:]
+    if kind == "full" and sizes.min() < ROWS_PER_COVARIANCE * sample.shape[1]:
+        return None
     x = _scale(sample)
     means, precision, ridge = _average_components(x, groups)
+    own = (
+        []
+        if kind == "tied"
+        else [_average_components(x[groups == k], np.zeros(size, dtype=np.intp))[1] for k, size in enumerate(sizes)]
+    )
     mixture = GaussianMixture(
         len(sizes),
-        covariance_type="tied",
+        covariance_type=kind,
         reg_covar=ridge,
         weights_init=sizes / len(x),
         means_init=means,
-        precisions_init=precision,
+        precisions_init=precision if kind == "tied" else np.array(own),
     )
     try:
         with warnings.catch_warnings(), use_one_openmp_thread():
@@ -148,7 +166,10 @@ def _fit_mixture(sample: Array, leaves: Indices) -> Components | None:
         return None
     if len(np.unique(of_row)) < len(sizes):
         return None
-    return Components(of_row, mixture.means_ @ mixture.precisions_cholesky_)
+    if kind == "tied":
+        return Components(of_row, mixture.means_ @ mixture.precisions_cholesky_)
+    means, precision, _ = _average_components(x, of_row)
+    return Components(of_row, means @ np.linalg.cholesky(precision))
 
 
 def _scale(sample: Array) -> Array:
