@@ -264,3 +264,33 @@ def test_scale_standardises_as_named(scale):
         "none": X,
     }
     np.testing.assert_allclose(Z, expected[scale], rtol=1e-12, atol=1e-12)
+
+
+def test_shape_is_an_option_and_its_reason_is_printed():
+    from support.shape_data import draw_rings
+
+    rows, labels = draw_rings()
+    lines = [f"{a:.5f},{b:.5f}" for a, b in rows]
+    name = write("\n".join(["a,b", *lines]) + "\n")
+    printed = ravine("cluster", name, "--clusters", 2, "--out", "auto").stderr
+    summary = json.loads(read("auto/summary.json"))
+    assert summary["shape"]["used"] == "any"
+    assert f"Shape of the clusters: any. {summary['shape']['reason']}" in printed
+    assert summary["shape"]["boundaries"][0]["clusters"] == [0, 1]
+    assert summary["shape"]["boundaries"][0]["z"] > 4.0
+    assert adjusted_rand_score(labels, column(read("auto/labels.csv"), "cluster")) > 0.95
+    leaves = [group["leaves"] for group in summary["clusters"]]
+    assert max(leaves) > 1
+    assert f"{max(leaves)} joined leaves" in printed
+    described = ravine("describe", "auto/model.ravine").stdout
+    assert "shape of the clusters: any." in described
+    assert f"in one of {max(leaves)} joined leaves" in described
+    ravine("cluster", name, "--clusters", 2, "--shape", "convex", "--out", "convex")
+    summary = json.loads(read("convex/summary.json"))
+    assert summary["shape"] == {"used": "convex", "reason": "Set by shape='convex'."}
+    assert summary["settings"]["shape"] == "convex"
+
+
+def test_shape_of_a_single_hyperplane_is_refused():
+    failed = ravine("cluster", write(table()[0]), "--method", "hyperplane", "--shape", "any", code=2)
+    assert "--shape any needs --method tree" in failed.stderr

@@ -34,13 +34,22 @@ __all__ = ["cluster", "make_clusterer"]
     help="Any number of clusters by a tree of hyperplanes, or two by a single hyperplane.",
 )
 @click.option(
+    "--shape",
+    type=click.Choice(["auto", "convex", "any"]),
+    default=None,
+    help="Convex clusters, or clusters of any shape: cells that no valley separates are joined. auto joins cells where "
+    "that is clearly better; only for --method tree.  [default: auto]",
+)
+@click.option(
     "--label-column",
     default=None,
     metavar="COLUMN",
     help="Known labels to compare the clusters with; they are not used to find them.",
 )
 @add_options(FEATURES, RESULTS, READING, COMMON)
-def cluster(data: str, clusters: int | str | None, method: str, label_column: str | None, **shared: Any) -> None:
+def cluster(
+    data: str, clusters: int | str | None, method: str, shape: str | None, label_column: str | None, **shared: Any
+) -> None:
     """Find clusters in the rows of FILE.
 
     FILE is CSV or a similar text format, optionally with gzip, or Parquet, Feather or a NumPy array; - reads standard
@@ -51,6 +60,8 @@ def cluster(data: str, clusters: int | str | None, method: str, label_column: st
 
     if method == "hyperplane" and clusters not in (None, 2):
         raise click.UsageError(f"--method hyperplane finds two clusters: --clusters {clusters} needs --method tree.")
+    if method == "hyperplane" and shape is not None:
+        raise click.UsageError(f"--method hyperplane finds convex clusters: --shape {shape} needs --method tree.")
     n_clusters = ("auto" if method == "tree" else 2) if clusters is None else clusters
     options = FitOptions(**shared)
     run(
@@ -59,13 +70,21 @@ def cluster(data: str, clusters: int | str | None, method: str, label_column: st
             source=data,
             label_column=label_column,
             options=options,
-            make_estimator=lambda show, n_threads: make_clusterer(method, n_clusters, options.seed, n_threads, show),
-            settings={"method": method, "clusters": n_clusters},
+            make_estimator=lambda show, n_threads: make_clusterer(
+                method, n_clusters, options.seed, n_threads, show, shape or "auto"
+            ),
+            settings={
+                "method": method,
+                "clusters": n_clusters,
+                **({"shape": shape or "auto"} if method == "tree" else {}),
+            },
         )
     )
 
 
-def make_clusterer(method: str, n_clusters: int | str, seed: int, n_threads: int, show_progress: ShowProgress) -> Any:
+def make_clusterer(
+    method: str, n_clusters: int | str, seed: int, n_threads: int, show_progress: ShowProgress, shape: str = "auto"
+) -> Any:
     """Return the estimator; it shows its progress while it is fitted."""
     from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree
 
@@ -73,9 +92,9 @@ def make_clusterer(method: str, n_clusters: int | str, seed: int, n_threads: int
         total = n_clusters - 1 if isinstance(n_clusters, int) else None
 
         def show_leaves(tree: Any) -> None:
-            show_progress(tree.n_leaves - 1, total, f"{tree.n_leaves} clusters so far")
+            show_progress(tree.n_clusters - 1, total, f"{tree.n_clusters} clusters so far")
 
-        return MinimumDensityTree(n_clusters, random_state=seed, n_jobs=n_threads, callback=show_leaves)
+        return MinimumDensityTree(n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves)
     mdh = MinimumDensityHyperplane(test=True, random_state=seed, n_jobs=n_threads)
     # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at last.
     total = 2 * ((mdh.n_init + 1) // 2) + (mdh.n_alpha + 1) * (mdh.n_init // 2)

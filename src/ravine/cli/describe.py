@@ -14,7 +14,7 @@ from ravine.cli.streams import escape
 
 __all__ = ["describe"]
 
-# Leaves, or pairs of classes, that are described.
+# Clusters, or pairs of classes, that are described.
 MAX_GROUPS = 20
 # Characters of a parameter.
 MAX_CHARACTERS = 300
@@ -59,6 +59,8 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     suggestion = find_suggestion(estimator)
     if suggestion is not None:
         lines += [str(suggestion), ""]
+    if hasattr(estimator, "shape_"):
+        lines += [f"shape of the clusters: {estimator.shape_}. {estimator.shape_reason_}", ""]
     if hasattr(estimator, "tree_"):
         lines += _describe_tree(estimator.tree_, names)
     elif hasattr(estimator, "classes_"):
@@ -96,10 +98,10 @@ def _describe_parameters(estimator: Any) -> str:
 
 def _describe_tree(tree: Any, names: list[str]) -> list[str]:
     lines = [repr(tree), "", "Rules in terms of the scaled features:", ""]
-    for leaf in tree.leaves()[:MAX_GROUPS]:
-        lines += [tree.rules(leaf, names), ""]
-    if tree.n_leaves > MAX_GROUPS:
-        lines += [f"... and {tree.n_leaves - MAX_GROUPS} more leaves", ""]
+    for cluster in range(min(tree.n_clusters, MAX_GROUPS)):
+        lines += [tree.rules(cluster=cluster, feature_names=names), ""]
+    if tree.n_clusters > MAX_GROUPS:
+        lines += [f"... and {tree.n_clusters - MAX_GROUPS} more clusters", ""]
     return lines[:-1]
 
 
@@ -137,6 +139,8 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         tree, suggestion = estimator.tree_, find_suggestion(estimator)
         if suggestion is not None:
             out |= {"shown": suggestion.n_shown, "suggested": suggestion.n_suggested}
+        if hasattr(estimator, "shape_"):
+            out["shape"] = {"used": estimator.shape_, "reason": estimator.shape_reason_}
         return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
     if hasattr(estimator, "classes_"):
         pairs = [

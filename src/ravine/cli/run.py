@@ -146,7 +146,12 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "notes": list(console.notes),
         "version": version("ravine"),
     }  # fmt: skip
-    suggestion = find_suggestion(result.model.estimator)
+    estimator = result.model.estimator
+    if hasattr(estimator, "shape_"):
+        summary["shape"] = {"used": estimator.shape_, "reason": estimator.shape_reason_}
+        if estimator.tree_.joins is not None:
+            add_joins(summary, estimator.tree_)
+    suggestion = find_suggestion(estimator)
     if suggestion is not None and suggestion.adds_clusters:
         summary["suggestion"] = {
             "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
@@ -157,6 +162,19 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
     if request.command == "cluster" and result.given is not None:
         summary["agreement"] = compute_agreement(result)
     return summary
+
+
+def add_joins(summary: dict[str, Any], tree: Any) -> None:
+    """Add the number of joined leaves of each cluster, and the boundaries between clusters with their evidence."""
+    import numpy as np
+
+    n_leaves = np.bincount(tree.cluster[tree.cluster >= 0]).tolist()
+    for profile in summary["clusters"]:
+        profile["leaves"] = n_leaves[profile["cluster"]]
+    pairs = zip(tree.joins.boundaries.tolist(), tree.joins.boundary_evidence.tolist(), strict=True)
+    summary["shape"]["boundaries"] = [
+        {"clusters": pair, "z": round(z, 2) if np.isfinite(z) else None} for pair, z in pairs
+    ]
 
 
 def compute_agreement(result: Result) -> dict[str, Any]:
@@ -190,6 +208,8 @@ def print_result(result: Result, console: Console) -> None:
             f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
             for name, value in group["differs_by"].items()
         )
+        if group.get("leaves", 1) > 1:
+            differs = f"{group['leaves']} joined leaves   {differs}"
         share = 100.0 * group["rows"] / n_rows
         line = f"  {word} {escape(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}"
         console.print(line.rstrip())
@@ -197,6 +217,8 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"  and {len(groups) - MAX_GROUPS} more")
     if len(groups) > 1:
         console.print("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
+    if "shape" in summary:
+        console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))
     if "unlabelled_rows" in summary:

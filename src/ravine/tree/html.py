@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine._html import format_number, make_section, make_table
-from ravine.tree.text import write_title
+from ravine.tree.text import note_union, write_title
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
@@ -24,7 +24,12 @@ WIDTH, HEIGHT, LEAF = 420.0, 130.0, 26.0
 def draw(tree: Tree) -> str:
     """Return a table of the cluster sizes and a drawing of the tree, in which the height of a leaf shows its size."""
     clusters = np.bincount(tree.cluster[tree.cluster >= 0], weights=tree.size[tree.cluster >= 0]).astype(int)
-    rows: list[tuple[object, object]] = [(f"cluster {k}", f"{n} rows") for k, n in enumerate(clusters[:MAX_CLUSTERS])]
+    n_leaves = np.bincount(tree.cluster[tree.cluster >= 0])
+    word = "merged" if tree.joins is None else "joined"
+    rows: list[tuple[object, object]] = [
+        (f"cluster {k}", f"{n} rows" + (f" in {n_leaves[k]} {word} leaves" if n_leaves[k] > 1 else ""))
+        for k, n in enumerate(clusters[:MAX_CLUSTERS])
+    ]
     if len(clusters) > MAX_CLUSTERS:
         rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", f"{clusters[MAX_CLUSTERS:].sum()} rows"))
     title = write_title(tree)
@@ -68,5 +73,6 @@ def _draw_shape(tree: Tree) -> str:
 def _describe_node(tree: Tree, k: int) -> str:
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
-        return f"node {k}, cluster {tree.cluster[k]}: {tree.size[k]} rows{tested}"
+        union = note_union(tree, k)
+        return f"node {k}, cluster {tree.cluster[k]}: {tree.size[k]} rows{union and f' ({union})'}{tested}"
     return f"node {k}: {tree.size[k]} rows, relative depth {format_number(float(tree.relative_depth[k]))}{tested}"

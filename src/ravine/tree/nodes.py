@@ -128,7 +128,7 @@ class Tree:
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters: the number of leaves, unless some were merged."""
+        """Number of clusters: the number of leaves, unless some are joined or merged."""
         return int(self.cluster.max()) + 1
 
     @property
@@ -284,19 +284,36 @@ class Tree:
 
         return TreeDisplay.from_tree(self, X, **options)
 
-    def rules(self, leaf: int, feature_names: Any = None, n_features: int = 3) -> str:
-        """Describe the splits that lead to a leaf.
+    def rules(
+        self,
+        leaf: int | None = None,
+        feature_names: Any = None,
+        n_features: int = 3,
+        *,
+        cluster: int | None = None,
+    ) -> str:
+        """Describe the splits that lead to a leaf, or to each leaf of a cluster.
 
         Parameters
         ----------
-        leaf : int
-            Number of the leaf.
+        leaf : int, optional
+            Number of the leaf; not together with ``cluster``.
         feature_names : sequence of str, optional
             Names of the features.
         n_features : int
             Number of features of largest weight to show for each split.
+        cluster : int, optional
+            Number of the cluster, which may be a union of leaves.
         """
-        return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
+        if cluster is None:
+            return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
+        if leaf is not None:
+            raise ValueError(f"leaf={leaf!r} and cluster={cluster!r} are both given: choose one.")
+        if isinstance(cluster, bool) or not isinstance(cluster, int | np.integer):
+            raise TypeError(f"cluster must be an integer, got {cluster!r}.")
+        if not 0 <= cluster < self.n_clusters:
+            raise ValueError(f"there is no cluster {cluster}: the tree has the clusters 0 to {self.n_clusters - 1}.")
+        return text.describe_cluster(self, int(cluster), feature_names, n_features)
 
     # ------------------------------------------------------------------------------------------- other trees
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["describe_path", "draw", "write_title"]
+__all__ = ["describe_cluster", "describe_path", "draw", "note_union", "write_title"]
 
 # Largest number of nodes that are drawn.
 MAX_NODES = 60
@@ -33,32 +33,76 @@ def draw(tree: Tree) -> str:
 
 def write_title(tree: Tree) -> str:
     """Write a title with the numbers of clusters and rows."""
-    return f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows)"
+    leaves = "" if tree.n_leaves == tree.n_clusters else f" in {tree.n_leaves} leaves"
+    return f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows{leaves})"
+
+
+def note_union(tree: Tree, leaf: int) -> str:
+    """Return that a leaf is one of several of its cluster, for example "one of 4 joined leaves"; empty if it is not."""
+    n_leaves = int((tree.cluster == tree.cluster[leaf]).sum())
+    return f"one of {n_leaves} {'merged' if tree.joins is None else 'joined'} leaves" if n_leaves > 1 else ""
 
 
 def _describe(tree: Tree, k: int) -> str:
     """Describe a node in one line."""
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
-        return f"[{k}] cluster {tree.cluster[k]}: {tree.size[k]} rows" + (f" (no split{tested})" if tested else "")
+        notes = "; ".join(filter(None, [note_union(tree, k), f"no split{tested}" if tested else ""]))
+        return f"[{k}] cluster {tree.cluster[k]}: {tree.size[k]} rows" + (f" ({notes})" if notes else "")
     return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
 
 
 def describe_path(tree: Tree, leaf: int, feature_names: Any, n_features: int) -> str:
     """Describe the splits that lead to a node."""
+    conditions = _list_conditions(tree, leaf, _check_names(tree, feature_names), _check_count(n_features))
+    union = note_union(tree, leaf) if tree.left[leaf] < 0 else ""
+    target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
+    if union:
+        target = f"leaf {leaf} of {target}"
+    if not conditions:
+        return f"All {tree.size[0]} rows belong to {target}."
+    end = f", {union}, if" if union else " if"
+    return "\n".join([f"A row belongs to {target} ({tree.size[leaf]} of {tree.size[0]} rows){end}", *conditions])
+
+
+def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: int) -> str:
+    """Describe the splits that lead to each leaf of a cluster."""
+    leaves = [leaf for leaf in tree.leaves() if tree.cluster[leaf] == cluster]
+    if len(leaves) == 1:
+        return describe_path(tree, leaves[0], feature_names, n_features)
+    names, most = _check_names(tree, feature_names), _check_count(n_features)
+    size = sum(int(tree.size[leaf]) for leaf in leaves)
+    lines = [
+        f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if it is in one of "
+        f"{len(leaves)} {'merged' if tree.joins is None else 'joined'} leaves"
+    ]
+    for leaf in leaves:
+        lines += [f"leaf {leaf} ({tree.size[leaf]} rows):", *_list_conditions(tree, leaf, names, most)]
+    return "\n".join(lines)
+
+
+def _check_names(tree: Tree, feature_names: Any) -> list[str]:
+    """Return the names of the features; by default x0, x1, ..."""
     names = [f"x{j}" for j in range(tree.normal.shape[1])] if feature_names is None else list(map(str, feature_names))
     if len(names) != tree.normal.shape[1]:
         raise ValueError(f"feature_names must be {tree.normal.shape[1]} names, got {len(names)}.")
+    return names
+
+
+def _check_count(n_features: Any) -> int:
     if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
         raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}.")
-    path = tree.ancestry(leaf)
-    target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
-    lines = [f"A row belongs to {target} ({tree.size[leaf]} of {tree.size[0]} rows) if"]
-    for k, child in pairwise(path):
+    return n_features
+
+
+def _list_conditions(tree: Tree, leaf: int, names: list[str], n_features: int) -> list[str]:
+    """Return the inequalities of the splits that lead to a node, the root first."""
+    lines = []
+    for k, child in pairwise(tree.ancestry(leaf)):
         normal = tree.normal[k]
         order = np.argsort(-np.abs(normal), kind="stable")[:n_features]
         terms = " ".join(f"{normal[j]:+.2f}·{names[j]}" for j in order)
         rest = f" (and {len(normal) - len(order)} smaller terms)" if len(normal) > len(order) else ""
         sign = ">" if child == tree.right[k] else "<="
         lines.append(f"  {terms}{rest} {sign} {tree.offset[k]:.4g}")
-    return "\n".join(lines) if len(path) > 1 else f"All {tree.size[0]} rows belong to {target}."
+    return lines
