@@ -43,6 +43,8 @@ _NAMES = {
         "check_gradient",
     ],
     "ravine.plotting": [
+        "BoundaryDisplay",
+        "CellDisplay",
         "DirectionDisplay",
         "HyperplaneDisplay",
         "PathDisplay",

@@ -21,6 +21,8 @@ from ravine.models import load as load
 from ravine.models import save as save
 from ravine.optimise import GradientCheck as GradientCheck
 from ravine.optimise import check_gradient as check_gradient
+from ravine.plotting import BoundaryDisplay as BoundaryDisplay
+from ravine.plotting import CellDisplay as CellDisplay
 from ravine.plotting import DirectionDisplay as DirectionDisplay
 from ravine.plotting import HyperplaneDisplay as HyperplaneDisplay
 from ravine.plotting import PathDisplay as PathDisplay

@@ -2,11 +2,10 @@
 
 import pytest
 
-from ravine import (
-    MinimumDensityClassifier,
-)
-from ravine.plotting import HyperplaneDisplay, TreeDisplay
+from ravine import MinimumDensityClassifier, MinimumDensityTree
+from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 from support.plotted import TRUTH, X
+from support.shape_data import draw_rings
 
 
 def test_plot_returns_the_display(mdh, mdt, blobs):
@@ -17,6 +16,14 @@ def test_plot_returns_the_display(mdh, mdt, blobs):
     assert isinstance(mdt.tree_.plot(blobs), TreeDisplay)
     mdc = MinimumDensityClassifier(init=("pc1",), alpha_max=0.3, n_alpha=2, polish=False).fit(X, TRUTH)
     assert isinstance(mdc.plot(X), HyperplaneDisplay)
+
+
+def test_kind_chooses_the_display_of_a_tree():
+    rows, _ = draw_rings()
+    rings = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    assert isinstance(rings.plot(rows, kind="cells"), CellDisplay)
+    assert isinstance(rings.plot(rows, kind="boundary"), BoundaryDisplay)
+    assert "leaves of one colour are joined" in rings.plot(rows, kind="tree").ax_.get_title(loc="left")
 
 
 def test_plot_without_rows_names_the_missing_X(mdh, mdt):

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from ravine.checks import check_choice
+
 if TYPE_CHECKING:
-    from ravine.plotting import HyperplaneDisplay, TreeDisplay
+    from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
 __all__ = ["HyperplanePlotMixin", "TreePlotMixin"]
+
+TREE_PICTURES = ("tree", "cells", "boundary")
 
 
 class HyperplanePlotMixin:
@@ -43,24 +47,36 @@ class HyperplanePlotMixin:
 class TreePlotMixin:
     """Mixin of estimators whose result is a tree."""
 
-    def plot(self, X: ArrayLike | None = None, **options: Any) -> TreeDisplay | HyperplaneDisplay:
-        """Draw the tree, or one of its splits.
+    def plot(
+        self, X: ArrayLike | None = None, *, kind: str = "tree", **options: Any
+    ) -> TreeDisplay | HyperplaneDisplay | CellDisplay | BoundaryDisplay:
+        """Draw the tree, one of its splits, its cells or a boundary between two clusters.
 
         Parameters
         ----------
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             The rows of the fit, or others. Without X there are no densities, since the estimator does not keep the rows
             of its fit.
+        kind : {"tree", "cells", "boundary"}, default="tree"
+            ``"cells"``: the cells in the plane, for two features. ``"boundary"``: the density across the boundary
+            between two clusters. Both need X.
         **options
             Options of :meth:`ravine.plotting.TreeDisplay.from_estimator`; with ``node=k`` those of
-            :meth:`ravine.plotting.HyperplaneDisplay.from_estimator`, which needs X.
+            :meth:`ravine.plotting.HyperplaneDisplay.from_estimator`, which needs X; for the other kinds those of
+            :meth:`ravine.plotting.CellDisplay.from_estimator` and
+            :meth:`ravine.plotting.BoundaryDisplay.from_estimator`.
 
         Returns
         -------
-        TreeDisplay or HyperplaneDisplay
+        TreeDisplay, HyperplaneDisplay, CellDisplay or BoundaryDisplay
         """
-        from ravine.plotting import HyperplaneDisplay, TreeDisplay
+        from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
+        check_choice("kind", kind, TREE_PICTURES)
+        if kind == "cells":
+            return CellDisplay.from_estimator(self, X, **options)
+        if kind == "boundary":
+            return BoundaryDisplay.from_estimator(self, X, **options)
         if "node" in options:
             return HyperplaneDisplay.from_estimator(self, X, **options)
         return TreeDisplay.from_estimator(self, X, **options)

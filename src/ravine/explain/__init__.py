@@ -1,5 +1,12 @@
 """Explanations of a fitted estimator that plotting, report and command line share."""
 
+from ravine.explain.boundaries import (
+    Boundary,
+    BoundaryFinder,
+    describe_evidence,
+    find_boundaries,
+    get_known_evidence,
+)
 from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
 from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
 from ravine.explain.estimators import check_estimator
@@ -9,6 +16,8 @@ from ravine.explain.names import name_features
 from ravine.explain.text import clean_text, format_count, format_plural, shorten
 
 __all__ = [
+    "Boundary",
+    "BoundaryFinder",
     "DensitySummary",
     "EffectSizes",
     "GroupMoments",
@@ -18,8 +27,10 @@ __all__ = [
     "describe_evidence",
     "encode_any_labels",
     "encode_classes",
+    "find_boundaries",
     "format_count",
     "format_plural",
+    "get_known_evidence",
     "name_features",
     "place_points",
     "shorten",

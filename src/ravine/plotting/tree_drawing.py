@@ -46,6 +46,8 @@ def draw_tree(display: TreeDisplay, ax: Axes | None, title: str | None) -> None:
         else:
             _draw_node(display, k, -float(depth[k]), size, n_leaves, points_per_leaf)
     text = f"{format_plural(display.tree.n_clusters, 'cluster')} in {format_plural(int(display.sizes[0]), 'row')}"
+    if display.tree.n_clusters < n_leaves:
+        text += f"; leaves of one colour are {'merged' if display.tree.joins is None else 'joined'}"
     if not display.densities and n_leaves > 1:
         text += " (pass X to draw the densities)"
     size = style.choose_text_size(ax_) + 1.0
