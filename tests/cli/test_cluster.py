@@ -272,7 +272,8 @@ def test_shape_is_an_option_and_its_reason_is_printed():
     rows, labels = draw_rings()
     lines = [f"{a:.5f},{b:.5f}" for a, b in rows]
     name = write("\n".join(["a,b", *lines]) + "\n")
-    printed = ravine("cluster", name, "--clusters", 2, "--out", "auto").stderr
+    printed = ravine("cluster", name, "--clusters", 2, "--out", "auto", figures=True).stderr
+    assert {"cells.png", "boundary-0-1.png", "tree.png"} <= set(figures_in("auto"))
     summary = json.loads(read("auto/summary.json"))
     assert summary["shape"]["used"] == "any"
     assert f"Shape of the clusters: any. {summary['shape']['reason']}" in printed

@@ -58,6 +58,7 @@ def test_coordinates_have_the_signs_of_the_clusters(tree):
         assert np.median(contact.coordinates[contact.is_second]) > contact.at
 
 
+@pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 def test_convex_clusters_have_boundaries_too():
     rng = np.random.default_rng(0)
     for distance, is_valley in ((4.5, True), (0.0, False)):

@@ -11,6 +11,7 @@ import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityTree
 from ravine.report import write_report
+from support.shape_data import draw_ring
 from support.thin_evidence import simulate_pairs
 
 pytestmark = pytest.mark.slow
@@ -165,6 +166,23 @@ def test_pages_without_a_suggestion_mark_nothing(browse, page):
     check_quiet(seen)
     assert seen == {**seen, "mark": False, "items": 0}
     assert "suggested" not in seen["words"]
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_boundaries_open_like_splits(browse, tmp_path, width):
+    rng = np.random.default_rng(3)
+    X = np.concatenate([draw_ring(rng, 150, radius) for radius in (0.8, 1.8, 2.8)])
+    mdt = MinimumDensityTree(3, shape="any", random_state=0).fit(X)
+    path = tmp_path / "report.html"
+    write_report(path, mdt, X)
+    seen = browse("boundaries", path, width=width)
+    check_quiet(seen)
+    evidence = sorted(mdt.tree_.joins.boundary_evidence.tolist())
+    assert seen["scores"]["3"] == seen["scores"]["now"] == [f"z = {z:.1f}" for z in evidence]
+    assert (seen["open"], seen["curves"], seen["line"]) == (0, len(evidence), len(evidence))
+    assert (len(seen["scores"]["2"]), len(seen["scores"]["1"])) == (1, 0)
+    assert not seen["shown"]
+    assert seen["width"] <= width
 
 
 def test_pairs_of_classes_can_be_clicked(browse, blobs, tmp_path):

@@ -131,6 +131,25 @@ def unmarked(page, _):
     }
 
 
+def boundaries(page, _):
+    """Open all boundaries, then move the slider to every number of clusters."""
+    read_scores = page.locator("#boundary-list .z").all_inner_texts
+    heads = page.locator("#boundary-list summary")
+    out = {"open": page.locator("#boundary-list details[open]").count(), "scores": {"3": read_scores()}}
+    for k in range(heads.count()):
+        heads.nth(k).click()
+    page.wait_for_timeout(200)
+    out["curves"] = page.locator("#boundary-list .plot path.curve").count()
+    out["line"] = page.locator("#boundary-list .plot text", has_text="lowest density").count()
+    out["width"] = page.evaluate("document.documentElement.scrollWidth")
+    out["scores"]["now"] = read_scores()
+    for k in (2, 1):
+        page.locator("#slider").fill(str(k))
+        out["scores"][str(k)] = read_scores()
+    out["shown"] = page.locator("#boundaries").is_visible()
+    return out
+
+
 SCENARIOS = {
     "click": click,
     "slide": slide,
@@ -138,6 +157,7 @@ SCENARIOS = {
     "text": text,
     "look": look,
     "pairs": pairs,
+    "boundaries": boundaries,
     "single": single,
     "suggest": suggest,
     "unmarked": unmarked,

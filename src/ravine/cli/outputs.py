@@ -165,6 +165,8 @@ def write_figures(folder: Path, result: Result) -> None:
 def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each figure and the function that draws it."""
     from ravine import plotting
+    from ravine.explain import find_boundaries
+    from ravine.rows import as_rows
 
     estimator, X, names = result.model.estimator, result.X, result.feature_names
     draw_hyperplane = partial(plotting.HyperplaneDisplay.from_estimator, estimator, X)
@@ -173,6 +175,16 @@ def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
         tree = estimator.tree_
         if tree.n_leaves > 1:
             yield "tree", partial(plotting.TreeDisplay.from_estimator, estimator, X)
+        if tree.joins is not None and tree.n_leaves > 1:
+            if X.shape[1] == 2:
+                yield "cells", partial(plotting.CellDisplay.from_estimator, estimator, X, feature_names=names)
+            boundaries = [boundary for boundary in find_boundaries(tree, as_rows(X)) if boundary.contact is not None]
+            for boundary in sorted(boundaries, key=lambda boundary: boundary.evidence)[:MAX_SPLITS]:
+                pair = boundary.first, boundary.second
+                yield (
+                    f"boundary-{pair[0]}-{pair[1]}",
+                    partial(plotting.BoundaryDisplay.from_boundary, boundary),
+                )
         splits = sorted((k for k in range(len(tree)) if tree.left[k] >= 0), key=lambda k: tree.order[k])
         if splits:
             yield "direction-0", partial(draw_direction, node=0)

@@ -1,4 +1,4 @@
-"""Displays of hyperplanes, paths, trees and boundaries, as in scikit-learn; matplotlib is imported when one is drawn."""
+"""Displays of hyperplanes, paths, trees and boundaries, as in scikit-learn; matplotlib is imported when one draws."""
 
 from ravine.plotting.boundary import BoundaryDisplay
 from ravine.plotting.cells import CellDisplay

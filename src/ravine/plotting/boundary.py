@@ -125,8 +125,26 @@ class BoundaryDisplay:
             raise ValueError(f"X must have {tree.normal.shape[1]} features, got {rows.shape[1]}.")
         with rows.session():
             boundary = _choose_boundary(find_boundaries(tree, rows), pair)
+        return cls.from_boundary(boundary, **plot_options)
+
+    @classmethod
+    def from_boundary(cls, boundary: Boundary, **plot_options: Any) -> BoundaryDisplay:
+        """Draw a boundary that was found by `ravine.explain.find_boundaries`.
+
+        Parameters
+        ----------
+        boundary : Boundary
+            With rows near it: its ``contact`` must not be None.
+        **plot_options
+            Options of :meth:`plot`.
+
+        Returns
+        -------
+        BoundaryDisplay
+        """
         contact = boundary.contact
-        assert contact is not None
+        if contact is None:
+            raise ValueError("too few rows are near the boundary: there is nothing to draw.")
         low, high = float(contact.coordinates.min()), float(contact.coordinates.max())
         points = place_points(low, high, contact.bandwidth, include=[contact.at])
         density = ProjectedDensity(contact.coordinates, contact.bandwidth)(points)

@@ -33,7 +33,7 @@ function makeClusterParts(k, split) {
   const group = data.groups[groupsNow()[cluster]];
   const parts = [];
   const pieces = data.cuts[state.cut].frontier.filter(([, other]) => other === cluster).length;
-  if (pieces > 1) parts.push(make("p", "quiet", `This is one of ${pieces} leaves that were merged into one cluster; the features are those of the whole cluster.`));
+  if (pieces > 1) parts.push(make("p", "quiet", `This is one of ${pieces} leaves that were ${data.joined ? "joined" : "merged"} into one cluster; the features are those of the whole cluster.`));
   if (group.apart.length) {
     const largest = Math.max(...group.apart.map((row) => Math.abs(row[1] || 0)), 1);
     const bars = makeEffectBars(group, 12, largest);
@@ -57,7 +57,7 @@ function makeSplitParts(k, split, cluster) {
   } else if (split.depth > 0) {
     parts.push(make("p", "", `At the lower of the two adjacent peaks, the density is ${formatFactor(split.depth)} that at the hyperplane.`));
   } else if (split.depth === 0) {
-    parts.push(make("p", "", isTree ? "The hyperplane does not lie between two peaks of the density." : "The hyperplane follows the labels: it does not lie between two peaks of the density."));
+    parts.push(make("p", "", isTree ? `The hyperplane does not lie between two peaks of the density${data.joined ? ": it only cuts cells" : ""}.` : "The hyperplane follows the labels: it does not lie between two peaks of the density."));
   }
   const sides = make("div", "sides");
   [["◀ ", ""], ["", " ▶"]].forEach(([before, after], side) => {

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.explain import EffectSizes, GroupMoments, compare_with_rest, encode_any_labels, encode_classes
 from ravine.metrics import adjusted_rand_index
+from ravine.report.boundaries import BoundarySummary, summarise_boundaries
 from ravine.report.splits import (
     NodeSummary,
     PairSummary,
@@ -81,6 +82,8 @@ class Findings:
     tree : Tree or None
         Tree of the page: the suggested one, if there is a suggestion.
     nodes : list of NodeSummary
+    boundaries : list of BoundarySummary
+        Between groups, if the leaves of the tree are joined.
     pairs : list of PairSummary
     class_names : list
     n_left_out : int
@@ -103,10 +106,16 @@ class Findings:
     known: KnownLabels | None
     tree: Tree | None
     nodes: list[NodeSummary]
+    boundaries: list[BoundarySummary]
     pairs: list[PairSummary]
     class_names: list[Any]
     n_left_out: int
     same_rows: bool
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether clusters are unions of leaves that no valley separates."""
+        return self.tree is not None and self.tree.joins is not None
 
     @property
     def n_groups(self) -> int:
@@ -159,7 +168,8 @@ def _collect_clusters(
         effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
         cuts=list(zip(cuts, groups_of_cuts, agreements, strict=True)),
         first_cut=[cut.n_clusters for cut in cuts].index(n_clusters), suggestion=suggestion, known=compared, tree=tree,
-        nodes=nodes, pairs=[], class_names=[], n_left_out=whole.n_clusters - n_clusters,
+        nodes=nodes, boundaries=summarise_boundaries(tree, X, leaf_of_row, cuts, groups_of_cuts),
+        pairs=[], class_names=[], n_left_out=whole.n_clusters - n_clusters,
         same_rows=[node.size for node in nodes] == tree.size.tolist(),
     )  # fmt: skip
 
@@ -211,6 +221,6 @@ def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known
     return Findings(
         kind="classifier", estimator=estimator, X=X, part_of_row=codes, part_numbers=list(range(len(names))),
         parts=parts, effects=compare_with_rest(parts), group_sizes=size, cuts=[], first_cut=0, suggestion=None,
-        known=_compare(known, codes, members), tree=None, nodes=[], pairs=pairs, class_names=names,
+        known=_compare(known, codes, members), tree=None, nodes=[], boundaries=[], pairs=pairs, class_names=names,
         n_left_out=len(every) - len(shown), same_rows=same_rows,
     )  # fmt: skip

@@ -22,6 +22,13 @@ METHOD = (
 )
 
 
+METHOD_OF_CELLS = (
+    "A hyperplane is a flat border that divides the rows in two. Hyperplanes first cut the rows into small cells, "
+    "where they separate the fewest nearest neighbours. Cells are then joined, unless the density of the rows near "
+    "their common boundary has a valley."
+)
+
+
 def write_headline(found: Findings, source: str) -> str:
     """Write the title of the report."""
     if found.kind == "classifier":
@@ -40,11 +47,13 @@ def write_story(found: Findings, source: str) -> list[str]:
     table = f"{format_plural(len(found.X), 'row')} with {format_plural(found.X.shape[1], 'feature')} from {source}"
     write = {"classifier": _write_classes, "hyperplane": _write_hyperplane, "tree": _write_tree}[found.kind]
     result, *trust = write(found, table)
-    return [result, METHOD, *trust]
+    return [result, METHOD_OF_CELLS if found.is_joined else METHOD, *trust]
 
 
 def _write_tree(found: Findings, table: str) -> list[str]:
     estimator, n = found.estimator, found.n_groups + found.n_left_out
+    if found.is_joined:
+        return _write_joined_tree(found, table, n)
     n_splits = int((estimator.tree_.left >= 0).sum())
     result = f"{table} were divided into {format_plural(n, 'cluster')} by {format_plural(n_splits, 'split')}."
     if n == 1:
@@ -70,6 +79,29 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             "and its P-value, if it was tested, whether the valley also shows in rows that did not choose it."
         )
     return [result, trust, *_write_suggestion(found, n)]
+
+
+def _write_joined_tree(found: Findings, table: str, n_clusters: int) -> list[str]:
+    """Write how cells were cut and joined, why, and how strong the boundaries between the clusters are."""
+    estimator = found.estimator
+    cells = format_plural(estimator.tree_.n_leaves, "cell")
+    result = (
+        f"{table} were divided into {format_plural(n_clusters, 'cluster')} of any shape: hyperplanes cut the rows into "
+        f"{cells}, and cells that no valley separates were joined."
+    )
+    if n_clusters == 1:
+        result = (
+            f"{table} were cut into cells, and no valley separates these: as far as can be shown, they form one group."
+        )
+    trust = "Groups of cells stay apart if a valley separates them where they meet. "
+    if not isinstance(estimator.n_clusters, str):
+        trust = f"The number of clusters, {int(estimator.n_clusters)}, was given. "
+    trust += (
+        "The evidence for each boundary is a z-score: how few rows are in the valley, compared with both sides. It is "
+        "calibrated by simulation, not proved, and there are no P-values. A single split only cuts cells: it need not "
+        "follow a valley."
+    )
+    return [result, f"Why clusters may have any shape: {estimator.shape_reason_}", trust]
 
 
 def _write_suggestion(found: Findings, n_clusters: int) -> list[str]:
@@ -152,6 +184,8 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
             "These are not the rows that the model was fitted to: sizes, means and densities are those of the rows "
             "shown, relative depths and P-values are those of the fit."
         )
+    if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
+        out.append(f"The clusters are convex. {found.estimator.shape_reason_}")
     if found.known is not None and found.known.table is None:
         out.append(
             f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."

@@ -64,7 +64,8 @@ const nameCut = (n) => formatPlural(n, "cluster") + (isBeyondShown(n) ? `, ${SUG
 function describeCut(n) {
   const all = data.cuts[data.cuts.length - 1].groups.length;
   return n === all
-    ? "Move the slider to see fewer clusters: later splits are undone, and nothing is fitted again."
+    ? `Move the slider to see fewer clusters: ${data.joined ? "they are joined across the weakest boundaries" : "later splits are undone"}, and nothing is fitted again.`
+    : data.joined ? `The result has ${all} clusters; here, some are joined across the weakest boundaries.`
     : `${n - 1} of ${formatPlural(all - 1, "split")} made; the result has ${all} clusters.`;
 }
 
@@ -125,6 +126,8 @@ function showGroups() {
     if (group.apart.length) card.append(makeEffectBars(group, 5, largest));
     else card.append(make("p", "quiet", groups.length === 1 ? "All rows belong to this cluster: there is nothing to compare it with." : "No feature differs from the other rows."));
     if (isTree) {
+      const leaves = data.cuts[state.cut].frontier.filter(([, cluster]) => cluster === k).length;
+      if (data.joined && leaves > 1) card.append(make("p", "quiet", `A union of ${leaves} joined cells.`));
       const known = describeLabels(group);
       if (known) card.append(known);
       const node = data.cuts[state.cut].frontier.find(([, cluster]) => cluster === k)[0];
@@ -254,6 +257,7 @@ function showTip(k, beside) {
 function refresh() {
   if (isTree) { chooseCut(state.cut); showCut(); }
   showGroups();
+  showBoundaries();
   showTree();
   showDetail();
 }
@@ -283,6 +287,7 @@ function start() {
   byId("nav-groups").textContent = isTree ? "Clusters" : "Classes";
   byId("splits-title").textContent = { tree: "Tree of splits", hyperplane: "Split", classifier: "Hyperplanes between classes" }[data.kind];
   byId("splits-words").textContent = made === 0 ? "No split was found." :
+    (data.joined ? "Hyperplanes cut the rows into cells, the leaves of this tree. Leaves of one cluster are joined, and a split need not follow a valley. " : "") +
     `Select a ${isTree ? "split or a cluster" : "pair of classes"} for details, with the pointer or the arrow keys. Each curve is the density of the rows along the normal of a hyperplane; the vertical line is the hyperplane.`;
   if (data.kind === "tree" && data.cuts.length > 1) {
     byId("cut").hidden = false;

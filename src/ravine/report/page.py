@@ -14,7 +14,7 @@ from ravine.report.encoding import embed_json, escape_html
 
 __all__ = ["render_page"]
 
-SCRIPTS = ("base.js", "picture.js", "detail.js", "page.js")
+SCRIPTS = ("base.js", "picture.js", "detail.js", "boundaries.js", "page.js")
 
 
 def render_page(
@@ -95,4 +95,9 @@ def _render_summary(data: dict[str, Any]) -> str:
         apart = "; ".join(f"{names[j]}: {mean} (others {rest})" for j, _, mean, rest, *_ in group["apart"][:3])
         size = format_plural(group["size"], "row")
         rows.append(f"<tr><th scope='row'>{escape_html(name)}</th><td>{size}</td><td>{escape_html(apart)}</td></tr>")
+    numbers = {} if not data["cuts"] else {g: k for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])}
+    for boundary in data["boundaries"]:
+        if all(g in numbers for g in boundary["groups"]):
+            pair = " and ".join(str(numbers[g]) for g in boundary["groups"])
+            rows.append(f"<tr><th scope='row'>clusters {pair}</th><td>{escape_html(boundary['z'])}</td><td></td></tr>")
     return f"<table class='settings'><tbody>{''.join(rows)}</tbody></table>"

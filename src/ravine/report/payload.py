@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.explain import DensitySummary, shorten
+from ravine.explain import DensitySummary, describe_evidence, shorten
 from ravine.hyperplane import Hyperplane
+from ravine.report.boundaries import BoundarySummary
 from ravine.report.encoding import round_by_spread, round_figures
 from ravine.report.findings import Findings
 from ravine.report.splits import PairSummary
@@ -136,6 +137,8 @@ class _PayloadBuilder:
             ],
             "firstCut": found.first_cut,
             "nShown": None if found.suggestion is None else found.suggestion.n_shown,
+            "joined": found.is_joined,
+            "boundaries": [_describe_boundary(boundary) for boundary in found.boundaries],
             "splits": self._describe_splits(),
         }
         data["sample"] = self._describe_sample()
@@ -267,6 +270,19 @@ class _PayloadBuilder:
             "parts": [found.part_numbers[p] for p in found.part_of_row[self.indices].tolist()],
             "labels": [] if found.known is None else found.known.codes[self.indices].tolist(),
         }
+
+
+def _describe_boundary(boundary: BoundarySummary) -> dict[str, Any]:
+    """Return a boundary between two groups: rows of the first precede those of the second."""
+    first, second = boundary.coordinates
+    return {
+        "groups": [boundary.first, boundary.second],
+        "z": describe_evidence(boundary.evidence),
+        "near": list(boundary.sizes),
+        "drawn": [len(first), len(second)],
+        "at": round_figures([*first.tolist(), *second.tolist()]),
+        **({} if boundary.curve is None else {"curve": _describe_curve(boundary.curve)}),
+    }
 
 
 def _describe_curve(curve: DensitySummary) -> dict[str, Any]:

@@ -47,9 +47,14 @@ function chooseTicks(low, high, most) {
 
 /**
  * Draw the density of a split, as wide as there is room, with its rows of the sample below. When a row is pointed at,
- * `onPoint` receives its position in split.rows.
+ * `onPoint` receives its position in split.rows. `words` names the vertical line and the axis.
  */
-function drawDensity(split, colours, colourOfRow, onPoint) {
+const HYPERPLANE = { line: "hyperplane", axis: "signed distance from the hyperplane" };
+let nPictures = 0;
+
+function drawDensity(split, colours, colourOfRow, onPoint, words = HYPERPLANE) {
+  nPictures += 1;
+  const hatch = `hatch-${nPictures}`;
   const picture = draw("svg", { class: "plot", tabindex: "0", role: "img" });
   const order = (split.at || []).map((_, i) => i).sort((i, j) => split.at[i] - split.at[j]);
   let circles = [];
@@ -65,13 +70,13 @@ function drawDensity(split, colours, colourOfRow, onPoint) {
     const y = (value) => bottom - (156 * value) / 1e4;
     picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
     picture.replaceChildren(
-      draw("defs", {}, draw("pattern", { id: "hatch", width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+      draw("defs", {}, draw("pattern", { id: hatch, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
         draw("line", { class: "hatched", x1: 0, x2: 0, y1: 0, y2: 8 }))),
     );
     [[curve.low, 0], [0, curve.high]].forEach(([from, to], side) => {
       const shape = `M${x(from)} ${bottom}L${traceOutline(curve, from, to, x, y).join("L")}L${x(to)} ${bottom}Z`;
       picture.append(draw("path", { class: `area ${colours[side]}`, d: shape }));
-      if (side) picture.append(draw("path", { fill: "url(#hatch)", d: shape }));
+      if (side) picture.append(draw("path", { fill: `url(#${hatch})`, d: shape }));
     });
     picture.append(draw("path", { class: "curve", d: `M${traceOutline(curve, curve.low, curve.high, x, y).join("L")}` }));
     picture.append(draw("line", { class: "axis", x1: 0, x2: width, y1: bottom, y2: bottom }));
@@ -81,7 +86,7 @@ function drawDensity(split, colours, colourOfRow, onPoint) {
       picture.append(draw("line", { class: "axis", x1: x(at), x2: x(at), y1: bottom, y2: bottom + 5 }), label);
     }
     const axis = draw("text", { x: width / 2, y: height - 5, "text-anchor": "middle" });
-    axis.textContent = "signed distance from the hyperplane";
+    axis.textContent = words.axis;
     picture.append(axis);
     circles = (split.at || []).map((at, i) => {
       const row = split.rows[i];
@@ -95,7 +100,7 @@ function drawDensity(split, colours, colourOfRow, onPoint) {
     picture.append(...circles);
     picture.append(draw("line", { class: "plane", x1: x(0), x2: x(0), y1: 8, y2: bottom + 56 }));
     const plane = draw("text", { x: x(0) + (x(0) > width - 90 ? -6 : 6), y: 16, "text-anchor": x(0) > width - 90 ? "end" : "start" });
-    plane.textContent = "hyperplane";
+    plane.textContent = words.line;
     picture.append(plane);
     place = x;
     if (now >= 0) mark(now);

@@ -14,14 +14,23 @@ from ravine.explain import DensitySummary, summarise_density
 from ravine.hyperplane import Hyperplane
 from ravine.tree import Tree, descend
 
-__all__ = ["NodeSummary", "PairSummary", "TreeCut", "list_cuts", "make_stump", "summarise_nodes", "summarise_pairs"]
+__all__ = [
+    "NodeSummary",
+    "PairSummary",
+    "TreeCut",
+    "allot_points",
+    "list_cuts",
+    "make_stump",
+    "summarise_nodes",
+    "summarise_pairs",
+]
 
 # Points of one density, and of all densities of a report together.
 MAX_POINTS, ALL_POINTS = 400, 60_000
 MIN_POINTS = 96
 
 
-def _allot_points(n_curves: int) -> int:
+def allot_points(n_curves: int) -> int:
     """Return the number of points that each of ``n_curves`` densities may have."""
     return min(MAX_POINTS, max(ALL_POINTS // max(n_curves, 1), MIN_POINTS))
 
@@ -84,7 +93,7 @@ def summarise_nodes(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[list[Node
         One for each node of the tree, in its order.
     leaf_of_row : ndarray of shape (n,)
     """
-    most_points = _allot_points(tree.n_leaves - 1)
+    most_points = allot_points(tree.n_leaves - 1)
     leaf_of_row = np.zeros(len(X), dtype=np.intp)
     found: dict[int, NodeSummary] = {}
     for visit in descend(tree, X):
@@ -179,7 +188,7 @@ def summarise_pairs(
         The class of each row.
     n_classes : int
     """
-    most_points = _allot_points(len(pairs))
+    most_points = allot_points(len(pairs))
     members = [np.flatnonzero(codes == k) for k in range(n_classes)] if n_classes > 2 else []
     found = []
     for first, second, plane in pairs:

@@ -1,0 +1,101 @@
+"""Reports of joined trees show the boundaries between the clusters of every cut."""
+
+import numpy as np
+import pytest
+
+from ravine import MinimumDensityTree, ProjectedDensity
+from ravine.explain import describe_evidence
+from ravine.report.findings import collect_findings
+from ravine.report.narrative import list_caveats, write_story
+from ravine.rows import as_rows
+from ravine.tree.cells import CellGraph
+from ravine.tree.contacts import find_contact
+from support.report_files import report
+from support.shape_data import draw_ring
+
+RNG = np.random.default_rng(3)
+X = np.concatenate([draw_ring(RNG, 150, radius) for radius in (0.8, 1.8, 2.8)])
+
+
+@pytest.fixture(scope="module")
+def mdt():
+    return MinimumDensityTree(3, shape="any", random_state=0).fit(X)
+
+
+@pytest.fixture(scope="module")
+def page(mdt, tmp_path_factory):
+    return report(tmp_path_factory.mktemp("report"), mdt, X, source="rings")
+
+
+def test_boundaries_of_the_result_have_the_evidence_of_the_fit(mdt, page):
+    data = page[1].data
+    groups = data["cuts"][data["firstCut"]]["groups"]
+    shown = {
+        tuple(sorted(map(groups.index, boundary["groups"]))): boundary["z"]
+        for boundary in data["boundaries"]
+        if set(boundary["groups"]) <= set(groups)
+    }
+    joins = mdt.tree_.joins
+    pairs = zip(joins.boundaries.tolist(), joins.boundary_evidence.tolist(), strict=True)
+    assert shown == {tuple(pair): describe_evidence(z) for pair, z in pairs}
+    assert data["joined"]
+
+
+def test_every_cut_has_its_boundaries(mdt, page):
+    """Each boundary has the contact of the two clusters of its cut, measured from the labels."""
+    data = page[1].data
+    graph = CellGraph.of(as_rows(X), 3, np.random.default_rng(0))
+    for k in (2, 3):
+        groups, labels = data["cuts"][k - 1]["groups"], mdt.cut(n_clusters=k)
+        here = [boundary for boundary in data["boundaries"] if set(boundary["groups"]) <= set(groups)]
+        assert len(here) >= k - 1
+        for boundary in here:
+            first, second = (labels == groups.index(g) for g in boundary["groups"])
+            contact = find_contact(graph, first, second)
+            assert boundary["z"] == describe_evidence(contact.evidence)
+            assert boundary["near"] == [int((contact.is_second == side).sum()) for side in (False, True)]
+            np.testing.assert_allclose(boundary["at"], contact.coordinates - contact.at, rtol=1e-2, atol=1e-3)
+            curve = boundary["curve"]
+            points = np.linspace(curve["low"], curve["high"], len(curve["y"]))
+            expected = ProjectedDensity(contact.coordinates - contact.at, contact.bandwidth)(points)
+            np.testing.assert_allclose(np.array(curve["y"]) * curve["peak"] / 1e4, expected, atol=2e-4 * curve["peak"])
+
+
+def test_boundaries_are_sorted_with_the_weakest_first(mdt):
+    evidence = [boundary.evidence for boundary in collect_findings(mdt, X, None).boundaries]
+    assert evidence == sorted(evidence)
+
+
+def test_story_has_shape_and_reason(mdt, page):
+    story = " ".join(write_story(collect_findings(mdt, X, None), "rings"))
+    assert f"3 clusters of any shape: hyperplanes cut the rows into {mdt.tree_.n_leaves} cells" in story
+    assert mdt.shape_reason_ in story
+    assert "z-score" in story
+    assert "emptiest valley" not in story  # the method of convex clusters
+    text, parsed = page
+    assert mdt.shape_reason_ in parsed.text
+    assert "clusters 0 and" in text  # without scripts, too
+
+
+def test_automatic_number_of_joined_clusters_is_not_called_tested():
+    mdt = MinimumDensityTree(shape="any", random_state=0).fit(X)
+    story = " ".join(write_story(collect_findings(mdt, X, None), "rings"))
+    assert "P-value of the first split" not in story
+    assert "Groups of cells stay apart if a valley separates them" in story
+
+
+def test_other_rows_are_measured_as_far_as_they_are_enough(mdt, tmp_path):
+    found = collect_findings(mdt, X[:12], None)
+    assert len(found.boundaries) == len(mdt.tree_.joins.boundaries)
+    assert all(boundary.curve is None for boundary in found.boundaries)
+    report(tmp_path, mdt, X[:12])
+
+
+def test_convex_trees_have_no_boundaries_and_say_why(tmp_path):
+    rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [7, 0]], 100, axis=0)
+    mdt = MinimumDensityTree(2, random_state=0).fit(rows)
+    found = collect_findings(mdt, rows, None)
+    assert found.boundaries == []
+    assert f"The clusters are convex. {mdt.shape_reason_}" in list_caveats(found, 200)
+    data = report(tmp_path, mdt, rows)[1].data
+    assert (data["joined"], data["boundaries"]) == (False, [])
