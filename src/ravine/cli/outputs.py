@@ -165,8 +165,6 @@ def write_figures(folder: Path, result: Result) -> None:
 def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the name of each figure and the function that draws it."""
     from ravine import plotting
-    from ravine.explain import find_boundaries
-    from ravine.rows import as_rows
 
     estimator, X, names = result.model.estimator, result.X, result.feature_names
     draw_hyperplane = partial(plotting.HyperplaneDisplay.from_estimator, estimator, X)
@@ -178,13 +176,9 @@ def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
         if tree.joins is not None and tree.n_leaves > 1:
             if X.shape[1] == 2:
                 yield "cells", partial(plotting.CellDisplay.from_estimator, estimator, X, feature_names=names)
-            boundaries = [boundary for boundary in find_boundaries(tree, as_rows(X)) if boundary.contact is not None]
-            for boundary in sorted(boundaries, key=lambda boundary: boundary.evidence)[:MAX_SPLITS]:
-                pair = boundary.first, boundary.second
-                yield (
-                    f"boundary-{pair[0]}-{pair[1]}",
-                    partial(plotting.BoundaryDisplay.from_boundary, boundary),
-                )
+            for boundary in _find_weakest_boundaries(tree, X):
+                name = f"boundary-{boundary.first}-{boundary.second}"
+                yield name, partial(plotting.BoundaryDisplay.from_boundary, boundary)
         splits = sorted((k for k in range(len(tree)) if tree.left[k] >= 0), key=lambda k: tree.order[k])
         if splits:
             yield "direction-0", partial(draw_direction, node=0)
@@ -198,6 +192,19 @@ def _list_figures(result: Result) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield "hyperplane", draw_hyperplane
         yield "direction", draw_direction
         yield "path", partial(plotting.PathDisplay.from_estimator, estimator, X)
+
+
+def _find_weakest_boundaries(tree: Any, X: Any) -> list[Any]:
+    """Return the boundaries with the least evidence, of those that can be drawn."""
+    from ravine.explain import find_boundaries
+    from ravine.rows import as_rows
+
+    try:
+        found = find_boundaries(tree, as_rows(X))
+    except ValueError:  # too few rows, or repeated values
+        return []
+    drawable = [boundary for boundary in found if boundary.contact is not None]
+    return sorted(drawable, key=lambda boundary: boundary.evidence)[:MAX_SPLITS]
 
 
 def write_report(path: Path, result: Result) -> None:

@@ -134,7 +134,7 @@ class BoundaryDisplay:
         Parameters
         ----------
         boundary : Boundary
-            With rows near it: its ``contact`` must not be None.
+            With rows near it (its ``contact`` is not None).
         **plot_options
             Options of :meth:`plot`.
 
