@@ -3,8 +3,8 @@
 python examples/toy_comparison.py [folder]
 
 Every method that takes a number of clusters is given the true one, 3 for the rows without structure. Other parameters
-have their defaults, except for spectral clustering, which cuts a graph of nearest neighbours, and HDBSCAN, which has the
-parameters of scikit-learn's comparison (min_cluster_size=15, min_samples=3).
+have their defaults, except for several starts of KMeans and of the mixture, the graph of nearest neighbours of spectral
+clustering, and the parameters of HDBSCAN (min_cluster_size=15, min_samples=3), which are those of scikit-learn.
 """
 
 from __future__ import annotations
