@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from matplotlib.path import Path
+from scipy.sparse import csr_array
 
-from ravine import MinimumDensityTree
+from ravine import MinimumDensityTree, RowBlocks
 from ravine.plotting import CellDisplay, style
 from ravine.plotting.cell_edges import cut_polygons, find_edges
 from support.plotted import QUICK
@@ -129,3 +130,13 @@ def test_other_numbers_of_features_are_an_error(mdt, blobs, mdh, rings):
         CellDisplay.from_tree(rings, X)
     with pytest.raises(TypeError, match="X is needed to draw this"):
         rings.plot(kind="cells")
+
+
+def test_all_kinds_of_rows_give_the_same_cells(rings, tmp_path):
+    np.save(tmp_path / "rings.npy", X)
+    expected = CellDisplay.from_estimator(rings, X)
+    for rows in (csr_array(X), RowBlocks(str(tmp_path / "rings.npy")), X[:300].tolist() + X[300:].tolist()):
+        display = CellDisplay.from_estimator(rings, rows)
+        np.testing.assert_allclose(display.points, X)
+        np.testing.assert_array_equal(display.labels, rings.labels_)
+        assert display.evidence == expected.evidence

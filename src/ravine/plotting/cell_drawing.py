@@ -27,6 +27,8 @@ MAX_RATIO = 3.0
 # Points on a boundary that are considered as places for its text, and the least distance of two texts, as a share of
 # the picture.
 N_PLACES, LEAST_DISTANCE = 40, 0.09
+# Distance from the rows at which a text does not hide them, and the weight of that in comparison with closeness.
+ROOM, WEIGHT_OF_ROOM = 0.05, 4.0
 
 
 def draw_cells(
@@ -45,6 +47,8 @@ def draw_cells(
     width = min(max(height / ratio, 3.4), 5.6) if is_equal else 5.6
     display.figure_, display.ax_ = style.find_axes(ax, (width + 0.8, height + 1.3))
     ax_: Any = display.ax_
+    if ax is None:  # the layout leaves too little room for the title of axes with a fixed aspect
+        display.figure_.get_layout_engine().set(h_pad=0.1)
     size = style.choose_text_size(ax_)
     display.cells_ = {}
     for leaf, polygon in display.polygons.items():
@@ -127,8 +131,8 @@ def _choose_place(edges: list[Array], groups: list[Array], taken: list[Array]) -
     places = places[inside] if inside.any() else places
     distances = np.stack([tree.query(places)[0] for tree in trees])
     farther, nearer = distances.max(axis=0), distances.min(axis=0)
-    # Of the half of the boundary where both groups are close, the place with the most room.
-    value = np.where(farther <= np.median(farther), nearer, -farther)
+    # Both groups are close, but no rows are under the text if that can be avoided.
+    value = -farther - WEIGHT_OF_ROOM * np.maximum(ROOM - nearer, 0.0)
     for other in taken:
         value -= (np.linalg.norm(places - other, axis=1) < LEAST_DISTANCE) * 1.0
     return np.asarray(places[int(value.argmax())])
