@@ -32,7 +32,7 @@ function describeBoundary({ clusters, near, at, z }) {
 function makeBoundary(boundary) {
   const { clusters, near, z } = boundary;
   const chips = clusters.map((k) => make("span", `chip ${colourClass(k)}`, k));
-  const words = make("span", "words", "Clusters ", chips[0], " and ", chips[1], make("small", "", near[0] + near[1] ? `${formatRows(near[0] + near[1])} near the boundary` : "few rows near the boundary"));
+  const words = make("span", "words", "Clusters ", chips[0], " and ", chips[1], make("small", "", near[0] + near[1] ? `${formatRows(near[0] + near[1])} near it` : "few rows near it"));
   const head = make("summary", "", drawSparkline(boundary.curve, clusters.map(colourClass)), words, make("strong", "z", z));
   const box = make("details", "panel", head);
   box.id = `boundary-${boundary.i}`;
