@@ -57,7 +57,7 @@ class BoundaryDisplay:
     >>> from sklearn.datasets import make_moons
     >>> from ravine import MinimumDensityTree
     >>> from ravine.plotting import BoundaryDisplay
-    >>> X, y = make_moons(400, noise=0.07, random_state=0)
+    >>> X, y = make_moons(400, noise=0.1, random_state=1)
     >>> mdt = MinimumDensityTree(n_clusters=2, random_state=0).fit(X)
     >>> display = BoundaryDisplay.from_estimator(mdt, X, pair=(0, 1))
     >>> display.boundary.evidence > 4

@@ -70,7 +70,7 @@ class CellDisplay:
     >>> from sklearn.datasets import make_moons
     >>> from ravine import MinimumDensityTree
     >>> from ravine.plotting import CellDisplay
-    >>> X, y = make_moons(400, noise=0.07, random_state=0)
+    >>> X, y = make_moons(400, noise=0.1, random_state=1)
     >>> mdt = MinimumDensityTree(n_clusters=2, random_state=0).fit(X)
     >>> display = CellDisplay.from_estimator(mdt, X)
     >>> len(display.cells_) == mdt.tree_.n_leaves
