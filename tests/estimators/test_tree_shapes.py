@@ -176,3 +176,8 @@ def test_callback_is_called_with_the_joined_tree():
     seen = []
     mdt = MinimumDensityTree(2, shape="any", random_state=0, callback=seen.append).fit(X)
     assert seen == [mdt.tree_]
+
+
+def test_level_moves_the_evidence_that_separates_clusters():
+    assert MinimumDensityTree(shape="any", alpha_test=1e-6, random_state=0).fit(X).n_clusters_ == 2
+    assert MinimumDensityTree(shape="any", alpha_test=0.0, random_state=0).fit(X).n_clusters_ == 1

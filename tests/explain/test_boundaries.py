@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityTree
-from ravine.explain import BoundaryFinder, describe_evidence, find_boundaries, get_known_evidence
+from ravine.explain import BoundaryFinder, find_boundaries, format_evidence, get_known_evidence
 from ravine.rows import as_rows
 from support.shape_data import draw_ring
 
@@ -74,6 +74,6 @@ def test_few_rows_are_an_error(tree):
 
 
 def test_evidence_in_words():
-    assert describe_evidence(9.57) == "z = 9.6"
-    assert describe_evidence(-math.inf) == "no valley"
-    assert describe_evidence(math.nan) == "too few rows"
+    assert format_evidence(9.57) == "z = 9.6"
+    assert format_evidence(-math.inf) == "no valley"
+    assert format_evidence(math.nan) == "too few rows"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityTree, ProjectedDensity
-from ravine.explain import describe_evidence
+from ravine.explain import format_evidence
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import list_caveats, write_story
 from ravine.rows import as_rows
@@ -37,7 +37,7 @@ def test_boundaries_of_the_result_have_the_evidence_of_the_fit(mdt, page):
     }
     joins = mdt.tree_.joins
     pairs = zip(joins.boundaries.tolist(), joins.boundary_evidence.tolist(), strict=True)
-    assert shown == {tuple(pair): describe_evidence(z) for pair, z in pairs}
+    assert shown == {tuple(pair): format_evidence(z) for pair, z in pairs}
     assert data["joined"]
 
 
@@ -52,7 +52,7 @@ def test_every_cut_has_its_boundaries(mdt, page):
         for boundary in here:
             first, second = (labels == groups.index(g) for g in boundary["groups"])
             contact = find_contact(graph, first, second)
-            assert boundary["z"] == describe_evidence(contact.evidence)
+            assert boundary["z"] == format_evidence(contact.evidence)
             assert boundary["near"] == [int((contact.is_second == side).sum()) for side in (False, True)]
             np.testing.assert_allclose(boundary["at"], contact.coordinates - contact.at, rtol=1e-2, atol=1e-3)
             curve = boundary["curve"]

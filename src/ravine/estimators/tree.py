@@ -75,7 +75,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
     test : bool, default=False
         Whether to test splits if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
     alpha_test : float, default=0.05
-        Level of the test for ``n_clusters="auto"``.
+        Level of the test for ``n_clusters="auto"``. The z-score that keeps joined cells apart changes with it.
     test_method : {"pooled", "exact"}, default="pooled"
         The more powerful test, calibrated by simulation, or the one that is exactly valid at the root.
     n_splits : int, default=1

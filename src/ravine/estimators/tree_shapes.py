@@ -33,6 +33,7 @@ class TreeShapeMixin:
         splitter: Splitter | None
         split_next: Any
         test: bool
+        alpha_test: float
         test_method: str
         min_cluster_size: int
         bandwidth: BandwidthRule
@@ -46,7 +47,8 @@ class TreeShapeMixin:
         if obstacle:
             return obstacle
         # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
-        return find_shapes(rows, n_clusters, self.min_cluster_size, np.random.default_rng([seed, 1]), flag)
+        rng = np.random.default_rng([seed, 1])
+        return find_shapes(rows, n_clusters, self.min_cluster_size, rng, flag, self.alpha_test)
 
     def _find_obstacle_to_joins(self, n_clusters: int | None) -> str:
         """Return why cells cannot be joined, as a part of a sentence; raise an error if they have to be."""

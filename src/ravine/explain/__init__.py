@@ -3,8 +3,8 @@
 from ravine.explain.boundaries import (
     Boundary,
     BoundaryFinder,
-    describe_evidence,
     find_boundaries,
+    format_evidence,
     get_known_evidence,
 )
 from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
@@ -29,6 +29,7 @@ __all__ = [
     "encode_classes",
     "find_boundaries",
     "format_count",
+    "format_evidence",
     "format_plural",
     "get_known_evidence",
     "name_features",

@@ -15,7 +15,7 @@ from ravine.tree.cells import CellGraph
 from ravine.tree.contacts import Contact, find_contact
 from ravine.tree.joins import Joiner
 
-__all__ = ["Boundary", "BoundaryFinder", "describe_evidence", "find_boundaries", "get_known_evidence"]
+__all__ = ["Boundary", "BoundaryFinder", "find_boundaries", "format_evidence", "get_known_evidence"]
 
 # With fewer rows there is no neighbourhood of a boundary to look at.
 FEWEST_ROWS = 20
@@ -101,7 +101,7 @@ def get_known_evidence(tree: Tree) -> dict[tuple[int, int], float]:
     return {(first, second): z for (first, second), z in pairs}
 
 
-def describe_evidence(evidence: float) -> str:
+def format_evidence(evidence: float) -> str:
     """Describe the evidence for a valley in a few characters."""
     if math.isnan(evidence):
         return "too few rows"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree
-from ravine.explain import Boundary, check_estimator, describe_evidence, find_boundaries, format_plural, place_points
+from ravine.explain import Boundary, check_estimator, find_boundaries, format_evidence, format_plural, place_points
 from ravine.plotting import style
 from ravine.plotting.subject import check_rows
 from ravine.tree import Tree
@@ -198,7 +198,7 @@ class BoundaryDisplay:
         style.tidy_axes(ax_, size, hidden=("top", "right", "left"))
         ax_.set_xlabel("coordinate across the boundary", fontsize=size)
         ax_.legend(frameon=False, fontsize=size - 1.0, loc="upper right", ncols=2, handletextpad=0.2, borderaxespad=0.0)
-        text = f"Boundary between clusters {clusters[0]} and {clusters[1]}: {describe_evidence(boundary.evidence)}"
+        text = f"Boundary between clusters {clusters[0]} and {clusters[1]}: {format_evidence(boundary.evidence)}"
         ax_.set_title(text if title is None else title, loc="left", fontsize=size + 1.0, color=style.INK)
         return self
 

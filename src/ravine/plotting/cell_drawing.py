@@ -10,7 +10,7 @@ from scipy.spatial import cKDTree
 
 from ravine._typing import Array
 from ravine.checks import check_flag
-from ravine.explain import describe_evidence, format_plural
+from ravine.explain import format_evidence, format_plural
 from ravine.plotting import style
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _write_evidence(display: CellDisplay, ax: Any, low: Array, high: Array, size
         place = _choose_place(edges, groups, taken)
         taken.append(place)
         texts[first, second] = ax.text(
-            *(low + unit * place), describe_evidence(evidence), ha="center", va="center", fontsize=size - 0.5,
+            *(low + unit * place), format_evidence(evidence), ha="center", va="center", fontsize=size - 0.5,
             color=style.INK, zorder=6,
             bbox={"boxstyle": "round,pad=0.25", "fc": "white", "ec": style.INK, "lw": 0.8, "alpha": 0.94},
         )  # fmt: skip

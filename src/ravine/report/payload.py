@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.explain import DensitySummary, describe_evidence, shorten
+from ravine.explain import DensitySummary, format_evidence, shorten
 from ravine.hyperplane import Hyperplane
 from ravine.report.boundaries import BoundarySummary
 from ravine.report.encoding import round_by_spread, round_figures
@@ -277,7 +277,7 @@ def _describe_boundary(boundary: BoundarySummary) -> dict[str, Any]:
     first, second = boundary.coordinates
     return {
         "groups": [boundary.first, boundary.second],
-        "z": describe_evidence(boundary.evidence),
+        "z": format_evidence(boundary.evidence),
         "near": list(boundary.sizes),
         "drawn": [len(first), len(second)],
         "at": round_figures([*first.tolist(), *second.tolist()]),

@@ -31,6 +31,8 @@ Indices = NDArray[np.intp]
 MOST_ROWS, ROWS_PER_CLUSTER = 4000, 100
 # Number of neighbours of each row.
 N_NEIGHBOURS = 10
+# Rows for which the effective dimension is measured.
+ROWS_FOR_DIMENSION = 500
 # Correlated features of repeated values are spread well enough if they have at least this many different values.
 COARSE = 30
 # Number of cells: one for this many rows, at least and at most this many, or this many for each cluster that is given.
@@ -59,6 +61,8 @@ class CellGraph:
         Positions in the graph of the nearest neighbours of each row.
     is_mutual : ndarray of shape (m, q), bool
         Whether the row is one of the nearest neighbours of that neighbour, too.
+    dimension : float
+        Effective dimension of the rows.
     """
 
     indices: Indices
@@ -67,6 +71,7 @@ class CellGraph:
     scale: float
     nearest: Indices
     is_mutual: NDArray[np.bool_]
+    dimension: float
 
     @classmethod
     def of(cls, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> CellGraph | str:
@@ -92,11 +97,20 @@ class CellGraph:
         nearest = find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1))
         edges = nearest + len(x) * np.arange(len(x))[:, None]
         reverse = len(x) * nearest + np.arange(len(x))[:, None]
-        return cls(indices, x, origin + middle, scale, nearest, np.isin(reverse, edges))
+        return cls(indices, x, origin + middle, scale, nearest, np.isin(reverse, edges), _measure_dimension(x, nearest))
 
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
         return find_positions(self.indices, indices)
+
+
+def _measure_dimension(points: Array, nearest: Indices) -> float:
+    """Return the effective dimension of some rows of a graph near their neighbours."""
+    some = np.linspace(0, len(points) - 1, min(len(points), ROWS_FOR_DIMENSION)).astype(np.intp)
+    distances = np.linalg.norm(points[nearest[some]] - points[some, None], axis=2)
+    last = distances[:, -1:]
+    inner = np.where(distances[:, :-1] > 0.0, distances[:, :-1], np.where(last > 0.0, last, 1.0))
+    return estimate_dimension(np.log(np.where(last > 0.0, last, 1.0) / inner).sum(axis=1), distances.shape[1])
 
 
 def estimate_dimension(log_ratios: Array, n_neighbours: int) -> float:

@@ -22,8 +22,9 @@ __all__ = ["Contact", "find_contact"]
 
 Mask = NDArray[np.bool_]
 
-# Largest number of steps from the boundary; after two steps it is enough if both groups have this many rows there.
-MOST_STEPS, FEWEST_STEPS, ENOUGH_ROWS = 4, 2, 150
+# In a graph of this many rows, the largest number of steps from the boundary; after two steps it is enough if both
+# groups have as many rows there. In larger graphs the steps are shorter, so that there are more of both.
+USUAL_ROWS, MOST_STEPS, FEWEST_STEPS, ENOUGH_ROWS = 500, 4, 2, 150
 # Rows of both groups together that are measured; with fewer rows of a group nothing is known.
 MOST_ROWS, FEWEST_ROWS = 400, 4
 # Number of neighbours in each group, and in both.
@@ -67,7 +68,9 @@ def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
     first, second : ndarray of shape (m,), bool
         Which rows of the graph the two groups contain.
     """
-    near = _find_rows_near(graph.nearest, first, second)
+    growth = max(len(graph.indices) / USUAL_ROWS, 1.0)
+    most_steps = round(MOST_STEPS * growth ** (1.0 / max(graph.dimension, 1.0)))
+    near = _find_rows_near(graph.nearest, first, second, most_steps, ENOUGH_ROWS * growth)
     chosen = _thin(np.flatnonzero(near & first), np.flatnonzero(near & second))
     if min(map(len, chosen)) < FEWEST_ROWS:
         return None
@@ -76,7 +79,7 @@ def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
     return _find_valley(coordinates, is_second)
 
 
-def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask) -> Mask:
+def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask, most_steps: int, enough: float) -> Mask:
     """Return which rows are within a few steps, inside the two groups, of an edge between them."""
     inside = first | second
     both = np.flatnonzero(inside)
@@ -86,8 +89,8 @@ def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask) -> Mas
         crosses = other[nearest[members]]
         near[members[crosses.any(axis=1)]] = True
         near[nearest[members][crosses]] = True
-    for step in range(MOST_STEPS):
-        if step >= FEWEST_STEPS and min((near & first).sum(), (near & second).sum()) >= ENOUGH_ROWS:
+    for step in range(most_steps):
+        if step >= FEWEST_STEPS and min((near & first).sum(), (near & second).sum()) >= enough:
             break
         wider = near.copy()
         wider[both[near[nearest[both]].any(axis=1)]] = True

@@ -32,8 +32,9 @@ Indices = NDArray[np.intp]
 
 # Sets of cells that are cut; two that agree on this share of the rows are enough.
 N_TRIES, AGREEMENT = 4, 0.95
-# Evidence for a valley that keeps two groups of cells apart. Chosen on simulated shapes and unimodal data.
-SEPARATED = 4.0
+# Evidence for a valley that keeps two groups of cells apart, at the usual level of tests. Chosen on simulated shapes
+# and unimodal data. At another level it changes as the normal quantile does, down to the second number.
+SEPARATED, LEAST_SEPARATED, USUAL_LEVEL = 4.0, 3.0, 0.05
 # Without a number, fewer rows are not cut into cells: a sparse curve has gaps.
 FEWEST_ROWS = 200
 # Groups with fewer rows of the graph are not clusters, nor, if a number is given, those with a smaller share of an
@@ -104,6 +105,7 @@ def find_shapes(
     min_size: int,
     rng: np.random.Generator,
     flag: StopFlag | None = None,
+    level: float = USUAL_LEVEL,
 ) -> Shapes | str:
     """Find clusters of any shape; return the reason, as a part of a sentence, if that is impossible.
 
@@ -116,6 +118,8 @@ def find_shapes(
         Smallest number of rows of a cluster.
     rng : numpy.random.Generator
     flag : StopFlag, optional
+    level : float
+        Level of tests, which moves the evidence that separates clusters if their number is not given.
     """
     n, d = rows.shape
     if d == 1:
@@ -134,7 +138,9 @@ def find_shapes(
         if cells.n_leaves < (n_clusters or 2) or len(found) < cells.n_leaves:
             continue
         joiner = Joiner(graph, cell_of_row, fewest)
-        different = {label_cells(joiner.n_cells, joins).tobytes(): joins for joins in _list_joins(joiner, n_clusters)}
+        different = {
+            label_cells(joiner.n_cells, joins).tobytes(): joins for joins in _list_joins(joiner, n_clusters, level)
+        }
         tried = [
             Shapes(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
             for joins in different.values()
@@ -154,10 +160,12 @@ def find_shapes(
     return max(separated or best, key=lambda shapes: shapes.weakest)
 
 
-def _list_joins(joiner: Joiner, n_clusters: int | None) -> Iterator[list[Join]]:
+def _list_joins(joiner: Joiner, n_clusters: int | None, level: float) -> Iterator[list[Join]]:
     """Yield joins that make the number of clusters, or those of all groups that no valley separates."""
     if n_clusters is None:
-        yield joiner.join(SEPARATED)
+        from scipy.special import ndtri
+
+        yield joiner.join(max(SEPARATED + float(ndtri(USUAL_LEVEL) - ndtri(level)), LEAST_SEPARATED))
         return
     share = LEAST_SHARE * len(joiner.cell_of_row) / n_clusters
     for fewest in sorted({joiner.fewest, max(joiner.fewest, share)}):
@@ -201,7 +209,8 @@ def find_curved(shapes: Shapes) -> str:
         return ""
     return (
         f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two neighbouring clusters are on "
-        f"the wrong side of the best hyperplane between them, and the weakest boundary has z = {shapes.weakest:.1f}."
+        f"the wrong side of the best hyperplane between them, and the weakest boundary "
+        f"{_describe_evidence(shapes.weakest)}."
     )
 
 
@@ -219,7 +228,7 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
     """
     if shapes.n_clusters < 2:
         return False, "Joined cells do not show more than one cluster."
-    joined = f"the weakest boundary between joined cells has z = {shapes.weakest:.1f}"
+    joined = f"the weakest boundary between joined cells {_describe_evidence(shapes.weakest)}"
     if tree.n_clusters < (n_clusters or 2):
         is_better = n_clusters is None or shapes.weakest >= LEAST_EVIDENCE
         return is_better, f"Convex clusters: {tree.n_clusters} only; {joined}."
@@ -227,7 +236,14 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
     is_better = weakest < math.inf and shapes.weakest >= max(weakest + MARGIN, LEAST_EVIDENCE)
     if n_clusters is None and tree.n_clusters >= shapes.n_clusters:
         is_better = weakest < IN_DOUBT and STRONG <= shapes.weakest < math.inf
-    return is_better, f"The weakest boundary between convex clusters has z = {weakest:.1f}; {joined}."
+    return is_better, f"The weakest boundary between convex clusters {_describe_evidence(weakest)}; {joined}."
+
+
+def _describe_evidence(evidence: float) -> str:
+    """Describe the evidence for a boundary, as the end of a sentence."""
+    if math.isinf(evidence):
+        return "has no rows nearby" if evidence > 0.0 else "has no valley"
+    return f"has z = {evidence:.1f}"
 
 
 def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tree, Indices]:
