@@ -33,7 +33,7 @@ def mdh():
 
 @pytest.fixture(scope="module")
 def tree():
-    return MinimumDensityTree(4, **QUICK).fit(X)
+    return MinimumDensityTree(4, shape="convex", refine=False, **QUICK).fit(X)
 
 
 @pytest.fixture(scope="module")
