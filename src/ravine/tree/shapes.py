@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +31,8 @@ __all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
 
 Indices = NDArray[np.intp]
 
-# Sets of cells that are cut; two that agree on this share of the rows are enough.
-N_TRIES, AGREEMENT = 4, 0.95
+# Sets of cells that are cut. Two that agree on this share of the rows are enough, or this many with a single cluster.
+N_TRIES, AGREEMENT, ENOUGH_SINGLE = 5, 0.95, 3
 # Evidence for a valley that keeps two groups of cells apart, at the usual level of tests. Chosen on simulated shapes
 # and unimodal data. At another level it changes as the normal quantile does, down to the second number.
 SEPARATED, LEAST_SEPARATED, USUAL_LEVEL = 4.0, 3.0, 0.05
@@ -91,12 +92,10 @@ class Shapes:
         return int(np.bincount(label_cells(len(sizes), self.joins), weights=sizes).min())
 
     def measure_curvature(self) -> float:
-        """Return the largest share of two clusters that touch on the wrong side of the hyperplane between them."""
+        """Return the largest share of two clusters on the wrong side of the hyperplane between them."""
         clusters = self.clusters
-        edges = Joiner(self.graph, clusters).edges
-        pairs = zip(*np.nonzero(np.triu(edges, 1)), strict=True)
         parts = [self.graph.points[clusters == k] for k in range(self.n_clusters)]
-        return max((_measure_overlap(parts[i], parts[j]) for i, j in pairs), default=0.0)
+        return max((_measure_overlap(*pair) for pair in combinations(parts, 2)), default=0.0)
 
 
 def find_shapes(
@@ -149,15 +148,21 @@ def find_shapes(
         if not large_enough:
             continue
         best.append(max(large_enough, key=lambda shapes: shapes.weakest))
-        if len(best) > 1 and any(_agree(best[-1].clusters, other.clusters) for other in best[:-1]):
+        if _find_agreement(best) or sum(shapes.n_clusters == 1 for shapes in best) >= ENOUGH_SINGLE:
             break
     if not best:
         return "the rows cannot be cut into enough cells, or clusters would be too small"
     separated = [shapes for shapes in best if shapes.n_clusters > 1]
     # A valley that few sets of cells show may be one of the gaps between few rows.
-    if n_clusters is None and 2 * len(separated) <= len(best):
+    if n_clusters is None and not _find_agreement(best) and 2 * len(separated) <= len(best):
         return next(shapes for shapes in best if shapes.n_clusters == 1)
     return max(separated or best, key=lambda shapes: shapes.weakest)
+
+
+def _find_agreement(tried: list[Shapes]) -> bool:
+    """Return whether two sets of cells have nearly the same clusters, and more than one."""
+    clusters = [shapes.clusters for shapes in tried if shapes.n_clusters > 1]
+    return any(_agree(one, other) for one, other in combinations(clusters, 2))
 
 
 def _list_joins(joiner: Joiner, n_clusters: int | None, level: float) -> Iterator[list[Join]]:
