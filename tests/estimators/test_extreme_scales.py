@@ -15,6 +15,7 @@ from ravine import (
     NoSplitWarning,
     bandwidth_path,
 )
+from ravine.baselines import SSSL
 from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
 from ravine.tree.refine import _separate_sides
@@ -152,3 +153,13 @@ def test_paths_to_bandwidths_that_vanish_are_refused(rng):
 def test_values_too_small_for_a_bandwidth_are_refused(rng, model):
     with pytest.raises(ValueError, match="smallest number that can be represented: multiply X"):
         model(random_state=0).fit(rng.integers(0, 3, size=(100, 3)) * 5e-324)
+
+
+def test_baseline_of_equal_rows_near_zero_has_no_nan():
+    mdc = SSSL(n_components=2, random_state=0).fit(np.full((30, 5), 1e-317), np.arange(30) < 10)
+    assert np.isfinite(mdc.decision_function(np.full((2, 5), 1e-317))).all()
+
+
+def test_tree_with_a_leaf_of_equal_rows_is_refined():
+    rows = np.repeat([0.0, 1.0, 2.0], [40, 12, 8])[:, None] * 1e-310
+    assert MinimumDensityTree(3, min_cluster_size=1, random_state=0).fit(rows).n_clusters_ == 3

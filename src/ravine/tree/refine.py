@@ -145,18 +145,13 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
         return None
     x = _scale(sample)
     means, precision, ridge = _average_components(x, groups)
-    own = (
-        []
-        if kind == "tied"
-        else [_average_components(x[groups == k], np.zeros(size, dtype=np.intp))[1] for k, size in enumerate(sizes)]
-    )
     mixture = GaussianMixture(
         len(sizes),
         covariance_type=kind,
         reg_covar=ridge,
         weights_init=sizes / len(x),
         means_init=means,
-        precisions_init=precision if kind == "tied" else np.array(own),
+        precisions_init=precision if kind == "tied" else _invert_covariances(x, groups, ridge),
     )
     try:
         with warnings.catch_warnings(), use_one_openmp_thread():
@@ -170,6 +165,13 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
         return Components(of_row, mixture.means_ @ mixture.precisions_cholesky_)
     means, precision, _ = _average_components(x, of_row)
     return Components(of_row, means @ np.linalg.cholesky(precision))
+
+
+def _invert_covariances(x: Array, of_row: Indices, ridge: float) -> Array:
+    """Return the inverses of the covariance matrices of all components."""
+    groups = (x[of_row == k] for k in range(of_row.max() + 1))
+    covariances = [np.cov(rows, rowvar=False, bias=True) + ridge * np.eye(x.shape[1]) for rows in groups]
+    return np.asarray(np.linalg.inv(np.array(covariances)))
 
 
 def _scale(sample: Array) -> Array:

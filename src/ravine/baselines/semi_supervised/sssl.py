@@ -21,6 +21,8 @@ __all__ = ["SSSL"]
 DEFAULT_COMPONENTS = 2
 # Singular values below this part of the largest are rounding.
 SMALLEST_VALUE = 1e-10
+# Smaller coordinates are those of equal rows near zero; their inverses overflow.
+NEGLIGIBLE = 1e-290
 # Eigenfunctions that are linearly dependent at the labels, up to this part, get the coefficients of least norm.
 DEPENDENT = 1e-10
 
@@ -163,7 +165,7 @@ class _SSSLLearner:
         center = rows.mean(axis=0) if self.intercept else np.zeros(rows.shape[1])
         # With rows Z such that K = Z Z', sqrt(s_j) v_ij = (Z a_j)_i for the right singular vectors a_j of Z.
         _, s, axes = np.linalg.svd(rows - center, full_matrices=False)
-        kept = s > SMALLEST_VALUE * s.max(initial=0.0)
+        kept = s > max(SMALLEST_VALUE * s.max(initial=0.0), NEGLIGIBLE)
         mean, spread = rows.mean(axis=0) - center, float(rows.var(axis=0).sum())
         off_centre = isinstance(map_, LinearMap) and float(mean @ mean) > spread > 0.0
         return _EigenfunctionView(map_, (rows - center) @ axes[kept].T, axes[kept].T, center, off_centre)
