@@ -97,3 +97,24 @@ def test_copy_does_not_have_the_rows_and_says_so():
 def test_query_needs_a_fit():
     with pytest.raises(NotFittedError):
         MinimumDensityClassifier().query(3)
+
+
+@pytest.mark.parametrize("strategy", ["diverse", "uncertainty", "change", "density"])
+@pytest.mark.parametrize("scale", [1e-300, 1e155])
+@pytest.mark.filterwarnings("error")
+def test_rows_of_any_scale_give_the_same_choice(strategy, scale):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(120, 3)), np.full(120, -1)
+    labels[:8] = np.arange(8) % 2
+    rows[:8:2] += 2.0
+    plain, scaled = (MinimumDensityClassifier().fit(rows * factor, labels).query(6, strategy=strategy)
+                     for factor in (1.0, scale))  # fmt: skip
+    assert_array_equal(plain, scaled)
+
+
+def test_rows_without_weight_are_not_chosen():
+    rng = np.random.default_rng(0)
+    rows, labels, weights = rng.normal(size=(60, 2)), np.full(60, -1), np.ones(60)
+    labels[:6], weights[30:] = np.arange(6) % 2, 0.0
+    chosen = MinimumDensityClassifier().fit(rows, labels, weights).query(24)
+    assert sorted(chosen.tolist()) == list(range(6, 30))

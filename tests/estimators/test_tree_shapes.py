@@ -1,15 +1,17 @@
 """MinimumDensityTree with clusters of any shape."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityTree, RowBlocks
+from ravine import MinimumDensityTree, NoSplitWarning, RowBlocks
 from ravine.models import load, save
 from support.shape_data import draw_moons, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
@@ -30,6 +32,22 @@ def test_clusters_that_are_not_convex_are_found_by_default(draw, n_clusters):
     assert adjusted_rand_score(labels, mdt.labels_) > 0.95
     assert mdt.shape_ == "any"
     assert "not convex" in mdt.shape_reason_
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("noise", [0.02, 0.05])
+@pytest.mark.parametrize("draw", [make_moons, partial(make_circles, factor=0.5)])
+def test_clusters_that_do_not_touch_are_found_without_a_number(draw, noise, seed):
+    rows, labels = draw(500, noise=noise, random_state=seed)
+    mdt = MinimumDensityTree(random_state=0).fit(rows)
+    assert mdt.shape_ == "any"
+    assert adjusted_rand_score(labels, mdt.labels_) > 0.97
+
+
+def test_more_clusters_than_valleys_warn():
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    with pytest.warns(NoSplitWarning, match="valleys separate no two"):
+        MinimumDensityTree(3, shape="any", random_state=0).fit(rows)
 
 
 def test_convex_clusters_stay_convex():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,33 @@ STRATEGIES = ("diverse", "uncertainty", "change", "density")
 MOST_CANDIDATES = 2_000
 # Diverse rows are chosen among this many times as many uncertain ones.
 CANDIDATES_PER_ROW = 10
+
+
+@dataclass(frozen=True)
+class Units:
+    """Coordinates in which squares of rows neither overflow nor vanish.
+
+    Attributes
+    ----------
+    center : ndarray of shape (d,)
+    scale : float
+    """
+
+    center: Array
+    scale: float
+
+    @classmethod
+    def of(cls, rows: Rows, indices: NDArray[np.intp]) -> Units:
+        """Measure an even sample of some rows."""
+        few = rows.take(_space_evenly(indices)).astype(np.float64)
+        largest = float(np.abs(few).max(initial=0.0)) or 1.0
+        center = (few / largest).mean(axis=0) * largest
+        return cls(center, float(np.abs(few - center).max(initial=0.0)) or 1.0)
+
+    def apply(self, block: Any) -> Array:
+        """Return rows in these coordinates, as an array."""
+        dense = np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
+        return np.asarray((dense - self.center) / self.scale)
 
 
 def choose_rows(
@@ -53,7 +81,7 @@ def choose_rows(
     order = np.argsort(-doubt, kind="stable")
     if strategy == "diverse" and n > 1:
         few = np.sort(order[: min(max(CANDIDATES_PER_ROW * n, n), max(MOST_CANDIDATES, n))])
-        order = few[_spread(rows.take(indices[few]).astype(np.float64), doubt[few], n)]
+        order = few[_spread(Units.of(rows, indices).apply(rows.take(indices[few])), doubt[few], n)]
     return np.asarray(indices[order[:n]])
 
 
@@ -62,25 +90,25 @@ def _measure_lengths(rows: Rows, indices: NDArray[np.intp]) -> Array:
 
     The expected change of a linear classifier by a label is proportional to this.
     """
-    few = rows.take(_space_evenly(indices)).astype(np.float64)
-    center = few.mean(axis=0)
-    scale = float(np.sqrt(few.var(axis=0).mean())) or 1.0
+    units = Units.of(rows, indices)
+    few = units.apply(rows.take(_space_evenly(indices)))
+    center, variance = few.mean(axis=0), float(few.var(axis=0).mean()) or 1.0
 
     def measure(block: Any) -> Array:
-        dense = block.toarray() if hasattr(block, "toarray") else block
-        return np.asarray(np.sqrt(1.0 + (((dense - center) / scale) ** 2).mean(axis=1)))
+        return np.asarray(np.sqrt(1.0 + ((units.apply(block) - center) ** 2).mean(axis=1) / variance))
 
     return np.asarray(rows.apply(measure, indices))
 
 
 def _measure_densities(rows: Rows, indices: NDArray[np.intp]) -> Array:
     """Return the mean similarity of each row to an even sample of the rows."""
-    few = rows.take(_space_evenly(indices)).astype(np.float64)
+    units = Units.of(rows, indices)
+    few = units.apply(rows.take(_space_evenly(indices)))
     squares = (few**2).sum(axis=1)
     width = 2.0 * float(few.var(axis=0).sum()) or 1.0
 
     def measure(block: Any) -> Array:
-        dense = np.asarray(block.toarray() if hasattr(block, "toarray") else block, dtype=np.float64)
+        dense = units.apply(block)
         distances = (dense**2).sum(axis=1)[:, None] - 2.0 * dense @ few.T + squares
         return np.asarray(np.exp(-np.maximum(distances, 0.0) / width).mean(axis=1))
 

@@ -22,7 +22,10 @@ __all__ = ["RESULTS", "make_labels_table", "print_labels", "report_formulas", "w
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
 SUGGESTIONS = "suggestions.csv"
 # Glob patterns of all figures that `_list_figures` may yield.
-FIGURE_NAMES = ("tree", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane", "path")
+FIGURE_NAMES = (
+    "tree", "cells", "boundary-[0-9]*", "direction", "direction-[0-9]*", "split-[0-9]*", "pair-[0-9]*", "hyperplane",
+    "path",
+)  # fmt: skip
 # All files that a run may write, so that none of an earlier run is mistaken for a result of this one.
 RESULTS = (LABELS, SUGGESTIONS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png" for name in FIGURE_NAMES))
 # Number of splits, or pairs of classes, that get a figure of their own.

@@ -58,11 +58,9 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         Directions of which the one with the lowest index is the start: ``"svm"``, the weights of a linear SVM on the
         labels; ``"means"``, the difference of the labels' means; ``"lda"``, the same times the inverse covariance of
         all rows; ``"pc1"``, ``"pc2"``, ..., principal components. An array: its rows, each pointing to ``classes_[1]``.
-    alpha_min, alpha_max : float, default=0.01, 0.9
-        The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
-        ``alpha_min`` to ``alpha_max``.
-    n_alpha : int, default=20
-        Number of values of ``alpha``.
+    alpha_min, alpha_max, n_alpha : float, float and int, default=0.01, 0.9, 20
+        The offset stays within ``alpha`` standard deviations of the mean projection, with ``n_alpha`` values of
+        ``alpha`` increasing from ``alpha_min`` to ``alpha_max``.
     max_iter : int, default=5
         Optimiser iterations for each value of ``alpha`` and ``gamma``.
     polish : bool, default=False
@@ -249,7 +247,11 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
                 predicted = np.asarray(rows.apply(model.predict_codes))
             self.transduction_ = classes[np.where(all_codes == UNLABELLED, predicted, all_codes)]
             self._store(model, separators, classes)
-            self._rows_of_fit = rows, np.flatnonzero(all_codes == UNLABELLED)
+            chosen_from = np.flatnonzero(all_codes == UNLABELLED)
+            self._rows_of_fit = (
+                rows,
+                chosen_from if all_weights is None else chosen_from[all_weights[chosen_from] > 0.0],
+            )
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -371,10 +373,10 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         if X is not None:
             rows = validate_rows(self, X, reset=False)
             indices = np.arange(rows.shape[0])
-        elif hasattr(self, "_rows_of_fit"):
-            rows, indices = self._rows_of_fit
-        else:
+        elif not hasattr(self, "_rows_of_fit"):
             raise ValueError("this classifier does not have the rows of its fit: pass the unlabelled rows as X.")
+        else:
+            rows, indices = self._rows_of_fit
         with rows.session():
             return choose_rows(rows, indices, self._model.predict_proba, n, strategy)
 

@@ -155,7 +155,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
     With ``shape="any"``, hyperplanes of least normalised cut divide (at most 4000) rows into up to 50 cells, or three
     for each cluster. The groups of cells with the most nearest neighbours in common are joined first. Two groups stay
     apart if a valley separates them where they meet: a z-score of at least 4 for rows within a few steps of their
-    boundary in the graph of nearest neighbours. This is done for up to three sets of cells; the clusters with the
+    boundary in the graph of nearest neighbours. This is done for up to five sets of cells; the clusters with the
     strongest weakest boundary are kept. A cluster is then a union of leaves, and all rows are assigned by the
     hyperplanes. The z-scores are calibrated by simulation, not proved, and there are no P-values.
 
@@ -271,7 +271,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
                 )
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"
-                is_complete = self.n_clusters_ == n_clusters
+                is_complete = self.n_clusters_ == n_clusters and self.shape_ == "convex"
                 end = ". All splits are therefore those of a Gaussian mixture or of k-means." if is_complete else "."
                 warnings.warn(
                     f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with at least "
@@ -310,7 +310,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
             joined = self._store_shapes(shapes, rows, n_clusters)
             if notify is not None:
                 notify(joined)
-            return self.n_clusters_
+            return min(shapes.count_separated(), self.n_clusters_)
         n_shown = tree.n_clusters
         if suggested is not None and self.n_clusters == "suggested":
             tree, leaves = suggested

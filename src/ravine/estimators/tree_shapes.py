@@ -63,7 +63,7 @@ class TreeShapeMixin:
         obstacle = next((name for name, applies in obstacles.items() if applies), "")
         if shape == "any" and obstacle:
             raise ValueError(
-                f"shape='any' joins cells that only it can cut and that have no P-values, but {obstacle}: use "
+                f"shape='any' cuts cells of its own and does not test them, which contradicts {obstacle}: use "
                 "shape='convex', or leave that parameter at its default."
             )
         return obstacle

@@ -105,4 +105,6 @@ def format_evidence(evidence: float) -> str:
     """Describe the evidence for a valley in a few characters."""
     if math.isnan(evidence):
         return "too few rows"
-    return "no valley" if evidence == -math.inf else f"z = {evidence:.1f}"
+    if math.isinf(evidence):
+        return "no valley" if evidence < 0.0 else "do not touch"
+    return f"z = {evidence:.1f}"

@@ -1,4 +1,4 @@
-"""One sentence on whether the unlabelled rows helped a classifier."""
+"""One or two sentences on what the unlabelled rows changed in a classifier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ CLEAR_DECREASE = -math.log(0.8)
 
 
 def describe_evidence(classifier: Any) -> str | None:
-    """Say whether the unlabelled rows moved the hyperplanes of a fitted classifier into a gap.
+    """Say how far the unlabelled rows moved the hyperplanes of a fitted classifier, and how many rows are at them.
+
+    It describes the density, not the accuracy: whether a move is right, only more labels can tell.
 
     Parameters
     ----------
@@ -26,23 +28,32 @@ def describe_evidence(classifier: Any) -> str | None:
     evidence = getattr(classifier, "density_evidence_", None)
     if evidence is None:
         return None
-    helped = evidence[:, 0] - evidence[:, 1] >= CLEAR_DECREASE
+    emptier = evidence[:, 0] - evidence[:, 1] >= CLEAR_DECREASE
     if len(evidence) > 1:
         return (
-            f"The unlabelled rows helped in {int(helped.sum())} of {len(evidence)} pairs of classes: there they moved "
-            "the hyperplane of the labels into a gap. In the others it stayed near that of the labels."
+            f"In {int(emptier.sum())} of {len(evidence)} pairs of classes the unlabelled rows moved the hyperplane of "
+            "the labels to where there are clearly fewer rows. In the others it stayed near that of the labels."
         )
     first, last, angle = evidence[0].tolist()
-    if helped[0]:
+    moved = f"moved the hyperplane of the labels by {_format_angle(angle)}"
+    if emptier[0]:
         return (
-            f"The unlabelled rows helped: they moved the hyperplane of the labels by {angle:.0f} degrees into a gap. "
-            f"There are {_format_share(last)} as many rows at it as a normal curve would have, instead of "
-            f"{_format_share(first)}."
+            f"The unlabelled rows {moved}, to where there are clearly fewer rows: {_format_share(last)} as many as a "
+            f"normal curve would have, instead of {_format_share(first)}."
+        )
+    if last <= -CLEAR_DECREASE:
+        return (
+            f"The unlabelled rows {moved}, which is already in a gap: there are {_format_share(last)} as many rows at "
+            "it as a normal curve would have."
         )
     return (
-        f"The unlabelled rows did not help: there is no gap near the hyperplane of the labels, which they moved by "
-        f"{angle:.0f} degrees. There are {_format_share(last)} as many rows at it as a normal curve would have."
+        f"The unlabelled rows {moved}: they show no gap nearby. There are {_format_share(last)} as many rows at it as "
+        "a normal curve would have."
     )
+
+
+def _format_angle(angle: float) -> str:
+    return f"{angle:.0f} degree{'' if round(angle) == 1 else 's'}"
 
 
 def _format_share(log_ratio: float) -> str:

@@ -27,7 +27,8 @@ def normalise(x: Array) -> Array:
 
 def project_to_tangent(x: Array, v: Array) -> Array:
     """Remove the component of x along the unit vector v."""
-    return np.asarray(x - (x @ v) * v)
+    with np.errstate(invalid="ignore"):  # a gradient that overflowed ends the descent
+        return np.asarray(x - (x @ v) * v)
 
 
 def make_unit_tangent(direction: Array, v: Array) -> Array:

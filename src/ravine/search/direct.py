@@ -63,7 +63,8 @@ def _solve(joint: JointDensity, v: Array, offset: float, start: int, settings: S
     sigma = math.sqrt(max(float(v @ joint.covariance @ v), 0.0))
 
     def evaluate(x: Array) -> tuple[float, Array]:
-        ((value, by_normal, by_offset),) = drive(sample, [joint.evaluate(x[:-1].copy(), float(x[-1]))])
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver may try very long normals
+            ((value, by_normal, by_offset),) = drive(sample, [joint.evaluate(x[:-1].copy(), float(x[-1]))])
         return value, np.append(by_normal, by_offset)
 
     result: OptimizeResult = minimize(

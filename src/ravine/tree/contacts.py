@@ -100,7 +100,7 @@ def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask, most_s
 
 
 def _thin(*groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-    """Return every few rows of large groups, so that both together have at most about `MOST_ROWS`."""
+    """Return random rows of large groups, so that both together have at most about `MOST_ROWS`."""
     total = sum(map(len, groups))
     if total <= MOST_ROWS:
         return groups

@@ -17,7 +17,7 @@ from ravine._typing import Array
 from ravine.tree.cells import CellGraph
 from ravine.tree.contacts import find_contact
 
-__all__ = ["Join", "Joiner", "label_cells", "measure_boundaries"]
+__all__ = ["Join", "Joiner", "find_weakest", "label_cells", "measure_boundaries"]
 
 Indices = NDArray[np.intp]
 
@@ -35,7 +35,7 @@ class Join:
     first, second : int
         A cell of each group.
     evidence : float
-        z-score for a valley between the groups; minus infinity if there is none, NaN if it was not measured.
+        z-score for a valley between the groups; minus infinity if there is none, infinity if they do not touch.
     """
 
     first: int
@@ -91,11 +91,14 @@ class Joiner:
         self._known: dict[frozenset[frozenset[int]], float] = {}
 
     def measure(self, first: frozenset[int], second: frozenset[int]) -> float:
-        """Return the evidence for a valley between two groups; NaN if too few rows are near their boundary."""
+        """Return the evidence for a valley between two groups; infinity if only a few rows of one are near the other.
+
+        Such rows are strays: without a neighbour in their own group, they are in one of its cells by chance.
+        """
         key = frozenset((first, second))
         if key not in self._known:
             contact = find_contact(self.graph, self._contain(first), self._contain(second))
-            self._known[key] = math.nan if contact is None else contact.evidence
+            self._known[key] = math.inf if contact is None else contact.evidence
         return self._known[key]
 
     def _contain(self, cells: frozenset[int]) -> NDArray[np.bool_]:
@@ -135,7 +138,7 @@ class Joiner:
         while len(groups.members) > n_clusters:
             pairs = [(self.measure(groups.members[i], groups.members[j]), i, j) for i, j in groups.list_pairs()]
             if pairs:
-                evidence, i, j = min(pairs, key=lambda pair: -math.inf if math.isnan(pair[0]) else pair[0])
+                evidence, i, j = min(pairs, key=lambda pair: pair[0])
             else:
                 evidence, (i, j) = math.inf, self._find_nearest(groups, list(groups.members))
             groups.join(i, j, evidence)
@@ -169,7 +172,7 @@ def label_cells(n_cells: int, joins: list[Join]) -> Indices:
 
 
 def measure_boundaries(graph: CellGraph, clusters: Indices) -> dict[tuple[int, int], float]:
-    """Return the evidence for a valley between every two clusters with edges between them; NaN if not known.
+    """Return the evidence for a valley between every two clusters with edges between them.
 
     Parameters
     ----------
@@ -195,7 +198,7 @@ def find_weakest(graph: CellGraph, clusters: Indices) -> float:
     np.fill_diagonal(edges, 0.0)
     pairs = {frozenset((i, int(j))) for i, j in enumerate(edges.argmax(axis=1)) if edges[i, j] > 0.0}
     found = [joiner.measure(*(frozenset([i]) for i in pair)) for pair in pairs]
-    return min((z for z in found if not math.isnan(z)), default=math.inf)
+    return min(found, default=math.inf)
 
 
 def _count_edges(graph: CellGraph, cell_of_row: Indices, n_cells: int) -> Array:

@@ -28,8 +28,7 @@ class LeafJoins:
         A leaf of each of the two groups that are joined, in the order of the joins. The first joins make the clusters
         of the tree; the others would continue, across the weakest boundaries, to a single cluster.
     evidence : ndarray of shape (n_leaves - 1,)
-        z-score for a valley between the two groups: minus infinity if there is none, NaN if too few rows are near the
-        boundary, infinity if the groups do not touch.
+        z-score for a valley between the two groups: minus infinity if there is none, infinity if they do not touch.
     boundaries : ndarray of shape (n_boundaries, 2), int
         Pairs of clusters that touch.
     boundary_evidence : ndarray of shape (n_boundaries,)

@@ -85,6 +85,10 @@ class Shapes:
         """Number of clusters."""
         return self.joiner.n_cells - len(self.joins)
 
+    def count_separated(self) -> int:
+        """Return how many clusters valleys separate, if fewer joins than asked for are not made."""
+        return self.joiner.n_cells - len(self.joiner.join(LEAST_EVIDENCE))
+
     @property
     def smallest_size(self) -> int:
         """Number of rows of the smallest cluster."""
@@ -213,9 +217,8 @@ def find_curved(shapes: Shapes) -> str:
     if curvature < CURVED:
         return ""
     return (
-        f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two neighbouring clusters are on "
-        f"the wrong side of the best hyperplane between them, and the weakest boundary "
-        f"{_describe_evidence(shapes.weakest)}."
+        f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two clusters are on the wrong side "
+        f"of the best hyperplane between them, and {_describe_weakest('clusters', shapes.weakest)}."
     )
 
 
@@ -233,22 +236,24 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
     """
     if shapes.n_clusters < 2:
         return False, "Joined cells do not show more than one cluster."
-    joined = f"the weakest boundary between joined cells {_describe_evidence(shapes.weakest)}"
+    joined = _describe_weakest("groups of joined cells", shapes.weakest)
     if tree.n_clusters < (n_clusters or 2):
         is_better = n_clusters is None or shapes.weakest >= LEAST_EVIDENCE
-        return is_better, f"Convex clusters: {tree.n_clusters} only; {joined}."
+        return is_better, f"A tree of convex clusters has {tree.n_clusters} only; {joined}."
     weakest = find_weakest(shapes.graph, tree.cluster[leaf_of_row[shapes.graph.indices]])
     is_better = weakest < math.inf and shapes.weakest >= max(weakest + MARGIN, LEAST_EVIDENCE)
     if n_clusters is None and tree.n_clusters >= shapes.n_clusters:
         is_better = weakest < IN_DOUBT and STRONG <= shapes.weakest < math.inf
-    return is_better, f"The weakest boundary between convex clusters {_describe_evidence(weakest)}; {joined}."
+    convex = _describe_weakest("convex clusters", weakest)
+    return is_better, f"{convex[0].upper()}{convex[1:]}; {joined}."
 
 
-def _describe_evidence(evidence: float) -> str:
-    """Describe the evidence for a boundary, as the end of a sentence."""
-    if math.isinf(evidence):
-        return "has no rows nearby" if evidence > 0.0 else "has no valley"
-    return f"has z = {evidence:.1f}"
+def _describe_weakest(clusters: str, evidence: float) -> str:
+    """Describe the weakest boundary between some clusters, as a part of a sentence."""
+    if evidence == math.inf:
+        return f"no two {clusters} touch"
+    strength = "has no valley" if evidence == -math.inf else f"has z = {evidence:.1f}"
+    return f"the weakest boundary between {clusters} {strength}"
 
 
 def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tree, Indices]:
