@@ -247,11 +247,8 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
                 predicted = np.asarray(rows.apply(model.predict_codes))
             self.transduction_ = classes[np.where(all_codes == UNLABELLED, predicted, all_codes)]
             self._store(model, separators, classes)
-            chosen_from = np.flatnonzero(all_codes == UNLABELLED)
-            self._rows_of_fit = (
-                rows,
-                chosen_from if all_weights is None else chosen_from[all_weights[chosen_from] > 0.0],
-            )
+            is_open = np.ones(len(all_codes)) if all_weights is None else all_weights
+            self._rows_of_fit = rows, np.flatnonzero((all_codes == UNLABELLED) & (is_open > 0.0))
         return self
 
     def __getstate__(self) -> dict[str, Any]:
