@@ -163,3 +163,20 @@ def test_baseline_of_equal_rows_near_zero_has_no_nan():
 def test_tree_with_a_leaf_of_equal_rows_is_refined():
     rows = np.repeat([0.0, 1.0, 2.0], [40, 12, 8])[:, None] * 1e-310
     assert MinimumDensityTree(3, min_cluster_size=1, random_state=0).fit(rows).n_clusters_ == 3
+
+
+@pytest.mark.filterwarnings("error", "ignore::ravine.NoSplitWarning")
+def test_weights_over_80_orders_of_magnitude_cause_no_warning():
+    rng = np.random.default_rng(8399)
+    rows = rng.normal(size=(30, 2))
+    rows[:10] += 6.0
+    blocks = RowBlocks([rows[rng.integers(0, 30, 30)]], state="float32")
+    weights = 10.0 ** rng.uniform(-40, 40, 30)
+    MinimumDensityHyperplane(select="last", polish=False, random_state=0).fit(blocks, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("error", "ignore::ravine.NoSplitWarning")
+def test_sqp_on_rows_near_the_smallest_number_causes_no_warning():
+    rng = np.random.default_rng(915655)
+    rows = rng.uniform(size=(30, 3)) * (rng.uniform(size=(30, 3)) < 0.2) * 1e-308
+    MinimumDensityHyperplane(method="sqp", n_init=1, random_state=0).fit(rows)
