@@ -306,7 +306,7 @@ class Tree:
             Number of the cluster, which may be a union of leaves.
         """
         if leaf is None and cluster is None:
-            raise ValueError("give the number of a leaf, or of a cluster.")
+            raise TypeError("node must be an integer, got None: give the number of a leaf, or of a cluster.")
         if cluster is None:
             return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
         if leaf is not None:
