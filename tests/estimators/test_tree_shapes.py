@@ -199,3 +199,9 @@ def test_callback_is_called_with_the_joined_tree():
 def test_level_moves_the_evidence_that_separates_clusters():
     assert MinimumDensityTree(shape="any", alpha_test=1e-6, random_state=0).fit(X).n_clusters_ == 2
     assert MinimumDensityTree(shape="any", alpha_test=0.0, random_state=0).fit(X).n_clusters_ == 1
+
+
+def test_stray_rows_do_not_connect_clusters():
+    rows, labels = draw_rings(3000)  # a set of cells with a few stray rows, by chance
+    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    assert adjusted_rand_score(labels, mdt.labels_) > 0.95

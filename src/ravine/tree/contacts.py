@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 # groups have as many rows there. In larger graphs the steps are shorter, so that there are more of both.
 USUAL_ROWS, MOST_STEPS, FEWEST_STEPS, ENOUGH_ROWS = 500, 4, 2, 150
 # Rows of both groups together that are measured; with fewer rows of a group nothing is known.
-MOST_ROWS, FEWEST_ROWS = 400, 4
+MOST_ROWS, FEWEST_ROWS = 400, 10
 # Number of neighbours in each group, and in both.
 FEW, MANY = 5, 10
 # Bandwidth in units of the robust standard deviation times m^(-1/5): Silverman's, and a smaller one for narrow valleys.
