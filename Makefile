@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all sanitize compare fuzz lint bench clean
+.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -45,6 +45,24 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The documentation site in docs/_build/html; `make docs-pages` leaves out the pictures of the gallery.
+DOCS_INSTALLED := $(VENV)/.installed-docs
+SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 --fail-on-warning --keep-going --quiet
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev,docs]'
+	touch $@
+
+docs: $(DOCS_INSTALLED)
+	rm -rf docs/_build docs/api docs/gallery
+	$(SPHINX) docs docs/_build/html
+	$(BIN)/python docs/_ext/check_site.py docs/_build/html
+
+docs-pages: $(DOCS_INSTALLED)
+	rm -rf docs/_build docs/api docs/gallery
+	$(SPHINX) -D plot_gallery=0 docs docs/_build/html
+	$(BIN)/python docs/_ext/check_site.py docs/_build/html
+
 # HiPart, the one other package with these hyperplanes, gets an environment of its own.
 $(BENCH_VENV)/.installed:
 	$(PYTHON) -m venv $(BENCH_VENV)
@@ -56,5 +74,5 @@ bench: $(INSTALLED) $(BENCH_VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) build dist out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,7 @@
-"""Learn from a few labels: four in two dimensions, and ten of scikit-learn's breast cancer data.
+"""Labels from ten examples
+========================
+
+Learn from a few labels: four in two dimensions, and ten of scikit-learn's breast cancer data.
 
 python examples/classification.py [folder]
 """

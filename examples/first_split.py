@@ -1,4 +1,7 @@
-"""Split scikit-learn's handwritten digits in two and draw everything that describes the split.
+"""One split of handwritten digits
+===============================
+
+Split scikit-learn's handwritten digits in two and draw everything that describes the split.
 
 python examples/first_split.py [folder]
 """

@@ -1,4 +1,7 @@
-"""Draw how clusters of any shape are found: the rows, the cells that hyperplanes cut, and the cells that are joined.
+"""Clusters of any shape
+=====================
+
+Draw how clusters of any shape are found: the rows, the cells that hyperplanes cut, and the cells that are joined.
 
 python examples/shapes.py [folder]
 """

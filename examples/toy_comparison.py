@@ -1,4 +1,7 @@
-"""Compare clusterings of six small data sets, those of scikit-learn's comparison of clustering algorithms.
+"""Seven clusterings of toy data
+=============================
+
+Compare clusterings of six small data sets, those of scikit-learn's comparison of clustering algorithms.
 
 python examples/toy_comparison.py [folder]
 

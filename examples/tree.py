@@ -1,4 +1,7 @@
-"""Cluster scikit-learn's digits by a tree of minimum density hyperplanes, without giving their number.
+"""A tree of handwritten digits
+============================
+
+Cluster scikit-learn's digits by a tree of minimum density hyperplanes, without giving their number.
 
 python examples/tree.py [folder]
 """
