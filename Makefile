@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages clean
+.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -62,6 +62,10 @@ docs-pages: $(DOCS_INSTALLED)
 	rm -rf docs/_build docs/api docs/gallery
 	$(SPHINX) -D plot_gallery=0 docs docs/_build/html
 	$(BIN)/python docs/_ext/check_site.py docs/_build/html
+
+# Source distribution and wheels in dist/, tried with every Python that is installed; options in WHEEL.
+wheel: $(INSTALLED)
+	$(BIN)/python tests/support/wheels.py $(WHEEL)
 
 # HiPart, the one other package with these hyperplanes, gets an environment of its own.
 $(BENCH_VENV)/.installed:
