@@ -38,10 +38,19 @@ CHANGES = [
     "text = b'\\x93NUMPY\\x01\\x00' + rng.bytes(200)",
     "text = b''",
 ]
-FIT_OPTIONS = ["--encode one-hot", "--missing drop", "--missing impute-median", "--scale none", "--scale robust",
+FIT_OPTIONS = ["--encode one-hot", "--encode famd", "--auto",
+               "--missing drop", "--missing impute-median", "--scale none", "--scale robust",
                "--key {name}", "--drop {name}", "--json", "--quiet", "--out -", "--no-header", "--header",
                "--delimiter ;", "--encoding latin-1", "--decimal ,", "--seed 3", "--label-column {name}"]  # fmt: skip
-PREDICT_OPTIONS = ["--json", "--quiet", "--missing drop", "--key {name}", "--no-header", "--out labels.csv"]
+PREDICT_OPTIONS = [
+    "--json",
+    "--unknown other",
+    "--quiet",
+    "--missing drop",
+    "--key {name}",
+    "--no-header",
+    "--out labels.csv",
+]
 TABLE = """
 import csv, gzip, io, os, unicodedata
 from pathlib import Path

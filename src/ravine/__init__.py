@@ -55,6 +55,9 @@ _NAMES = {
         "ClusterRows",
         "RowBlocks",
     ],
+    "ravine.tables": [
+        "MixedScaler",
+    ],
     "ravine.tree": [
         "Split",
         "Tree",

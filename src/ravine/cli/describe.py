@@ -62,7 +62,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     if hasattr(estimator, "shape_"):
         lines += [f"shape of the clusters: {estimator.shape_}. {estimator.shape_reason_}", ""]
     if hasattr(estimator, "tree_"):
-        lines += _describe_tree(estimator.tree_, names)
+        lines += _describe_tree(estimator.tree_, names, table)
     elif hasattr(estimator, "classes_"):
         lines += _describe_classes(estimator, names)
     else:
@@ -79,9 +79,11 @@ def _describe_preparation(table: Any, estimator: Any) -> list[str]:
         return [f"{estimator.n_features_in_} features, not scaled"]
     plan = table.preparation
     lines = [f"{len(plan.columns)} columns: {', '.join(map(escape, plan.columns))}"]
-    lines += [
-        f"  {name!r} as zeros and ones: {', '.join(map(escape, texts))}" for name, texts in plan.categories.items()
-    ]
+    how = "as in FAMD" if plan.encoding == "famd" else "as zeros and ones"
+    for name, texts in plan.categories.items():
+        lines.append(f"  {name!r} {how}: {', '.join(map(escape, texts))}")
+        if name in plan.rare:
+            lines.append(f"    other: {', '.join(map(escape, plan.rare[name]))}")
     lines.append(f"scaling of the features: {SCALINGS[plan.scaling]}; missing cells: {MISSING[plan.missing]}")
     if table.label_column is not None:
         lines.append(f"label column: {table.label_column!r}")
@@ -96,10 +98,13 @@ def _describe_parameters(estimator: Any) -> str:
     return f"parameters: {', '.join(f'{name}={_show(given[name])}' for name in changed) or 'all have their defaults'}"
 
 
-def _describe_tree(tree: Any, names: list[str]) -> list[str]:
-    lines = [repr(tree), "", "Rules in terms of the scaled features:", ""]
+def _describe_tree(tree: Any, names: list[str], table: Any) -> list[str]:
+    with_categories = table is not None and bool(table.preparation.categories)
+    units = "in the units of the table" if with_categories else "in terms of the scaled features"
+    lines = [repr(tree), "", f"Rules {units}:", ""]
     for cluster in range(min(tree.n_clusters, MAX_GROUPS)):
-        lines += [tree.rules(cluster=cluster, feature_names=names), ""]
+        rule = table.rules(cluster) if with_categories else tree.rules(cluster=cluster, feature_names=names)
+        lines += ["\n".join(map(escape, rule.split("\n"))), ""]
     if tree.n_clusters > MAX_GROUPS:
         lines += [f"... and {tree.n_clusters - MAX_GROUPS} more clusters", ""]
     return lines[:-1]
@@ -130,7 +135,7 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
     if table is not None:
         plan = table.preparation
         out |= {
-            "columns": list(plan.columns), "scale": plan.scaling, "missing": plan.missing,
+            "columns": list(plan.columns), "scale": plan.scaling, "encode": plan.encoding, "missing": plan.missing,
             "label_column": table.label_column, "centre": plan.centre.tolist(), "divided_by": plan.scale.tolist(),
         }  # fmt: skip
     if hasattr(estimator, "tree_"):

@@ -115,10 +115,11 @@ FEATURES: tuple[Option, ...] = (
     ),
     click.option(
         "--encode",
-        type=click.Choice(["error", "one-hot"]),
+        type=click.Choice(["error", "one-hot", "famd"]),
         default="error",
         show_default=True,
-        help="Text columns: stop with an error, or turn each category into a feature of zeros and ones.",
+        help="Text columns: stop with an error, or turn each category into a feature of zeros and ones; famd divides "
+        "these by the root of the category's share and groups rare categories.",
     ),
     click.option(
         "--missing",
@@ -127,6 +128,11 @@ FEATURES: tuple[Option, ...] = (
         show_default=True,
         help="Missing cells: stop with an error, drop their rows, or fill in the median (the most frequent category "
         "of text).",
+    ),
+    click.option(
+        "--auto",
+        is_flag=True,
+        help="Choose --drop, --encode and --missing so that the table can be used, and report each choice.",
     ),
 )
 SPREADSHEET: Option = click.option(
@@ -181,6 +187,7 @@ class FitOptions:
     scale: str = "standard"
     encode: str = "error"
     missing: str = "error"
+    auto: bool = False
     out: str | None = None
     force: bool = False
     no_figures: bool = False

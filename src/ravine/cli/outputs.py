@@ -217,7 +217,7 @@ def write_report(path: Path, result: Result) -> None:
     from ravine import report
 
     plan = result.model.preparation
-    scaled = plan.scaling != "none"
+    scaled = plan.is_scaled
     report.write_report(
         path, result.model.estimator, result.X, feature_names=result.feature_names,
         labels_true=keep_rows(result.given, result.kept), label_name=result.model.label_column or "label",

@@ -26,6 +26,14 @@ MAX_GROUPS = 20
 @click.option("--key", default=None, metavar="COLUMN", help="Column that identifies the rows.  [default: row number]")
 @click.option("--missing", type=MISSING, default=None, help="Treatment of missing cells.  [default: that of the model]")
 @click.option(
+    "--unknown",
+    type=click.Choice(["error", "other"]),
+    default="error",
+    show_default=True,
+    help="Categories that the model does not know: stop with an error, or count them as the rare ones (without such, "
+    "as an average cell).",
+)
+@click.option(
     "--out",
     type=OutputPath(allow_dash=True),
     default="-",
@@ -41,6 +49,7 @@ def predict(
     data: str,
     key: str | None,
     missing: str | None,
+    unknown: str,
     out: str,
     force: bool,
     spreadsheet: bool,
@@ -68,7 +77,7 @@ def predict(
         table = read_table(data, reading, console.report)
     resolve_columns(table, ColumnChoices(key=key))
     with console.step("predicting"):
-        result = _predict(table_model, table, key, missing, data, console)
+        result = _predict(table_model, table, key, {"missing": missing, "unknown": unknown}, data, console)
         result.protects_formulas = spreadsheet
     report_formulas(result, console)
     counts = _count_groups(result)
@@ -104,13 +113,13 @@ def _load_table_model(path: str) -> Any:
     return model
 
 
-def _predict(model: Any, table: Any, key: str | None, missing: str | None, source: str, console: Console) -> Any:
+def _predict(model: Any, table: Any, key: str | None, options: dict[str, Any], source: str, console: Console) -> Any:
     import numpy as np
 
     from ravine.cli.result import Result, get_row_keys
     from ravine.tables import join_names, transform_table
 
-    plan = model.preparation if missing is None else replace(model.preparation, missing=missing)
+    plan = replace(model.preparation, **{name: value for name, value in options.items() if value is not None})
     unused = [name for name in table.column_names if name not in (*plan.columns, key, model.label_column)]
     if unused:
         console.report(f"ignored columns, which the model does not use: {join_names(unused)}")

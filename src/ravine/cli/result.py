@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ravine.models import TableModel
+    from ravine.tables import Preparation
 
 __all__ = ["Result", "get_row_keys", "keep_rows", "profile_groups"]
 
@@ -88,27 +89,30 @@ def get_row_keys(table: Any, key: str | None) -> tuple[Any, str]:
     return import_module("pyarrow").array(np.arange(1, table.num_rows + 1)), "row"
 
 
-def profile_groups(X: NDArray[Any], labels: NDArray[Any], names: tuple[str, ...], word: str) -> list[dict[str, Any]]:
+def profile_groups(X: NDArray[Any], labels: NDArray[Any], plan: Preparation, word: str) -> list[dict[str, Any]]:
     """Return the size of each group and the features whose mean differs most from that of all other rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     labels : ndarray of shape (n,)
-    names : tuple of str
-        Names of the features.
+    plan : Preparation
+        Preparation of the features.
     word : {"cluster", "class"}
 
     Returns
     -------
     list of dict
         ``differs_by`` holds the effect sizes of `ravine.explain.compare_with_rest`; None for a feature that is constant
-        inside the group and outside, since JSON has no infinity.
+        inside the group and outside, since JSON has no infinity. ``shares`` holds the shares, inside and outside, of
+        those features that are categories.
     """
     import numpy as np
 
     from ravine.explain import GroupMoments, compare_with_rest
 
+    names = plan.feature_names
+    indicators = {j for _, texts, place in plan.list_features() if texts for j in range(place.start, place.stop)}
     groups, codes = np.unique(labels, return_inverse=True)
     moments = GroupMoments.of(X, codes, len(groups))
     effects = compare_with_rest(moments)
@@ -116,5 +120,16 @@ def profile_groups(X: NDArray[Any], labels: NDArray[Any], names: tuple[str, ...]
     for k, group in enumerate(groups.tolist()):
         sizes = {j: float(effects.effect[k, j]) for j in effects.rank_features(k, MAX_FEATURES)}
         differs = {names[j]: round(size, 2) if np.isfinite(size) else None for j, size in sizes.items()}
-        profiles.append({word: group, "rows": int(moments.size[k]), "differs_by": differs})
+        profile = {word: group, "rows": int(moments.size[k]), "differs_by": differs}
+        shares = {}
+        for j in indicators.intersection(sizes):
+            both = effects.inside[k, j], effects.outside[k, j]
+            shares[names[j]] = [_get_share(mean + moments.origin[j], j, plan) for mean in both]
+        profiles.append({**profile, **({"shares": shares} if shares else {})})
     return profiles
+
+
+def _get_share(mean: float, j: int, plan: Preparation) -> float:
+    """Return the share of a category in a group from the mean of its feature."""
+    value = float(mean * plan.scale[j] + plan.centre[j]) if plan.is_scaled else float(mean)
+    return round(min(max(value, 0.0), 1.0), 3)

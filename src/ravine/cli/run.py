@@ -22,7 +22,7 @@ from ravine.cli.streams import escape
 from ravine.explain import describe_evidence
 from ravine.models import TableModel
 from ravine.report import find_suggestion
-from ravine.tables import ColumnChoices, ReadOptions, fit_table, read_labels, read_table, resolve_columns
+from ravine.tables import ColumnChoices, ReadOptions, apply_remedy, fit_table, read_labels, read_table, resolve_columns
 
 __all__ = ["FitRequest", "run"]
 
@@ -106,6 +106,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     classify = request.command == "classify"
     with console.step("preparing"):
         given = None if label_column is None else read_labels(table, label_column, console.report, learn=classify)
+        if options.auto:
+            table, choices = apply_remedy(table, choices, console.report)
         prepared = fit_table(table, choices, console.report)
     X, kept = prepared.X, prepared.kept
     with console.step("fitting") as show_progress:
@@ -140,9 +142,10 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "rows_used": len(result.X),
         "features": list(result.feature_names),
         "settings": {
-            **request.settings, "scale": options.scale, "missing": options.missing, "seed": options.seed,
+            **request.settings, "scale": options.scale, "encode": result.model.preparation.encoding,
+            "missing": result.model.preparation.missing, "seed": options.seed,
         },
-        PLURALS[word]: profile_groups(result.X, result.labels, result.feature_names, word),
+        PLURALS[word]: profile_groups(result.X, result.labels, result.model.preparation, word),
         "notes": list(console.notes),
         "version": version("ravine"),
     }  # fmt: skip
@@ -204,10 +207,7 @@ def print_result(result: Result, console: Console) -> None:
     console.print(f"\n{len(groups)} {word if len(groups) == 1 else PLURALS[word]} of {n_rows} rows")
     width = max(len(escape(group[word])) for group in groups)
     for group in groups[:MAX_GROUPS]:
-        differs = ", ".join(
-            f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
-            for name, value in group["differs_by"].items()
-        )
+        differs = ", ".join(describe_difference(group, name) for name in group["differs_by"])
         if group.get("leaves", 1) > 1:
             differs = f"{group['leaves']} joined leaves   {differs}"
         share = 100.0 * group["rows"] / n_rows
@@ -216,7 +216,9 @@ def print_result(result: Result, console: Console) -> None:
     if len(groups) > MAX_GROUPS:
         console.print(f"  and {len(groups) - MAX_GROUPS} more")
     if len(groups) > 1:
-        console.print("  (features whose mean differs most from that of all other rows, in pooled standard deviations)")
+        end = ", or the share of the rows with a category" if any("shares" in group for group in groups) else ""
+        text = "features whose mean differs most from that of all other rows, in pooled standard deviations"
+        console.print(f"  ({text}{end})")
     if "shape" in summary:
         console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
     if "suggestion" in summary:
@@ -229,6 +231,15 @@ def print_result(result: Result, console: Console) -> None:
             f"Agreement with {result.model.label_column!r} ({scores['rows']} rows): adjusted Rand index "
             f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
+
+
+def describe_difference(group: dict[str, Any], name: str) -> str:
+    """Return how a group differs by a feature: the effect size, or the shares of a category inside and outside."""
+    if name in group.get("shares", {}):
+        inside, outside = group["shares"][name]
+        return f"{escape(name)} {100.0 * inside:.0f} % (others {100.0 * outside:.0f} %)"
+    value = group["differs_by"][name]
+    return f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
 
 
 def describe_suggestion(summary: dict[str, Any]) -> str:

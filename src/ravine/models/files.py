@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ravine.models.archive import MAX_BYTES, Arrays, read_archive, write_archive
+from ravine.models.archive import MAX_BYTES, read_archive, write_archive
 from ravine.models.estimators import decode_estimator, encode_estimator
 from ravine.models.model_file_error import ModelFileError
+from ravine.models.preparations import decode_table, encode_table
 from ravine.models.schema import make_header, upgrade
 from ravine.models.table_model import TableModel
 from ravine.models.values import get_field
-from ravine.tables.prepare import MISSING, SCALES, Preparation
 
 __all__ = ["ModelInfo", "inspect", "load", "save"]
 
@@ -62,15 +62,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     document, arrays = encode_estimator(estimator)
     table = None
     if isinstance(model, TableModel):
-        prep = model.preparation
-        table = {
-            "columns": list(prep.columns),
-            "categories": {name: list(texts) for name, texts in prep.categories.items()},
-            "missing": prep.missing,
-            "scaling": prep.scaling,
-            "label_column": model.label_column,
-        }
-        arrays |= {f"table/{name}": getattr(prep, name) for name in ("medians", "centre", "scale")}
+        table, more = encode_table(model)
+        arrays |= more
     write_archive(path, {**make_header(), **document, "table": table}, arrays)
 
 
@@ -152,7 +145,7 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
         document = upgrade(written, arrays)
         estimator = decode_estimator(document, arrays)
         table = get_field(document, "table", dict, type(None))
-        model = estimator if table is None else _decode_table(table, arrays, estimator)
+        model = estimator if table is None else decode_table(table, arrays, estimator)
         arrays.check_all_taken()
         versions = written.get("versions")
         texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
@@ -178,28 +171,3 @@ def _shorten(error: Exception) -> str:
     """Return the text of an error in one line; texts of a damaged file may be long."""
     text = " ".join(str(error).split()).rstrip(".")
     return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
-
-
-def _decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> TableModel:
-    columns, categories = _check_texts(get_field(table, "columns", list)), get_field(table, "categories", dict)
-    missing, scaling = get_field(table, "missing", str), get_field(table, "scaling", str)
-    if missing not in MISSING or scaling not in SCALES or not set(categories) <= set(columns):
-        raise ModelFileError("the preparation of the table is damaged")
-    known = Preparation(columns, {name: _check_texts(texts) for name, texts in categories.items()}, missing, scaling)
-    d = estimator.n_features_in_
-    if len(known.feature_names) != d:
-        raise ModelFileError(f"the table has {len(known.feature_names)} features, but the estimator has {d}")
-    medians, centre, scale = (arrays.take_floats(f"table/{name}", (d,)) for name in ("medians", "centre", "scale"))
-    filled = np.isfinite(medians).all() or missing != "impute-median"
-    if not (filled and np.isfinite(centre).all() and np.isfinite(scale).all() and (scale > 0.0).all()):
-        raise ModelFileError("the scales of the table are damaged")
-    preparation = Preparation(columns, known.categories, missing, scaling, medians, centre, scale)
-    return TableModel(estimator, preparation, get_field(table, "label_column", str, type(None)))
-
-
-def _check_texts(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ModelFileError("the names of the columns are damaged")
-    if len(set(values)) != len(values):
-        raise ModelFileError("the names of the columns are not unique")
-    return tuple(values)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.models.table_rules import write_rule
 from ravine.tables import Preparation, join_counts
 
 __all__ = ["TableModel"]
@@ -54,3 +55,21 @@ class TableModel:
             Columns by name, for example a data frame.
         """
         return np.asarray(self.estimator.predict(self.transform(table)))
+
+    def rules(self, cluster: int, n_columns: int = 3) -> str:
+        """Describe the splits that lead to a cluster of a tree, in the units of the table and with categories by name.
+
+        Parameters
+        ----------
+        cluster : int
+        n_columns : int
+            Number of columns of largest weight to show for each split.
+        """
+        tree = getattr(self.estimator, "tree_", None)
+        if tree is None:
+            raise TypeError(
+                f"rules needs a MinimumDensityTree, but the estimator is a {type(self.estimator).__name__}."
+            )
+        if not 0 <= cluster < tree.n_clusters:
+            raise ValueError(f"there is no cluster {cluster}: the tree has the clusters 0 to {tree.n_clusters - 1}.")
+        return write_rule(tree, cluster, self.preparation, n_columns)

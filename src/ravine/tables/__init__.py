@@ -1,6 +1,8 @@
 """Tables: read from files of any kind, with their columns chosen and prepared as features of an estimator."""
 
+from ravine.tables.automatic import apply_remedy
 from ravine.tables.choose import ColumnChoices, choose_features, join_names, read_labels, resolve_columns
+from ravine.tables.mixed_scaler import MixedScaler
 from ravine.tables.prepare import Preparation, PreparedTable, fit_table, join_counts, transform_table
 from ravine.tables.read import ReadOptions, read_table
 from ravine.tables.sniff import is_number
@@ -8,10 +10,12 @@ from ravine.tables.table_error import TableError
 
 __all__ = [
     "ColumnChoices",
+    "MixedScaler",
     "Preparation",
     "PreparedTable",
     "ReadOptions",
     "TableError",
+    "apply_remedy",
     "choose_features",
     "fit_table",
     "is_number",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine.tables.categories import MIN_FREQUENCY, Categories, count_categories, group_rare, is_free_text
 from ravine.tables.read import Report
 from ravine.tables.sniff import is_missing, is_number
 from ravine.tables.table_error import TableError
@@ -39,7 +40,7 @@ class ColumnChoices:
         Columns to leave out.
     key, label : str or None
         Columns that identify and label the rows; they are not features.
-    encode : {"error", "one-hot"}
+    encode : {"error", "one-hot", "famd"}
         Treatment of text columns.
     missing : {"error", "drop", "impute-median"}
         Treatment of missing cells.
@@ -89,7 +90,7 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
     learn : bool
         Whether a classifier is trained on the labels. Then -1 is rejected: it could also mean "unlabelled".
     """
-    cells = [None if is_missing(cell) else cell for cell in _decode_dictionary(table[column]).to_pylist()]
+    cells = [None if is_missing(cell) else cell for cell in decode_dictionary(table[column]).to_pylist()]
     labels = [cell for cell in cells if cell is not None]
     # Integers with gaps are often stored as floats.
     integers = all(type(cell) is int or (isinstance(cell, float) and cell.is_integer()) for cell in labels)
@@ -136,22 +137,27 @@ def join_names(names: Sequence[str], most: int = 8) -> str:
 
 def choose_features(
     table: Any, choices: ColumnChoices, report: Report
-) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+) -> tuple[tuple[str, ...], dict[str, Categories]]:
     """Return the columns to use, and the categories of those that hold text."""
-    excluded = {*choices.drop, choices.key, choices.label}
-    indices = [name for name in table.column_names if PANDAS_INDEX.fullmatch(name) and name not in excluded]
+    columns, indices = list_columns(table, choices)
     if indices:
         report(f"{join_names(indices)}: index of a data frame, not used (--key {indices[0]} copies it to the results)")
-    columns = [name for name in table.column_names if name not in {*excluded, *indices}]
     texts, booleans, others = _sort_by_type(table, columns)
     if others or (texts and choices.encode == "error"):
-        raise TableError(_describe_unusable(table, texts, others, columns))
+        raise TableError(_describe_unusable(table, texts, others, columns, choices))
     if not columns:
         raise TableError("no column is left: drop fewer.")
     if booleans:
         report(f"{join_names(booleans)}: true and false are used as 1 and 0")
     _warn_about_counters(table, columns, report)
-    return tuple(columns), {name: _find_categories(table, name, report) for name in texts}
+    return tuple(columns), {name: _find_categories(table, name, choices.encode, report) for name in texts}
+
+
+def list_columns(table: Any, choices: ColumnChoices) -> tuple[list[str], list[str]]:
+    """Return the columns that may be features, and those that hold an index written by pandas."""
+    excluded = {*choices.drop, choices.key, choices.label}
+    indices = [name for name in table.column_names if PANDAS_INDEX.fullmatch(name) and name not in excluded]
+    return [name for name in table.column_names if name not in {*excluded, *indices}], indices
 
 
 def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[str], dict[str, str]]:
@@ -165,7 +171,7 @@ def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[s
             empty.append(name)
         elif types.is_boolean(kind):
             booleans.append(name)
-        elif _is_text(kind):
+        elif is_text(kind):
             texts.append(name)
         elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
             others[name] = "dates or times" if types.is_temporal(kind) else str(kind)
@@ -175,34 +181,36 @@ def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[s
 
 
 def _describe_empty(names: Sequence[str]) -> str:
-    return f"{join_names(names)}: all cells are empty. Leave out with {_suggest_dropping(names)}."
+    return f"{join_names(names)}: all cells are empty. Leave out with {suggest_dropping(names)}."
 
 
-def _describe_unusable(table: Any, texts: list[str], others: dict[str, str], columns: list[str]) -> str:
-    """Return the message about columns that are not numeric, with examples and a way out."""
+def _describe_unusable(
+    table: Any, texts: list[str], others: dict[str, str], columns: list[str], choices: ColumnChoices
+) -> str:
+    """Return the message about columns that are not numeric, with examples and the options to add."""
+    from ravine.tables.automatic import find_remedy  # it uses this module
+
     parts = [f"{name!r} (text such as {_find_example(table[name])[:30]!r})" for name in texts[:3]]
     parts += [f"{name!r} (text)" for name in texts[3:8]]
     parts += [f"{name!r} ({kind})" for name, kind in list(others.items())[:5]]
     unusable = [*texts, *others]
     rest = len(unusable) - len(parts)
     listed = f"{', '.join(parts)}{f' and {rest} more' if rest > 0 else ''}"
+    problem = f"{listed} {'is' if len(unusable) == 1 else 'are'} not numeric"
     if len(unusable) == len(columns):
-        problem, advice = f"no column is numeric: {listed}", "Convert them to numbers"
-    else:
-        problem = f"{listed} {'is' if len(unusable) == 1 else 'are'} not numeric"
-        advice = f"Leave out with {_suggest_dropping(unusable)}"
-    if texts and not others:
-        advice += ", or encode categories as zeros and ones with --encode one-hot"
-    advice += ". If a column identifies or labels the rows, name it with --key or --label-column."
-    commas = [name for name in texts if _has_decimal_commas(table[name])]
-    if commas:
-        advice = f"If {join_names(commas, 3)} use decimal commas, add  --decimal ,  Otherwise: {advice}"
-    return f"{problem}. {advice}"
+        problem = f"no column is numeric: {listed}"
+    remedy = find_remedy(table, choices)
+    advice = f"Add  {remedy.list_options(choices)}  or let --auto choose the same."
+    if len(remedy.drop) == len(columns):
+        advice = "Convert them to numbers."
+    if remedy.commas:
+        advice = f"If {join_names(remedy.commas, 3)} use decimal commas, add  --decimal ,  Otherwise: {advice}"
+    return f"{problem}. {advice} If a column identifies or labels the rows, name it with --key or --label-column."
 
 
-def _has_decimal_commas(column: Any) -> bool:
+def has_decimal_commas(column: Any) -> bool:
     """Return whether all cells are numbers, some of them with a decimal comma."""
-    cells = [str(cell) for cell in _decode_dictionary(column).unique().to_pylist() if not is_missing(cell)]
+    cells = [str(cell) for cell in decode_dictionary(column).unique().to_pylist() if not is_missing(cell)]
     return all(map(is_number, cells)) and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
 
 
@@ -212,40 +220,68 @@ def _find_example(column: Any) -> str:
     return next((cell for cell in cells if not is_number(cell)), cells[0] if cells else "")
 
 
-def _suggest_dropping(names: Sequence[str]) -> str:
+def suggest_dropping(names: Sequence[str]) -> str:
     words = " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
     return words + (" ..." if len(names) > 5 else "")
 
 
-def _find_categories(table: Any, name: str, report: Report) -> tuple[str, ...]:
-    found = sorted({str(cell) for cell in _decode_dictionary(table[name]).unique().to_pylist() if not is_missing(cell)})
-    if len(found) > MAX_CATEGORIES:
-        raise TableError(
-            f"column {name!r} has {len(found)} distinct texts, too many for --encode one-hot (at most "
-            f"{MAX_CATEGORIES}): leave it out with {_suggest_dropping([name])}, or use it as --key."
-        )
-    if not found:
+def _find_categories(table: Any, name: str, encode: str, report: Report) -> Categories:
+    """Return the categories of a column of text; rare ones are grouped if the encoding is "famd"."""
+    counts = count_text_cells(table[name])
+    if not counts:
         raise TableError(_describe_empty([name]))
-    report(f"{name!r} has {len(found)} categories, encoded as zeros and ones: {join_names(found, 5)}")
-    return tuple(found)
+    if encode == "one-hot":
+        if len(counts) > MAX_CATEGORIES:
+            raise TableError(
+                f"column {name!r} has {len(counts)} distinct texts, too many for --encode one-hot (at most "
+                f"{MAX_CATEGORIES}): leave it out with {suggest_dropping([name])}, or use it as --key."
+            )
+        report(f"{name!r} has {len(counts)} categories, encoded as zeros and ones: {join_names(list(counts), 5)}")
+        return Categories(tuple(counts))
+    if is_free_text(counts):
+        raise TableError(
+            f"column {name!r} has {len(counts)} distinct texts, most of them rare: it is not categorical. Leave it out "
+            f"with {suggest_dropping([name])}, or use it as --key."
+        )
+    if len(counts) == 1:
+        raise TableError(
+            f"column {name!r} has one category, {next(iter(counts))[:40]!r}, and cannot separate anything: leave it "
+            f"out with {suggest_dropping([name])}."
+        )
+    found = group_rare(counts, MIN_FREQUENCY)
+    report(f"{name!r} has {len(counts)} categories, encoded and scaled as in FAMD: {join_names(list(found.names), 5)}")
+    if found.rare:
+        report(f"{name!r}: rare categories count as 'other': {join_names(found.rare, 5)}")
+    return found
+
+
+def count_text_cells(column: Any) -> dict[str, int]:
+    """Return the number of cells of each text in a column, without missing ones."""
+    return count_categories(None if is_missing(cell) else cell for cell in decode_dictionary(column).to_pylist())
 
 
 def _warn_about_counters(table: Any, columns: Sequence[str], report: Report) -> None:
     """Report columns that number the rows: they are rarely meant as features."""
-    types = import_module("pyarrow").types
     for name in columns:
-        if types.is_integer(table.schema.field(name).type) and not table[name].null_count and table.num_rows > 2:
-            values = np.asarray(table[name])
-            if (np.diff(values[:1000]) == 1).all() and (np.diff(values) == 1).all():
-                report(f"warning: {name!r} numbers the rows but is used as a feature; use --key {name} if it is an id")
+        if is_counter(table[name]):
+            report(f"warning: {name!r} numbers the rows but is used as a feature; use --key {name} if it is an id")
 
 
-def _is_text(kind: Any) -> bool:
+def is_counter(column: Any) -> bool:
+    """Return whether a column counts the rows: integers without gaps, each larger by one than the one before."""
+    types = import_module("pyarrow").types
+    if not types.is_integer(column.type) or column.null_count or len(column) <= 2:
+        return False
+    values = np.asarray(column)
+    return bool((np.diff(values[:1000]) == 1).all() and (np.diff(values) == 1).all())
+
+
+def is_text(kind: Any) -> bool:
     types = import_module("pyarrow").types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
-def _decode_dictionary(column: Any) -> Any:
+def decode_dictionary(column: Any) -> Any:
     types = import_module("pyarrow").types
     return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
 
@@ -254,8 +290,8 @@ def extract_columns(table: Any, columns: Sequence[str]) -> dict[str, Any]:
     """Return columns of numbers, booleans or text, with None or NaN for missing cells."""
     plain: dict[str, Any] = {}
     for name in columns:
-        plain[name] = column = _decode_dictionary(table[name])
-        if _is_text(column.type):
+        plain[name] = column = decode_dictionary(table[name])
+        if is_text(column.type):
             plain[name] = cells = np.empty(len(column), dtype=object)
             cells[:] = [None if is_missing(cell) else cell for cell in column.to_pylist()]
     return plain

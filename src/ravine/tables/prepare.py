@@ -11,11 +11,21 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.checks import is_missing_value
+from ravine.tables.categories import MIN_FREQUENCY, Categories
 from ravine.tables.choose import ColumnChoices, choose_features, extract_columns, join_names
 from ravine.tables.read import Report
 from ravine.tables.table_error import TableError
 
-__all__ = ["MISSING", "SCALES", "Preparation", "PreparedTable", "fit_table", "join_counts", "transform_table"]
+__all__ = [
+    "MISSING",
+    "SCALES",
+    "Preparation",
+    "PreparedTable",
+    "check_finite",
+    "fit_table",
+    "join_counts",
+    "transform_table",
+]
 
 SCALES = ("standard", "robust", "none")
 MISSING = ("error", "drop", "impute-median")
@@ -35,6 +45,14 @@ class Preparation:
         Columns of the table, in the order in which they are used.
     categories : dict
         Categories of each text column; each becomes a feature of zeros and ones.
+    rare : dict
+        Rare categories of text columns; they count as "other", the last of the categories.
+    encoding : {"one-hot", "famd"}
+        Scale of the features of text columns: ``scaling``, or (indicator - share) / √share, as in the factor analysis
+        of mixed data.
+    unknown : {"error", "other"}
+        Treatment of categories that the training table does not have: an error, or "other". If there is no such
+        category, the features get the means of the training table.
     missing : {"error", "drop", "impute-median"}
         Treatment of missing cells.
     scaling : {"standard", "robust", "none"}
@@ -53,6 +71,9 @@ class Preparation:
     medians: Array = field(default_factory=lambda: np.empty(0))
     centre: Array = field(default_factory=lambda: np.empty(0))
     scale: Array = field(default_factory=lambda: np.empty(0))
+    rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    encoding: str = "one-hot"
+    unknown: str = "error"
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -63,7 +84,12 @@ class Preparation:
             names += [column] if texts is None else [f"{column}={text}" for text in texts]
         return tuple(names)
 
-    def _features_of_columns(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
+    @property
+    def is_scaled(self) -> bool:
+        """Whether features are centred and scaled."""
+        return self.scaling != "none" or (self.encoding == "famd" and bool(self.categories))
+
+    def list_features(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
         """Yield each column with its categories and the positions of its features."""
         start = 0
         for name in self.columns:
@@ -84,20 +110,23 @@ class Preparation:
         columns = {name: np.asarray(table[name]) for name in self.columns}
         n_rows = len(next(iter(columns.values()))) if columns else 0
         raw = np.empty((n_rows, len(self.feature_names)))
-        for name, texts, place in self._features_of_columns():
+        for name, texts, place in self.list_features():
             if texts is None:
                 raw[:, place.start] = _convert_to_floats(name, columns[name])
             else:
-                raw[:, place] = _encode_categories(name, columns[name], texts)
+                unknown = self.centre[place].tolist() if self.unknown == "other" else None
+                raw[:, place] = Categories(texts, self.rare.get(name, ())).encode(name, columns[name], unknown)
         return raw
 
-    def fitted(self, raw: Array) -> Preparation:
+    def fitted(self, raw: Array, least_share: float = MIN_FREQUENCY) -> Preparation:
         """Return this preparation with the medians, centres and scales of the given features (NaN is ignored).
 
         Parameters
         ----------
         raw : ndarray of shape (n, n_features)
             Features from `matrix`; every one needs at least one value.
+        least_share : float
+            Share of the rows by whose root the indicators of rarer categories are divided, if ``encoding`` is "famd".
         """
         p = raw.shape[1]
         medians, centre, scale = self._compute_medians(raw), np.zeros(p), np.ones(p)
@@ -121,14 +150,25 @@ class Preparation:
                 )
         # A spread below the rounding error of the values counts as none.
         scale[~(scale > 4.0 * np.finfo(float).eps * np.abs(centre))] = 1.0
+        if self.encoding == "famd":
+            self._scale_by_shares(raw, centre, scale, least_share)
         return replace(self, medians=medians, centre=centre, scale=scale)
+
+    def _scale_by_shares(self, raw: Array, centre: Array, scale: Array, least_share: float) -> None:
+        """Replace the scale of each indicator by the root of its share of the rows."""
+        for _, texts, place in self.list_features():
+            if texts is None:
+                continue
+            if self.scaling != "standard":
+                centre[place] = np.nanmean(raw[:, place], axis=0)
+            scale[place] = np.sqrt(np.maximum(centre[place], max(least_share, 1.0 / len(raw))))
 
     def _compute_medians(self, raw: Array) -> Array:
         """Return medians, or the most frequent category of text; NaN unless missing cells are imputed."""
         medians = np.full(raw.shape[1], np.nan)
         if self.missing != "impute-median":
             return medians
-        for _, texts, place in self._features_of_columns():
+        for _, texts, place in self.list_features():
             if texts is None:
                 medians[place] = np.nanmedian(raw[:, place])
             else:
@@ -142,17 +182,17 @@ class Preparation:
             if self.missing == "impute-median":
                 rows, columns = np.nonzero(np.isnan(block))
                 block[rows, columns] = self.medians[columns]
-            if self.scaling != "none":
+            if self.is_scaled:
                 block -= self.centre
                 block /= self.scale
         return raw
 
     def missing_counts(self, raw: Array) -> dict[str, int]:
-        """Return the number of missing cells of each feature that has any."""
+        """Return the number of missing cells of each column that has any."""
         counts = np.zeros(raw.shape[1], dtype=np.intp)
         for start in range(0, len(raw), BLOCK):
             counts += np.isnan(raw[start : start + BLOCK]).sum(axis=0)
-        return {name: int(n) for name, n in zip(self.feature_names, counts.tolist(), strict=True) if n}
+        return {name: int(counts[place.start]) for name, _, place in self.list_features() if counts[place.start]}
 
 
 def check_columns(table: Any, columns: Sequence[str]) -> None:
@@ -190,24 +230,6 @@ def _convert_to_float(value: Any) -> float:
     return float(value)
 
 
-def _encode_categories(name: str, values: NDArray[Any], texts: Sequence[str]) -> Array:
-    position = {text: k for k, text in enumerate(texts)}
-    encoded: dict[Any, Array] = {}
-    rows = []
-    for value in values.tolist():
-        if value not in encoded:
-            row = np.zeros(len(texts))
-            if is_missing_value(value):
-                row[:] = np.nan
-            elif str(value) in position:
-                row[position[str(value)]] = 1.0
-            else:
-                raise ValueError(f"column {name!r} contains {str(value)[:40]!r}, a category unknown to the model.")
-            encoded[value] = row
-        rows.append(encoded[value])
-    return np.array(rows).reshape(-1, len(texts))
-
-
 # ----------------------------------------------------------------------------------------------- whole tables
 
 
@@ -231,7 +253,14 @@ class PreparedTable:
 def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTable:
     """Choose the features of a table and scale them; an error names the columns that cannot be used."""
     columns, categories = choose_features(table, choices, report)
-    plan = Preparation(columns, categories, choices.missing, choices.scale)
+    plan = Preparation(
+        columns,
+        {name: known.names for name, known in categories.items()},
+        choices.missing,
+        choices.scale,
+        rare={name: known.rare for name, known in categories.items() if known.rare},
+        encoding="famd" if choices.encode == "famd" else "one-hot",
+    )
     raw, kept = _read_features(
         table, plan, report, "the median of their column",
         "Use --missing drop to leave these rows out, --missing impute-median to fill the cells with the median of "
@@ -268,7 +297,7 @@ def _read_features(
     """Return the unscaled features of the rows to use, and the mask of these rows (None for all)."""
     check_columns(table, plan.columns)
     raw = plan.matrix(extract_columns(table, plan.columns))
-    _check_finite(raw, plan.feature_names)
+    check_finite(raw, plan.feature_names)
     counts = plan.missing_counts(raw)
     if not counts:
         return raw, None
@@ -283,7 +312,8 @@ def _read_features(
     return raw[kept], kept
 
 
-def _check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
+def check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
+    """Raise an error that names the first column with an infinite value."""
     if np.isfinite(raw.sum()):  # neither infinite nor missing values
         return
     for j, name in enumerate(names):

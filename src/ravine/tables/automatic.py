@@ -1,0 +1,164 @@
+"""Choices for a table that make all of its columns usable: to apply, or to suggest as options of the command."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ravine.tables.categories import is_free_text
+from ravine.tables.choose import (
+    ColumnChoices,
+    count_text_cells,
+    decode_dictionary,
+    has_decimal_commas,
+    is_counter,
+    is_text,
+    join_names,
+    list_columns,
+)
+from ravine.tables.read import Report
+from ravine.tables.sniff import is_missing
+
+__all__ = ["Remedy", "apply_remedy", "find_remedy"]
+
+# Integers that all differ identify the rows if their column has such a name.
+IDENTIFIER = re.compile(r"(?i)(^|[_\W])(id|uuid|guid|key|index|rowid|row_?num(ber)?)$|[a-z]I[Dd]$")
+# A column with a larger share of missing cells is left out.
+MOST_MISSING = 0.5
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Choices that make all columns of a table usable.
+
+    Attributes
+    ----------
+    drop : dict
+        Columns to leave out, with the reason.
+    commas : tuple of str
+        Columns of numbers with a decimal comma.
+    encode : tuple of str
+        Columns of categories.
+    missing : tuple of str
+        Columns with missing cells.
+    choices : ColumnChoices
+        The choices of the user with these changes.
+    """
+
+    drop: dict[str, str] = field(default_factory=dict)
+    commas: tuple[str, ...] = ()
+    encode: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    choices: ColumnChoices = field(default_factory=ColumnChoices)
+
+    def list_options(self, given: ColumnChoices) -> str:
+        """Return the options that have the same effect, without those that were given."""
+        words = [f"--drop {shlex.quote(name)}" for name in self.drop]
+        words += ["--decimal ,"] if self.commas else []
+        words += [f"--encode {self.choices.encode}"] if self.choices.encode != given.encode else []
+        words += [f"--missing {self.choices.missing}"] if self.choices.missing != given.missing else []
+        return " ".join(words)
+
+
+def find_remedy(table: Any, choices: ColumnChoices) -> Remedy:
+    """Find the columns to leave out, to encode and to fill; choices of the user are kept."""
+    types = import_module("pyarrow").types
+    drop: dict[str, str] = {}
+    commas: list[str] = []
+    texts: list[str] = []
+    gaps: list[str] = []
+    for name in list_columns(table, choices)[0]:
+        column = decode_dictionary(table[name])
+        n_missing = count_missing(column)
+        reason = ""
+        if n_missing == table.num_rows:
+            reason = "all of its cells are empty"
+        elif n_missing > MOST_MISSING * table.num_rows:
+            reason = f"{100.0 * n_missing / table.num_rows:.0f} % of its cells are missing"
+        elif is_text(column.type):
+            reason = "" if has_decimal_commas(column) else _judge_text(column)
+            (commas if has_decimal_commas(column) else texts).append(name)
+        elif types.is_temporal(column.type):
+            reason = "dates and times are not numbers"
+        elif not (is_numeric(column.type) or types.is_boolean(column.type)):
+            reason = f"cells of the type {column.type} cannot be used"
+        elif is_counter(column):
+            reason = "it numbers the rows"
+        elif types.is_integer(column.type) and IDENTIFIER.search(name) and len(column.unique()) == table.num_rows:
+            reason = "it identifies the rows"
+        if reason:
+            drop[name] = reason
+        elif n_missing:
+            gaps.append(name)
+    kept = tuple(name for name in texts if name not in drop)
+    changes = replace(
+        choices,
+        drop=(*choices.drop, *drop),
+        encode="famd" if kept and choices.encode == "error" else choices.encode,
+        missing="impute-median" if gaps and choices.missing == "error" else choices.missing,
+    )
+    return Remedy(drop, tuple(commas), kept, tuple(gaps), changes)
+
+
+def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, ColumnChoices]:
+    """Return the table and the choices that make it usable; every change is reported."""
+    found = find_remedy(table, choices)
+    for name, reason in found.drop.items():
+        report(f"auto: {name!r} is left out: {reason}")
+    for name in found.commas:
+        table = _convert_commas(table, name)
+    for text in _describe_changes(found, choices):
+        report(f"auto: {text}")
+    options = found.list_options(choices)
+    report(f"auto: the same as {options}" if options else "auto: nothing had to be changed")
+    return table, found.choices
+
+
+def _describe_changes(found: Remedy, choices: ColumnChoices) -> Iterator[str]:
+    if found.commas:
+        yield f"{_join(found.commas)} read as numbers with a decimal comma"
+    if found.choices.encode != choices.encode:
+        yield f"{_join(found.encode)} encoded as categories"
+    if found.choices.missing != choices.missing:
+        yield f"{_join(found.missing)} filled where cells are missing"
+
+
+def _join(names: Sequence[str]) -> str:
+    return f"{join_names(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _judge_text(column: Any) -> str:
+    """Return why a column of text cannot be encoded; empty if it can."""
+    counts = count_text_cells(column)
+    if len(counts) == 1:
+        return f"it has one category, {next(iter(counts))[:40]!r}"
+    if is_free_text(counts):
+        return f"it has {len(counts)} distinct texts, most of them rare: names, identifiers or free text"
+    return ""
+
+
+def is_numeric(kind: Any) -> bool:
+    """Return whether a type of pyarrow is a number."""
+    types = import_module("pyarrow").types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def count_missing(column: Any) -> int:
+    """Return the number of missing cells of a column."""
+    if is_text(column.type):
+        return sum(map(is_missing, column.to_pylist()))
+    compute = import_module("pyarrow.compute")
+    return int(compute.sum(compute.is_null(column, nan_is_null=True)).as_py() or 0)
+
+
+def _convert_commas(table: Any, name: str) -> Any:
+    """Return a table in which a column of texts such as "1,5" holds numbers."""
+    cells = decode_dictionary(table[name]).to_pylist()
+    numbers = np.array([np.nan if is_missing(cell) else float(str(cell).strip().replace(",", ".")) for cell in cells])
+    return table.set_column(table.column_names.index(name), name, import_module("pyarrow").array(numbers))

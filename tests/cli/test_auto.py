@@ -1,0 +1,181 @@
+"""`ravine cluster --auto`: a messy table at the first try, and the options that it stands for."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("click")
+
+
+from ravine.models import load
+from support.command_line import column, ravine, read, write
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def simulate_penguins(n=90, seed=0):
+    """Return a CSV with numbers, categories, an identifier, free text, missing cells and useless columns."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(2 * n) % 2
+    columns = {
+        "rowid": np.arange(1, 2 * n + 1),
+        "island": np.where(rng.random(2 * n) < 0.9, np.array(["Biscoe", "Dream"])[y], "Torgersen"),
+        "bill_mm": (40.0 + 12.0 * y + rng.normal(size=2 * n)).round(1),
+        "mass_g": (4000.0 + 1500.0 * y + 150.0 * rng.normal(size=2 * n)).round(),
+        "sex": np.array(["female", "male"])[rng.integers(0, 2, 2 * n)],
+        "study": np.full(2 * n, "PAL"),
+        "comment": np.array([f"nest {k} seen" for k in range(2 * n)]),
+        "date": np.array([f"2007-11-{1 + k % 28:02d}" for k in range(2 * n)]),
+        "empty": np.full(2 * n, ""),
+    }
+    cells = {name: values.astype(str).tolist() for name, values in columns.items()}
+    for name, places in {"sex": range(0, 20, 2), "bill_mm": (3, 30)}.items():
+        for k in places:
+            cells[name][k] = "NA"
+    stream = io.StringIO()
+    csv.writer(stream).writerows([list(cells), *zip(*cells.values(), strict=True)])
+    return stream.getvalue(), y
+
+
+LEFT_OUT = ("rowid", "study", "comment", "date", "empty")
+
+
+def test_auto_clusters_a_messy_table_and_names_every_choice():
+    text, y = simulate_penguins()
+    printed = ravine("cluster", write(text), "--auto").stderr
+    labels = np.array(column(read("data-ravine/labels.csv"), "cluster")).astype(int)
+    assert max((labels == y).mean(), (labels != y).mean()) == 1.0
+    for name in LEFT_OUT:
+        assert f"auto: {name!r} is left out: " in printed
+    assert "auto: 'island', 'sex' are encoded as categories" in printed
+    assert "auto: 'bill_mm', 'sex' are filled where cells are missing" in printed
+    plan = load("data-ravine/model.ravine").preparation
+    assert plan.columns == ("island", "bill_mm", "mass_g", "sex")
+    assert plan.encoding == "famd"
+    notes = json.loads(read("data-ravine/summary.json"))["notes"]
+    assert any(note.startswith("auto: the same as --drop rowid --drop study") for note in notes)
+
+
+def test_auto_equals_the_options_that_it_names():
+    text, _ = simulate_penguins()
+    printed = ravine("cluster", write(text), "--auto", "--clusters", 2, "--out", "one").stderr
+    line = next(line for line in printed.splitlines() if line.startswith("auto: the same as "))
+    ravine("cluster", "data.csv", *line.removeprefix("auto: the same as ").split(), "--clusters", 2, "--out", "two")
+    assert read("one/labels.csv") == read("two/labels.csv")
+
+
+def test_error_about_text_suggests_the_same_options():
+    text, _ = simulate_penguins()
+    message = " ".join(ravine("cluster", write(text), "--drop", "empty", code=1).stderr.split())
+    assert "Add --drop rowid --drop study --drop comment --drop date --encode famd --missing " in message
+    assert "or let --auto choose the same" in message
+
+
+def test_choices_of_the_user_come_first():
+    text, _ = simulate_penguins()
+    printed = ravine(
+        "cluster",
+        write(text),
+        "--auto",
+        "--encode",
+        "one-hot",
+        "--missing",
+        "drop",
+        "--key",
+        "rowid",
+        "--drop",
+        "sex",
+        "--clusters",
+        2,
+    ).stderr
+    plan = load("data-ravine/model.ravine").preparation
+    assert (plan.encoding, plan.missing, plan.columns) == ("one-hot", "drop", ("island", "bill_mm", "mass_g"))
+    assert "'rowid' is left out" not in printed
+    assert column(read("data-ravine/labels.csv"), "rowid")[0] == "1"
+
+
+def test_auto_changes_nothing_in_a_clean_table():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 2)).tolist()
+    text = "\n".join(["a,b", *(f"{a},{b}" for a, b in rows)])
+    assert "auto: nothing had to be changed" in ravine("cluster", write(text), "--auto", "--clusters", 2).stderr
+
+
+def test_auto_reads_decimal_commas():
+    rng = np.random.default_rng(0)
+    lines = [f"{a:.3f};{b:.3f}".replace(".", ",") for a, b in rng.normal(size=(40, 2))]
+    printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
+    assert "auto: 'a', 'b' are read as numbers with a decimal comma" in printed
+    assert "auto: the same as --decimal ," in printed
+
+
+def test_integers_that_identify_rows_are_left_out():
+    rng = np.random.default_rng(0)
+    ids = rng.permutation(1000)[:60] + 5000
+    lines = [f"{k},{a:.3f},{b:.3f}" for k, (a, b) in zip(ids, rng.normal(size=(60, 2)), strict=True)]
+    printed = ravine("cluster", write("\n".join(["customer_id,a,b", *lines])), "--auto", "--clusters", 2).stderr
+    assert "auto: 'customer_id' is left out: it identifies the rows" in printed
+
+
+# ----------------------------------------------------------------------------------------------- --encode famd
+
+
+def mixed(n=120):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    kinds = np.where(rng.random(n) < 0.95, np.array(["red", "blue"])[y], "green")
+    sizes = 10.0 * y + rng.normal(size=n)
+    return "\n".join(["size,kind", *(f"{size:.4f},{kind}" for size, kind in zip(sizes, kinds, strict=True))])
+
+
+def test_famd_equals_the_mixed_scaler():
+    from ravine import MixedScaler
+
+    text = mixed()
+    ravine("cluster", write(text), "--encode", "famd", "--clusters", 2)
+    model = load("data-ravine/model.ravine")
+    rows = [line.split(",") for line in text.splitlines()[1:]]
+    frame = np.array([[float(size), kind] for size, kind in rows], dtype=object)
+    table = {"size": frame[:, 0].astype(float), "kind": frame[:, 1]}
+    np.testing.assert_allclose(model.transform(table), MixedScaler().fit_transform(frame), atol=1e-12)
+
+
+def test_groups_and_rules_name_categories():
+    printed = ravine("cluster", write(mixed()), "--encode", "famd", "--clusters", 2).stderr
+    assert "kind=red 0 % (others" in printed or "kind=blue 0 % (others" in printed
+    rules = ravine("describe", "data-ravine/model.ravine").stdout
+    assert "'kind' as in FAMD: blue, green, red" in rules
+    assert "Rules in the units of the table" in rules
+    assert "if kind is red" in rules
+
+
+def test_predict_knows_what_to_do_with_unknown_categories():
+    ravine("cluster", write(mixed()), "--encode", "famd", "--clusters", 2)
+    write("size,kind\n0.1,violet\n9.8,red\n", "new.csv")
+    message = ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
+    assert "'kind' contains 'violet', a category unknown to the model" in message
+    printed = ravine("predict", "data-ravine/model.ravine", "new.csv", "--unknown", "other").stdout
+    assert len(column(printed, "cluster")) == 2
+
+
+def test_columns_that_famd_cannot_use_are_named():
+    lines = ["size,kind,name", *(f"{k % 7}.5,same,person {k}" for k in range(60))]
+    message = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--drop", "name", code=1).stderr
+    assert "column 'kind' has one category, 'same'" in message
+    message = ravine("cluster", "data.csv", "--encode", "famd", "--drop", "kind", code=1).stderr
+    assert "column 'name' has 60 distinct texts, most of them rare" in message
+
+
+def test_rare_categories_are_reported():
+    lines = ["size,kind", *(f"{k % 7}.5,{'abcd'[k % 2] if k < 198 else 'cd'[k % 2]}" for k in range(200))]
+    printed = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--clusters", 2).stderr
+    assert "'kind': rare categories count as 'other': 'c', 'd'" in printed
+    assert load("data-ravine/model.ravine").preparation.rare == {"kind": ("c", "d")}
+    assert "other: c, d" in ravine("describe", "data-ravine/model.ravine").stdout

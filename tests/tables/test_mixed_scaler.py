@@ -1,0 +1,192 @@
+"""MixedScaler: categories and numbers as features of comparable variance."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ravine import MinimumDensityTree, MixedScaler
+from ravine.tables.categories import Categories, count_categories, group_rare, is_free_text
+
+
+def table(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "size": rng.normal(size=n),
+        "kind": rng.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1]).astype(object),
+        "count": rng.integers(0, 5, n),
+        "flag": rng.random(n) < 0.3,
+        "sex": rng.choice(["u", "v"], n).astype(object),
+    }
+
+
+def as_objects(columns):
+    return np.column_stack([np.asarray(values, dtype=object) for values in columns.values()])
+
+
+@parametrize_with_checks([MixedScaler(), MixedScaler(missing="median")])
+def test_scaler_is_a_transformer_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def reference(columns):
+    """Standardised numbers, and for each category (indicator - share) / root of its share, by loops."""
+    out = []
+    for values in columns.values():
+        if values.dtype == object:
+            for category in sorted(set(values)):
+                share = sum(value == category for value in values) / len(values)
+                out.append([((value == category) - share) / np.sqrt(share) for value in values])
+        else:
+            numbers = [float(value) for value in values]
+            mean = sum(numbers) / len(numbers)
+            spread = np.sqrt(sum((value - mean) ** 2 for value in numbers) / len(numbers))
+            out.append([(value - mean) / spread for value in numbers])
+    return np.array(out).T
+
+
+def test_features_equal_the_formula():
+    columns = table()
+    scaler = MixedScaler()
+    np.testing.assert_allclose(scaler.fit_transform(as_objects(columns)), reference(columns), atol=1e-12)
+    np.testing.assert_allclose(scaler.transform(as_objects(columns)), reference(columns), atol=1e-12)
+
+
+@given(st.lists(st.integers(5, 60), min_size=2, max_size=6))
+@settings(max_examples=25, deadline=None)
+def test_every_column_has_variance_one_in_each_direction(counts):
+    kinds = np.repeat([f"k{j}" for j in range(len(counts))], counts).astype(object)
+    Z = MixedScaler(min_frequency=0.0).fit_transform(kinds[:, None])
+    variances = np.linalg.eigvalsh(np.cov(Z.T, bias=True))
+    np.testing.assert_allclose(variances, [0.0] + [1.0] * (len(counts) - 1), atol=1e-9)
+
+
+def frames():
+    pandas, polars, arrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = table()
+    frame = pandas.DataFrame(columns).astype({"kind": "category", "sex": "string", "count": "Int64"})
+    lazy = polars.DataFrame({name: values.tolist() for name, values in columns.items()}).with_columns(
+        polars.col("kind").cast(polars.Categorical), polars.col("sex").cast(polars.Enum(["u", "v"]))
+    )
+    return [frame, lazy, arrow.table({name: lazy[name].to_arrow() for name in lazy.columns})]
+
+
+def test_data_frames_of_any_library_give_the_same_features():
+    expected = reference(table())
+    for frame in frames():
+        scaler = MixedScaler().fit(frame)
+        np.testing.assert_allclose(scaler.transform(frame), expected, atol=1e-12)
+        names = ["size", "kind=x", "kind=y", "kind=z", "count", "flag", "sex=u", "sex=v"]
+        assert scaler.get_feature_names_out().tolist() == names
+
+
+def test_output_can_be_a_data_frame():
+    frame = frames()[0]
+    out = MixedScaler().set_output(transform="pandas").fit_transform(frame)
+    assert out.columns.tolist()[:2] == ["size", "kind=x"]
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        MixedScaler().fit(frame).get_feature_names_out(["a"] * 5)
+
+
+def test_clusters_that_only_categories_show_are_found():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 150)
+    columns = [np.where(rng.random(300) < 0.05, 1 - y, y) for _ in range(8)]
+    X = np.column_stack([np.array(["no", "yes"], dtype=object)[column] for column in columns])
+    labels = MinimumDensityTree(2, random_state=0).fit(MixedScaler().fit_transform(X)).labels_
+    assert max((labels == y).mean(), (labels != y).mean()) > 0.97
+
+
+def test_rare_categories_are_grouped_and_named():
+    kinds = np.array(["a"] * 60 + ["b"] * 37 + ["c", "d", "d"], dtype=object)[:, None]
+    scaler = MixedScaler(min_frequency=0.03)
+    with pytest.warns(UserWarning, match="grouped as 'other' \\('x0': 'c', 'd'\\)"):
+        Z = scaler.fit_transform(kinds)
+    assert scaler.categories_ == {"x0": ("a", "b", "other")}
+    assert scaler.rare_ == {"x0": ("c", "d")}
+    assert (Z[-3:, 2] > 0).all()
+    assert (Z[:-3, 2] < 0).all()
+    np.testing.assert_allclose(scaler.transform(np.array([["c"]], dtype=object)), Z[-1:])
+
+
+def test_lone_rare_category_is_not_far_away():
+    kinds = np.array(["a"] * 999 + ["b"], dtype=object)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Z = MixedScaler().fit_transform(kinds)
+    assert np.abs(Z).max() < 1.0 / np.sqrt(0.02)
+
+
+@given(st.dictionaries(st.sampled_from("abcdefg") | st.just("other"), st.integers(1, 300), min_size=1))
+def test_grouping_keeps_every_category_once(counts):
+    found = group_rare(counts, 0.02)
+    known = [*found.names, *found.rare]
+    assert len(set(known)) == len(known)
+    assert set(counts) <= set(known) <= {*counts, "other"}
+    total = sum(counts.values())
+    assert all(counts[name] < 0.02 * total for name in found.rare)
+
+
+def test_categories_are_counted_without_missing_cells():
+    assert count_categories(["b", "a", None, float("nan"), "b"]) == {"a": 1, "b": 2}
+    assert is_free_text({f"name {k}": 1 for k in range(30)})
+    assert not is_free_text({"a": 10, "b": 20})
+
+
+def test_unknown_categories_are_an_error_or_average():
+    X = as_objects(table())
+    new = X[:1].copy()
+    new[0, 1] = "new"
+    with pytest.raises(ValueError, match="'x1' contains 'new', a category unknown"):
+        MixedScaler().fit(X).transform(new)
+    Z = MixedScaler(handle_unknown="other").fit(X).transform(new)
+    np.testing.assert_allclose(Z[0, 1:4], 0.0, atol=1e-12)
+    grouped = Categories(("a", "other"), ("b", "c"))
+    np.testing.assert_array_equal(grouped.encode("k", np.array(["z"], dtype=object), [0.5, 0.5]), [[0.0, 1.0]])
+
+
+def test_missing_cells_are_an_error_kept_or_filled():
+    X = as_objects(table())
+    X[0, 0], X[1, 1] = np.nan, None
+    with pytest.raises(ValueError, match="missing cells in 'x0' 1, 'x1' 1"):
+        MixedScaler().fit(X)
+    kept = MixedScaler(missing="keep").fit_transform(X)
+    assert np.argwhere(np.isnan(kept)).tolist() == [[0, 0], [1, 1], [1, 2], [1, 3]]
+    filled = MixedScaler(missing="median").fit(X).transform(X)
+    assert filled[1, 1] == filled[X[:, 1] == "x"][0, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X.__setitem__((slice(None), 1), "only"), "'x1' has one category, 'only'"),
+        (lambda X: X.__setitem__((slice(None), 1), None), "'x1': all cells are missing"),
+        (lambda X: X.__setitem__((slice(None), 0), np.nan), "'x0': all cells are missing"),
+        (lambda X: X.__setitem__((5, 0), np.inf), "'x0' contains an infinite value \\(row 6\\)"),
+        (lambda X: X.__setitem__((slice(None), 1), [f"name {k}" for k in range(200)]), "'x1' has 200 distinct texts"),
+    ],
+)
+def test_unusable_columns_are_named(change, message):
+    X = as_objects(table())
+    change(X)
+    with pytest.raises(ValueError, match=message):
+        MixedScaler(missing="median").fit(X)
+
+
+def test_parameters_are_checked():
+    X = as_objects(table())
+    for parameters in (
+        {"missing": "drop"},
+        {"handle_unknown": "ignore"},
+        {"min_frequency": 0.6},
+        {"categorical": "all"},
+    ):
+        with pytest.raises(ValueError, match=next(iter(parameters))):
+            MixedScaler(**parameters).fit(X)
+    with pytest.raises(ValueError, match="no such column"):
+        MixedScaler(categorical=["weight"]).fit(X)
+    chosen = MixedScaler(categorical=[1, "x2", -1]).fit(X)
+    assert list(chosen.categories_) == ["x1", "x2", "x4"]
