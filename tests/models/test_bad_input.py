@@ -71,7 +71,7 @@ def test_other_zips_are_rejected(tmp_path):
     assert_rejected(pack(tmp_path / "m", {"model.json": b"[" * 100_000}), "damaged")
 
 
-@pytest.mark.parametrize("schema", [3, 99, 10**30])
+@pytest.mark.parametrize("schema", [4, 99, 10**30])
 def test_newer_schema_is_rejected_with_advice(models, tmp_path, schema):
     members = unpack(models["tree"])
     members["model.json"] = json.dumps({**json.loads(members["model.json"]), "schema": schema}).encode()

@@ -269,12 +269,48 @@ def test_model_of_a_table_round_trips(path):
         again.predict({**table, "kind": np.array(["c"] * 270)})
 
 
+def test_model_with_rare_categories_round_trips(path):
+    X, _ = blobs(d=2)
+    table = {"length": X[:, 0], "kind": np.array(["a", "b", "c", "d", None] * 54, dtype=object)}
+    plan = Preparation(
+        ("length", "kind"), {"kind": ("a", "b", "other")}, "impute-median", rare={"kind": ("c", "d")}, encoding="famd"
+    )
+    plan = plan.fitted(plan.matrix(table))
+    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan)
+    save(model, path)
+    again = load(path)
+    assert_same(model.preparation, again.preparation)
+    assert_same(model.predict(table), again.predict(table))
+
+
+def test_table_of_schema_2_is_read(path):
+    X, _ = blobs(d=2)
+    table = {"length": X[:, 0], "kind": np.array(["a", "b", "b"] * 90, dtype=object)}
+    plan = Preparation(("length", "kind"), {"kind": ("a", "b")})
+    plan = plan.fitted(plan.matrix(table))
+    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan)
+    save(model, path)
+    members = read_members(path)
+    document = json.loads(members["model.json"])
+    del document["table"]["rare"], document["table"]["encoding"]
+    members["model.json"] = json.dumps({**document, "schema": 2}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert_same(model.preparation, load(path).preparation)
+
+
+def read_members(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 def test_file_names_the_versions_that_wrote_it(path):
     import ravine
 
     save(MinimumDensityHyperplane().fit(blobs()[0]), path)
     info = inspect(path)
-    assert info.schema == 2
+    assert info.schema == 3
     assert info.versions["ravine"] == ravine.__version__
     assert info.versions["numpy"] == np.__version__
 
@@ -304,7 +340,7 @@ def test_hyperplane_of_schema_1_is_read(path):
     assert mdh.decision_function([[3.0, 4.0], [0.0, 0.0]]).tolist() == [4.0, -1.0]
     assert inspect(path).schema == 1
     round_trip(mdh, path)
-    assert inspect(path).schema == 2
+    assert inspect(path).schema == 3
 
 
 def test_tree_of_schema_1_is_read(path):

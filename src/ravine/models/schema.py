@@ -1,7 +1,7 @@
 """Versions of the model file, and the upgrade of older files.
 
-Schema 2 is the current version. Schema 1 is smaller: a hyperplane or a tree, without path, valley test, classifiers and
-the preparation of tables.
+Schema 3 is the current version. Schema 2 has no rare categories and no encoding other than zeros and ones. Schema 1 is
+smaller: a hyperplane or a tree, without path, valley test, classifiers and the preparation of tables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ravine.models.values import decode_number, get_field
 __all__ = ["FORMAT", "SCHEMA", "make_header", "upgrade"]
 
 FORMAT = "ravine model"
-SCHEMA = 2
+SCHEMA = 3
 
 
 def make_header() -> dict[str, Any]:
@@ -76,4 +76,9 @@ def _upgrade_1_to_2(old: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
     }
 
 
-UPGRADES = {1: _upgrade_1_to_2}
+def _upgrade_2_to_3(old: dict[str, Any], arrays: Arrays) -> dict[str, Any]:
+    """Return the document unchanged: fields that schema 3 adds have a default where they are read."""
+    return {**old, "schema": 3}
+
+
+UPGRADES = {1: _upgrade_1_to_2, 2: _upgrade_2_to_3}
