@@ -44,6 +44,13 @@ assert labels.shape == ({n},)
 proba = model.predict_proba(X)
 assert proba.shape == ({n}, len(model.classes_))
 assert (proba >= 0.0).all() and np.allclose(proba.sum(axis=1), 1.0), "NaN or wrong sums in predict_proba"
+for strategy in ("diverse", "uncertainty", "change", "density"):
+    try:
+        chosen = model.query(2, strategy=strategy)
+    except ValueError as error:
+        assert "unlabelled rows" in str(error), error
+    else:
+        assert len(set(chosen.tolist())) == 2 and chosen.min() >= 0 and chosen.max() < {n}, chosen
 """
 ROUND_TRIP = """
 from ravine import load, save

@@ -157,7 +157,7 @@ def test_classify_suggests_rows_to_label():
     assert "The unlabelled rows" in ravine("describe", "data-ravine/model.ravine").stdout
     ravine(*arguments, "--force")
     assert not Path("data-ravine/suggestions.csv").exists()
-    assert "only 50 unlabelled rows" in ravine(*arguments, "--suggest", "51", "--out", "o", code=1).stderr
+    assert "only 50 rows have no label" in ravine(*arguments, "--suggest", "51", "--out", "o", code=2).stderr
     assert "--suggest writes a file" in ravine(*arguments, "--suggest", "5", "--out", "-", code=2).stderr
 
 

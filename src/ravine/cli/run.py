@@ -110,9 +110,11 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
             table, choices = apply_remedy(table, choices, console.report)
         prepared = fit_table(table, choices, console.report)
     X, kept = prepared.X, prepared.kept
+    labels_of_fit = keep_rows(given, kept) if classify else None
+    check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
         estimator = request.make_estimator(show_progress, options.count_threads(len(X)))
-        estimator.fit(X, keep_rows(given, kept) if classify else None)
+        estimator.fit(X, labels_of_fit)
         estimator.set_params(callback=None)
     with console.step("labelling"):
         labels = estimator.transduction_ if classify else estimator.labels_
@@ -127,6 +129,13 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     report_formulas(result, console)
     result.summary = make_summary(result, request, console, table.num_rows)
     return result
+
+
+def check_suggestions(n: int, labels: Any) -> None:
+    """Refuse more suggestions than there are unlabelled rows, before the fit."""
+    n_open = 0 if labels is None else sum(label is None for label in labels)
+    if n > n_open:
+        raise click.UsageError(f"--suggest {n}: only {n_open} rows have no label. Ask for at most as many.")
 
 
 # ----------------------------------------------------------------------------------------------- summary
