@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel clean
+.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel test-floors test-latest clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -27,6 +27,10 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(PYTEST)
 	$(BIN)/python tests/support/sanitize.py
+
+# The quick tests with the oldest and with the newest packages that pyproject.toml allows; options of pytest in PYTEST_OPTIONS.
+test-floors test-latest: test-%: $(INSTALLED)
+	$(BIN)/python tests/support/floors.py $* $(PYTEST_OPTIONS)
 
 # The kernels with the address, undefined-behaviour and thread sanitizers of gcc, in folders of their own.
 sanitize: $(INSTALLED)
@@ -78,5 +82,5 @@ bench: $(INSTALLED) $(BENCH_VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) build dist out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) .venv-floors .venv-latest build dist out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

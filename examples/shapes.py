@@ -1,95 +1,79 @@
-"""Clusters of any shape
+"""
+Clusters of any shape
 =====================
 
-Draw how clusters of any shape are found: the rows, the cells that hyperplanes cut, and the cells that are joined.
-
-python examples/shapes.py [folder]
+Hyperplanes cut the rows into cells, and cells that no valley separates are joined. A ring, a cluster inside it and an
+arc that bends around the ring are found, and each cluster stays a union of linear inequalities.
 """
 
-from __future__ import annotations
+# %%
+# Simulate 700 rows and fit a tree with three clusters.
 
-import sys
-from pathlib import Path
-
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 
 from ravine import MinimumDensityTree
 from ravine.plotting import BoundaryDisplay, CellDisplay
 from ravine.rows import as_rows
-from ravine.tree import Tree
 from ravine.tree.joins import label_cells
-from ravine.tree.shapes import Shapes, find_shapes
+from ravine.tree.shapes import find_shapes
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+rng = np.random.default_rng(0)
+angle = 2.0 * np.pi * rng.random(350)
+ring = np.c_[np.cos(angle), np.sin(angle)]
+bend = rng.uniform(-1.2, 1.2, 250)
+arc = 1.85 * np.c_[np.cos(bend), np.sin(bend)]
+X = np.concatenate([ring, arc, np.zeros((100, 2))])
+X += rng.normal(size=X.shape) * np.repeat([0.11, 0.11, 0.16], [350, 250, 100])[:, None]
+mdt = MinimumDensityTree(3, random_state=0).fit(X)
+print(mdt.tree_)
+print(f"shape: {mdt.shape_}. {mdt.shape_reason_}")
 
-INK, GREY = "#333333", "#8a8a8a"
+# %%
+# The steps: rows, cells, joined cells. `find_shapes` is the function inside the estimator that cuts and joins.
 
-
-def draw_rows(seed: int = 0) -> np.ndarray:
-    """Draw a ring around a small cluster, and an arc beside them that bends around the ring."""
-    rng = np.random.default_rng(seed)
-    angle = 2.0 * np.pi * rng.random(350)
-    ring = np.c_[np.cos(angle), np.sin(angle)]
-    bend = rng.uniform(-1.2, 1.2, 250)
-    arc = 1.85 * np.c_[np.cos(bend), np.sin(bend)]
-    rows = np.concatenate([ring, arc, np.zeros((100, 2))])
-    return np.asarray(rows + rng.normal(size=rows.shape) * np.repeat([0.11, 0.11, 0.16], [350, 250, 100])[:, None])
-
-
-def color_cells(shapes: Shapes, *, joined: bool) -> Tree:
-    """Return the tree of all cells, either as one cluster or as the clusters that the joins make."""
-    tree = shapes.cells
-    leaves = np.sort(tree.leaves())
-    cluster = np.full(len(tree), -1, dtype=np.intp)
-    cluster[leaves] = label_cells(len(leaves), shapes.joins) if joined else 0
-    return tree.with_arrays(cluster=cluster)
+shapes = find_shapes(as_rows(X), 3, 5, np.random.default_rng(0))
 
 
-def draw_steps(X: np.ndarray, path: Path) -> None:
-    """Draw rows, cells, and joined cells side by side."""
-    shapes = find_shapes(as_rows(X), 3, 5, np.random.default_rng(0))
-    assert isinstance(shapes, Shapes)
-    figure, axes = plt.subplots(1, 3, figsize=(12.0, 4.6), layout="constrained")
-    cells, joined = (color_cells(shapes, joined=joined) for joined in (False, True))
-    grey = {"color": GREY, "s": 9, "edgecolors": "none"}
-    shown = CellDisplay.from_tree(cells, X, ax=axes[1], title="", legend=False, scatter_kw=grey)
-    CellDisplay.from_tree(joined, X, ax=axes[2], title="", legend=False, scatter_kw={"s": 9})
-    for patch in shown.cells_.values():
-        patch.set(facecolor="white", alpha=1.0)
-    axes[0].scatter(*X.T, **grey)
-    axes[0].set(xlim=axes[1].get_xlim(), ylim=axes[1].get_ylim(), aspect="equal")
-    axes[0].spines[:].set_visible(False)
-    titles = (
-        f"(a) {len(X)} rows",
-        f"(b) {cells.n_leaves} cells, cut by hyperplanes",
-        f"(c) {len(shapes.joins)} joins leave {shapes.n_clusters} clusters",
-    )
-    for panel, title in zip(axes, titles, strict=True):
-        panel.set_title(title, loc="left", fontsize=11, color=INK)
-        panel.set(xticks=[], yticks=[], xlabel="", ylabel="")
-    figure.get_layout_engine().set(h_pad=0.12)
-    figure.savefig(path, dpi=100, pil_kwargs={"optimize": True})
-    plt.close(figure)
+def colour_cells(clusters):
+    """Return the tree of all cells with these clusters."""
+    leaves = np.sort(shapes.cells.leaves())
+    cluster = np.full(len(shapes.cells), -1, dtype=np.intp)
+    cluster[leaves] = clusters
+    return shapes.cells.with_arrays(cluster=cluster)
 
 
-def main() -> None:
-    """Draw the steps, a boundary and the display of the fitted tree."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "out")
-    folder.mkdir(parents=True, exist_ok=True)
-    X = draw_rows()
-    draw_steps(X, folder / "shape_cells.png")
-    mdt = MinimumDensityTree(3, random_state=0).fit(X)
-    print(mdt.tree_)
-    print(f"\nshape: {mdt.shape_}. {mdt.shape_reason_}")
-    for name, display in (
-        ("cell_display", CellDisplay.from_estimator(mdt, X)),
-        ("boundary_display", BoundaryDisplay.from_estimator(mdt, X)),
-    ):
-        display.figure_.savefig(folder / f"{name}.png", dpi=100, pil_kwargs={"optimize": True})
-    print(f"pictures: {folder}/shape_cells.png, cell_display.png, boundary_display.png")
+n_cells = shapes.cells.n_leaves
+figure, axes = plt.subplots(1, 3, figsize=(12.0, 4.6), layout="constrained")
+grey = {"color": "#8a8a8a", "s": 9, "edgecolors": "none"}
+quiet = {"title": "", "legend": False}
+cut = CellDisplay.from_tree(colour_cells(0), X, ax=axes[1], scatter_kw=grey, **quiet)
+joined = colour_cells(label_cells(n_cells, shapes.joins))
+CellDisplay.from_tree(joined, X, ax=axes[2], scatter_kw={"s": 9}, **quiet)
+for patch in cut.cells_.values():
+    patch.set(facecolor="white", alpha=1.0)
+axes[0].scatter(*X.T, **grey)
+axes[0].set(xlim=axes[1].get_xlim(), ylim=axes[1].get_ylim(), aspect="equal")
+axes[0].spines[:].set_visible(False)
+titles = (
+    f"(a) {len(X)} rows",
+    f"(b) {n_cells} cells, cut by hyperplanes",
+    f"(c) {len(shapes.joins)} joins leave {shapes.n_clusters} clusters",
+)
+for panel, title in zip(axes, titles, strict=True):
+    panel.set_title(title, loc="left", fontsize=11, color="#333333")
+    panel.set(xticks=[], yticks=[], xlabel="", ylabel="")
+figure.get_layout_engine().set(h_pad=0.12)
+plt.show()
 
+# %%
+# The fitted tree, with the z-score of each boundary.
 
-if __name__ == "__main__":
-    main()
+CellDisplay.from_estimator(mdt, X)
+plt.show()
+
+# %%
+# The density across the boundary with the least evidence.
+
+BoundaryDisplay.from_estimator(mdt, X)
+plt.show()

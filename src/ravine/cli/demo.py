@@ -24,7 +24,7 @@ SPECIES = (
 
 
 def simulate_birds() -> str:
-    """Return a CSV table of simulated birds: four species that no single measurement separates."""
+    """Return a CSV table of simulated birds of four species."""
     import numpy as np
 
     rng = np.random.default_rng(2016)

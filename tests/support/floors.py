@@ -1,0 +1,78 @@
+"""Run the tests with the oldest or the newest packages that pyproject.toml allows: `make test-floors`, `-latest`.
+
+    python tests/support/floors.py {floors|latest} [options of pytest]
+
+Each gets an environment of its own, `.venv-floors` or `.venv-latest`, in which the package is built and installed from
+source. With `floors` every run-time requirement, required or optional, and every requirement of the build has exactly
+the version of its `>=`. Tools of the tests are the newest in both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTRAS = ("plot", "app", "dask")
+TOOLS = ("hypothesis", "networkx", "polars", "pytest", "pytest-xdist")
+SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib", "dask", "polars", "networkx")
+
+
+def read_requirements() -> tuple[list[str], list[str], list[str]]:
+    """Return the requirements at run time, those of the tests that are data libraries, and those of the build."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        table = tomllib.load(file)
+    extras = table["project"]["optional-dependencies"]
+    run_time = [*table["project"]["dependencies"], *(line for name in EXTRAS for line in extras[name])]
+    libraries = [line for line in extras["dev"] if line.startswith(("networkx", "polars"))]
+    return run_time, libraries, table["build-system"]["requires"]
+
+
+def pin(requirement: str) -> str:
+    """Return a constraint to the lowest version that a requirement allows, without its extras."""
+    name, version = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]
+    return f"{name}=={version}"
+
+
+def install(python: Path, floors: bool) -> None:
+    """Install the package, its extras and the tools of the tests."""
+    run_time, libraries, build = read_requirements()
+    constraints = python.parents[1] / "constraints.txt"
+    constraints.write_text("\n".join(sorted({pin(line) for line in [*run_time, *libraries, *build]})) + "\n")
+    pinned = ["--constraint", str(constraints)] if floors else ["--upgrade", "--upgrade-strategy", "eager"]
+    environment = os.environ | ({"PIP_CONSTRAINT": str(constraints)} if floors else {})
+    pip = [str(python), "-m", "pip", "install", "--quiet"]
+    subprocess.run([*pip, "--upgrade", "pip"], check=True)
+    folder = f"build-dir={ROOT / 'build' / python.parents[1].name}"
+    package = f"{ROOT}[{','.join(EXTRAS)}]"
+    subprocess.run([*pip, *pinned, "--config-settings", folder, package, *TOOLS], check=True, env=environment)
+
+
+def show_versions(python: Path) -> None:
+    """Print the versions that the tests run with."""
+    (site,) = (python.parents[1] / "lib").glob("python*/site-packages")
+    found: dict[str, Distribution] = {item.name.lower(): item for item in distributions(path=[str(site)])}
+    print(f"Python {sys.version.split()[0]},", ", ".join(f"{name} {found[name].version}" for name in SHOWN), flush=True)
+
+
+def main() -> int:
+    """Set up the environment and run the tests."""
+    which, options = sys.argv[1], sys.argv[2:]
+    if which not in ("floors", "latest"):
+        raise SystemExit("choose floors or latest")
+    python = ROOT / f".venv-{which}" / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
+    install(python, which == "floors")
+    show_versions(python)
+    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not slow", "tests"]
+    return subprocess.run([*tests, *options], cwd=ROOT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
