@@ -70,7 +70,8 @@ def main() -> int:
         subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
     install(python, which == "floors")
     show_versions(python)
-    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not slow", "tests"]
+    paths = [] if any(option.startswith("tests") for option in options) else ["tests"]
+    tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not slow", *paths]
     return subprocess.run([*tests, *options], cwd=ROOT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}).returncode
 
 
