@@ -149,6 +149,10 @@ def test_weights_of_the_wrong_kind_are_refused(weights, message):
 # ----------------------------------------------------------------------------------------------- parameters
 
 BAD_PARAMETERS = [
+    *[
+        ("contamination", value, 'contamination must be None, "auto" or a number between 0 and 0.5')
+        for value in (0.0, 0.5, -0.1, np.nan, "some", True)
+    ],
     *[("alpha_max", value, r"alpha_max must be a number in \(0, ") for value in (0, -1.0, np.nan, np.inf, "1", None)],
     ("alpha_max", True, "alpha_max must be a number"),
     ("alpha_max", 1e300, "alpha_max must be"),

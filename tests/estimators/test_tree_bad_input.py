@@ -58,6 +58,7 @@ BAD = {
     "test_method": ["halves", None],
     "n_splits": [0, 1.5, None, True],
     "splitter": [3, "pddp", {"a": 1}],
+    "contamination": [0.0, 0.5, 0.9, -0.1, np.nan, "some", True, [0.1]],
     "bandwidth": ["scott", 0.0, -1.0, None, np.inf],
     "init": ["kmeans", np.ones((1, 5)), None, [[np.nan, 0.0, 0.0]]],
     "n_init": [0, 1.5],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,17 @@ from sklearn.utils.validation import check_is_fitted
 from ravine._typing import Array
 from ravine.checks import check_choice, check_flag, check_integer, check_weights, make_generator, restore_on_failure
 from ravine.estimators._parameters import pick_parameters
+from ravine.estimators.outliers import OutlierMixin, check_contamination
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
+from ravine.estimators.training_rows import TrainingRows
 from ravine.hyperplane import PathStep
 from ravine.rows import as_rows
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, Fit, check_settings, fit_hyperplane
 from ravine.validity import TEST_METHODS, run_valley_test
+
+if TYPE_CHECKING:
+    from ravine.tree import Tree
 
 __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
@@ -31,7 +36,12 @@ class NoSplitWarning(UserWarning):
 
 
 class MinimumDensityHyperplane(
-    HyperplanePlotMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    HyperplanePlotMixin,
+    OutlierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Split data in two by the hyperplane of lowest density.
 
@@ -96,6 +106,10 @@ class MinimumDensityHyperplane(
         The more powerful test, calibrated by simulation, or the one that is exactly valid.
     n_splits : int, default=1
         Number of repetitions of that test: of up to eight partitions, or of a random halving.
+    contamination : float, "auto" or None, default=None
+        Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
+        number between 0 and 0.5. ``"auto"``: rows whose log-density is beyond its quartile by more than three
+        interquartile ranges. None: no row.
     n_jobs : int or None, default=None
         Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -130,6 +144,8 @@ class MinimumDensityHyperplane(
         Every hyperplane on the paths of all starts.
     n_iter_ : int
         Number of optimiser iterations, over all starts.
+    probabilities_, outlier_scores_, n_outliers_, exemplars_, cluster_centers_
+        As for :class:`MinimumDensityTree`; computed when they are first used.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if all features of X have names that are strings.
@@ -187,6 +203,7 @@ class MinimumDensityHyperplane(
         test: bool = False,
         test_method: str = "pooled",
         n_splits: int = 1,
+        contamination: float | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callable[[PathStep], object] | None = None,
@@ -209,6 +226,7 @@ class MinimumDensityHyperplane(
         self.test = test
         self.test_method = test_method
         self.n_splits = n_splits
+        self.contamination = contamination
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
@@ -230,6 +248,7 @@ class MinimumDensityHyperplane(
         self
         """
         with restore_on_failure(self):
+            check_contamination(self.contamination)
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             test_method = check_choice("test_method", self.test_method, TEST_METHODS)
             settings = check_settings(**pick_parameters(self, check_settings))
@@ -248,7 +267,11 @@ class MinimumDensityHyperplane(
                     self.pvalue_ = self.valley_test_.pvalue
             if rows.is_lazy:
                 fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
+            self._training = TrainingRows(X, weights, {"labels": fit.labels})
             self._store(fit)
+            self._find_outliers()
+            if self.contamination is not None:
+                self.labels_ = self._mark(np.asarray(fit.labels))
         return self
 
     def _store(self, fit: Fit) -> None:
@@ -273,6 +296,16 @@ class MinimumDensityHyperplane(
                 stacklevel=3,
             )
 
+    def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
+        """Return the tree of the one split, and the leaf of each row."""
+        from ravine.tree.grow import make_split_tree  # a fit needs no tree
+
+        labels = self._training.values["labels"]  # without marks of outliers
+        return self._compute("split_tree", lambda: make_split_tree(self.hyperplane_, np.asarray(labels)))
+
+    def _count_columns(self, tree: Tree) -> int:
+        return 2
+
     @property
     def _n_features_out(self) -> int:
         return 1
@@ -291,19 +324,9 @@ class MinimumDensityHyperplane(
         check_is_fitted(self)
         return validate_rows(self, X, reset=False).apply(self.hyperplane_.distance)  # type: ignore[no-any-return]
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Predict the side of the hyperplane: 0 or 1.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self.hyperplane_.side)  # type: ignore[no-any-return]
+    @property
+    def _label_rows(self) -> Callable[[Any], NDArray[np.intp]]:
+        return self.hyperplane_.side
 
     def transform(self, X: ArrayLike) -> Array:
         """Project the rows on the normal; the split is at ``hyperplane_.offset``.

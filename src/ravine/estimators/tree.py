@@ -21,7 +21,9 @@ from ravine.checks import (
     restore_on_failure,
 )
 from ravine.estimators.hyperplane import NoSplitWarning
+from ravine.estimators.outliers import OutlierMixin, check_contamination
 from ravine.estimators.plot_mixins import TreePlotMixin
+from ravine.estimators.training_rows import TrainingRows
 from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.estimators.tree_growth import TreeGrowthMixin
 from ravine.estimators.tree_shapes import TreeShapeMixin
@@ -40,7 +42,9 @@ __all__ = ["MinimumDensityTree"]
 SUGGESTION = ("n_shown_", "n_suggested_", "suggested_tree_", "suggested_leaves_")
 
 
-class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShapeMixin, ClusterMixin, BaseEstimator):
+class MinimumDensityTree(
+    TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShapeMixin, OutlierMixin, ClusterMixin, BaseEstimator
+):
     """Divisive clustering by minimum density hyperplanes.
 
     The hyperplane of lowest density splits the rows, then each side is split again, until there are
@@ -84,6 +88,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
         Object with a method ``split(X, indices, rng)`` that returns an object with the attributes ``hyperplane`` (a
         :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. The default is the minimum density
         hyperplane with the parameters below. With ``n_jobs`` several threads call it.
+    contamination : float, "auto" or None, default=None
+        Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
+        number between 0 and 0.5. ``"auto"``: the rows that are far out (see Notes). None: no row.
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
@@ -105,6 +112,16 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
+    probabilities_ : ndarray of shape (n_samples,)
+        Membership of each row in its cluster. This and the next four are computed when they are first used.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0 to 1, comparable across clusters; 0.5 is the median row. Edits of the tree do not change it.
+    n_outliers_ : int
+        Number of rows that are marked with -1, by ``contamination``.
+    exemplars_ : list of ndarray of int
+        Indices of the five most typical rows of each cluster: those with the smallest outlier scores.
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Means of the rows of each cluster, without outliers.
     n_shown_, n_suggested_ : int
         Number of clusters that the test shows, and that is suggested, which is at least as large. Only if
         ``n_clusters`` is ``"auto"`` or ``"suggested"``, and until the tree is edited.
@@ -164,6 +181,13 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
     replace the convex clusters if the z-score of their weakest boundary is at least 3 and larger by 2. Without a number
     of clusters, they replace as many or more convex clusters only if the z-scores are at least 8 and below 2.
 
+    Memberships multiply down the tree: at a split, the log-odds of the sides are proportional to the distance from the
+    hyperplane, with a slope from the density and its curvature there. If another cluster than that of the row has the
+    largest product, they are replaced by the closest distribution in which it has not. An outlier score is the
+    log-density of a row in its leaf, by robust centres and covariances, mapped to [0, 1]. A row is far out if it is
+    beyond the upper quartile by more than three interquartile ranges. The estimator keeps a reference to X for this;
+    pickles and model files do not contain X.
+
     Weights are not supported: repeated rows are not independent evidence.
 
     Examples
@@ -191,6 +215,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
         test_method: str = "pooled",
         n_splits: int = 1,
         splitter: Splitter | None = None,
+        contamination: float | str | None = None,
         method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
@@ -220,6 +245,7 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
         self.test_method = test_method
         self.n_splits = n_splits
         self.splitter = splitter
+        self.contamination = contamination
         self.method = method
         self.bandwidth = bandwidth
         self.init = init
@@ -255,11 +281,15 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
         self
         """
         with restore_on_failure(self):
+            check_contamination(self.contamination)
             rows = validate_rows(self, X, reset=True)
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
             check_enough_rows(n_clusters, rows.shape[0])
             with rows.session():
                 n_separated = self._grow(rows, n_clusters)
+            self._training = TrainingRows(X)
+            self._find_outliers()
+            self.labels_ = self._mark(self.labels_)
             if self.shape == "any" and self.shape_ == "convex":
                 warnings.warn(f"shape='any' is not possible. {self.shape_reason_}", UserWarning, stacklevel=2)
             if n_clusters is None and rows.shape[0] < FEWEST_ROWS and self.test_method == "pooled":
@@ -333,6 +363,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
         for name in SUGGESTION:  # of an earlier fit, or of the tree before an edit
             self.__dict__.pop(name, None)
 
+    def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
+        return self.tree_, self.leaves_
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         return (
@@ -341,19 +374,9 @@ class MinimumDensityTree(TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShap
 
     # ------------------------------------------------------------------------------------------- use
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
-        """Predict the cluster of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self.tree_.predict)  # type: ignore[no-any-return]
+    @property
+    def _label_rows(self) -> Callable[[Any], NDArray[np.intp]]:
+        return self.tree_.predict
 
     def decision_path(self, X: ArrayLike) -> Any:
         """Return the nodes on the path of each row.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import numbers
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,12 +11,16 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ravine.checks import check_integer, make_generator
+from ravine.estimators.training_rows import TrainingRows
 from ravine.rows.inputs import validate_rows
 from ravine.tree import Tree
 from ravine.tree.editing import find_new_nodes
 from ravine.tree.grow import split_rows
 
 __all__ = ["TreeEditMixin"]
+
+# Values of the fit that edits do not change.
+KEPT = ("outliers", "scores", "marks", "threshold")
 
 
 class TreeEditMixin:
@@ -31,6 +34,11 @@ class TreeEditMixin:
         suggested_tree_: Tree
         leaves_: NDArray[np.intp]
         suggested_leaves_: NDArray[np.intp]
+        labels_: NDArray[np.intp]
+        _training: TrainingRows
+
+        def _get_fit_partition(self) -> tuple[Tree, NDArray[np.intp]]: ...
+        def _mark(self, labels: NDArray[np.intp]) -> NDArray[np.intp]: ...
 
         def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None: ...
 
@@ -72,7 +80,7 @@ class TreeEditMixin:
         if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
             whole, leaves = self.suggested_tree_, self.suggested_leaves_
         tree = whole.cut(n_clusters, significance)
-        return np.asarray(tree.cluster[find_new_nodes(whole, tree)[leaves]])
+        return self._mark(np.asarray(tree.cluster[find_new_nodes(whole, tree)[leaves]]))
 
     def prune(self, node: int) -> Self:
         """Return a copy in which a node is a leaf.
@@ -141,9 +149,19 @@ class TreeEditMixin:
         tree = self.tree_.split(leaf, found.hyperplane, sizes, found.pvalue)
         leaves = self.leaves_.copy()
         leaves[inside] = np.where(beyond, tree.right[leaf], tree.left[leaf])
-        return self._edited(tree, leaves)
+        return self._edited(tree, leaves, X)
 
-    def _edited(self, tree: Tree, leaves: NDArray[np.intp]) -> Self:
-        edited = copy.copy(self)
+    def _edited(self, tree: Tree, leaves: NDArray[np.intp], X: Any = None) -> Self:
+        edited = object.__new__(type(self))  # copy.copy would estimate memberships
+        edited.__dict__.update(self.__dict__)
+        rows = self._training.X if X is None else X
+        # Outliers are those of the fit, whatever the clusters are.
+        values = {name: self._training.values[name] for name in KEPT if name in self._training.values}
+        values["partition"] = self._get_fit_partition()
+        if rows is None and "odds" in self._training.values:  # of the splits that remain
+            odds = self._training.values["odds"]
+            values["odds"] = odds.renumber(find_new_nodes(self.tree_, tree), tree)
+        edited._training = TrainingRows(rows, self._training.weights, values)
         edited._store(tree, leaves)
+        edited.labels_ = edited._mark(edited.labels_)
         return edited

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.classes.pairs import PairModel
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine.estimators.training_rows import TrainingRows
 from ravine.models.archive import Arrays
 from ravine.models.components import (
     HyperplanePool,
@@ -22,7 +23,9 @@ from ravine.models.components import (
     is_continued,
 )
 from ravine.models.model_file_error import ModelFileError
+from ravine.models.training_values import decode_training_values, encode_training_values
 from ravine.models.values import check_count, decode_value, encode_value, get_field
+from ravine.tree.grow import make_split_tree
 
 __all__ = ["ESTIMATORS", "decode_estimator", "encode_estimator"]
 
@@ -144,13 +147,17 @@ def _encode_hyperplane(mdh: Any, fitted: Document, arrays: NamedArrays, store: H
     fitted["hyperplane"] = store.add(mdh.hyperplane_)
     fitted["path"] = store.add_path(mdh.path_)
     fitted["valley_test"] = None if test is None else encode_test(test, store)
-    arrays["labels"] = mdh.labels_.astype("<i8")
+    arrays["labels"] = np.asarray(mdh._training.values["labels"]).astype("<i8")  # without marks of outliers
+    encode_training_values(mdh, fitted, arrays)
 
 
 def _decode_hyperplane(mdh: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
     plane = pool[get_field(fitted, "hyperplane", int)]
     mdh.hyperplane_ = plane
-    mdh.labels_ = arrays.take_integers("labels", (None,), 0, 2)
+    labels = arrays.take_integers("labels", (None,), 0, 2)
+    mdh._training = TrainingRows(None, values={"labels": labels})
+    decode_training_values(mdh, fitted, arrays, make_split_tree(plane, labels)[0], len(labels))
+    mdh.labels_ = mdh._mark(labels)
     mdh.coef_ = plane.normal[None].copy()
     mdh.intercept_ = np.array([-plane.offset])
     mdh.density_, mdh.relative_depth_, mdh.bandwidth_ = plane.density, plane.relative_depth, plane.bandwidth
@@ -169,11 +176,15 @@ def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, stor
     fitted["n_shown"], fitted["n_suggested"] = getattr(mdt, "n_shown_", None), getattr(mdt, "n_suggested_", None)
     if hasattr(mdt, "suggested_tree_") and mdt.suggested_tree_ is not mdt.tree_:
         arrays |= encode_tree(mdt.suggested_tree_, mdt.suggested_leaves_, SUGGESTED)
+    encode_training_values(mdt, fitted, arrays)
 
 
 def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: HyperplanePool) -> None:
     tree, leaves = decode_tree(arrays, mdt.n_features_in_)
+    mdt._training = TrainingRows(None)
     mdt._store(tree, leaves)
+    decode_training_values(mdt, fitted, arrays, tree, len(leaves))
+    mdt.labels_ = mdt._mark(mdt.labels_)
     mdt.shape_, mdt.shape_reason_ = "convex", "Cells were not joined."  # in files of earlier versions
     if "shape" in fitted:
         mdt.shape_, mdt.shape_reason_ = get_field(fitted, "shape", str), get_field(fitted, "shape_reason", str)

@@ -1,7 +1,8 @@
 """Versions of the model file, and the upgrade of older files.
 
-Schema 3 is the current version. Schema 2 has no rare categories and no encoding other than zeros and ones. Schema 1 is
-smaller: a hyperplane or a tree, without path, valley test, classifiers and the preparation of tables.
+Schema 3 is the current version. Schema 2 has no rare categories, no encoding other than zeros and ones, and no
+memberships, outliers, exemplars and centres of clusters. Schema 1 is smaller: a hyperplane or a tree, without path,
+valley test, classifiers and the preparation of tables.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.policies import Candidate, Leaf, Priority, make_policy
 
-__all__ = ["Split", "Splitter", "grow", "split_rows"]
+__all__ = ["Split", "Splitter", "grow", "make_split_tree", "split_rows"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def grow(
     leaf_of_row : ndarray of shape (n,), int
         Number of the leaf of each row.
     """
-    tree, leaf_of_row = start or (_make_stump(X), np.zeros(X.shape[0], dtype=np.intp))
+    tree, leaf_of_row = start or (_make_stump(*X.shape), np.zeros(X.shape[0], dtype=np.intp))
     leaves = {k: Leaf(np.flatnonzero(leaf_of_row == k), _find_path(tree, k)) for k in tree.leaves()}
     choose_leaves = make_policy(n_clusters, priority)
 
@@ -181,11 +181,20 @@ def _find_path(tree: Tree, node: int) -> tuple[int, ...]:
     return tuple(int(tree.right[tree.parent[k]] == k) for k in tree.ancestry(node)[1:])
 
 
-def _make_stump(X: Any) -> Tree:
+def make_split_tree(plane: Hyperplane, labels: NDArray[np.intp]) -> tuple[Tree, NDArray[np.intp]]:
+    """Return the tree of one split and the leaf of each row, from the side of each: 0 or 1."""
+    stump = _make_stump(len(labels), len(plane.normal))
+    n_right = int(np.count_nonzero(labels))
+    if not plane.splits or n_right in (0, len(labels)):
+        return stump, np.zeros(len(labels), dtype=np.intp)
+    return stump.split(0, plane, (len(labels) - n_right, n_right)), labels + 1
+
+
+def _make_stump(n: int, d: int) -> Tree:
     """Make the tree of one leaf."""
     arrays: dict[str, Any] = {name: np.full(1, NONE, dtype=np.intp) for name in ("parent", "left", "right", "order")}
     for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue"):
         arrays[name] = np.full(1, np.nan)
     for name in ("normal", "point"):
-        arrays[name] = np.full((1, X.shape[1]), np.nan)
-    return Tree(size=np.array([X.shape[0]], dtype=np.intp), cluster=np.zeros(1, dtype=np.intp), **arrays)
+        arrays[name] = np.full((1, d), np.nan)
+    return Tree(size=np.array([n], dtype=np.intp), cluster=np.zeros(1, dtype=np.intp), **arrays)

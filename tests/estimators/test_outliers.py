@@ -1,0 +1,124 @@
+"""Outlier scores and marks: the requested share, comparable clusters, and far rows first."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+from sklearn.metrics import roc_auc_score
+
+from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine.rows import RowBlocks
+from ravine.tree.leaf_densities import fit_leaf
+from ravine.tree.outliers import choose_outliers
+
+QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+X, _ = make_blobs([150, 100, 50], centers=[[0, 0, 0], [9, 0, 0], [0, 12, 0]], random_state=0)
+FAR = np.array([[30.0, 30.0, 30.0], [-25.0, 4.0, 0.0], [4.0, 5.0, -20.0]])
+DIRTY = np.concatenate([X, FAR])
+pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.integers(2, 80), st.integers(1, 4), st.floats(0.001, 0.499), st.integers(0, 10**6), st.booleans(),
+    st.sampled_from([1.0, 1.0, 1e-100, 1e100]),
+)  # fmt: skip
+def test_marked_share_is_the_requested_one(n, d, share, seed, is_rounded, unit):
+    rng = np.random.default_rng(seed)
+    rows = unit * (np.round(rng.normal(size=(n, d))) if is_rounded else rng.normal(size=(n, d)))
+    for model in (MinimumDensityTree(2, **QUICK), MinimumDensityHyperplane(**QUICK)):
+        model.set_params(contamination=share).fit(rows)
+        assert abs(model.n_outliers_ - share * n) <= 1.0
+        assert np.count_nonzero(model.labels_ == -1) == model.n_outliers_
+        scores = model.outlier_scores_
+        assert (scores >= 0.0).all()
+        assert (scores <= 1.0).all()
+        inliers = model.labels_ >= 0
+        assert_array_equal(model.predict(rows)[inliers], model.labels_[inliers])
+
+
+@pytest.mark.parametrize("contamination", [0.01, "auto"])
+def test_far_rows_are_marked_in_fit_and_prediction(contamination):
+    model = MinimumDensityTree(3, contamination=contamination, **QUICK).fit(DIRTY)
+    assert_array_equal(model.labels_[300:], -1)
+    assert model.n_outliers_ <= (3 if contamination == 0.01 else 9)
+    assert_array_equal(model.predict(DIRTY, outliers=True), model.labels_)
+    assert_array_equal(model.predict(FAR, outliers=True), -1)
+    assert model.predict(FAR).min() >= 0
+    assert np.unique(model.cut(2)).tolist() == [-1, 0, 1]
+
+
+def test_clean_normal_clusters_have_few_outliers():
+    assert MinimumDensityTree(3, contamination="auto", **QUICK).fit(X).n_outliers_ <= 9
+
+
+def test_default_marks_nothing():
+    model = MinimumDensityTree(3, **QUICK).fit(DIRTY)
+    assert model.n_outliers_ == 0
+    assert model.labels_.min() == 0
+    with pytest.raises(ValueError, match="needs a fit with contamination"):
+        model.predict(X, outliers=True)
+
+
+def test_scores_are_comparable_between_clusters():
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(size=(300, 2)), [40.0, 0.0] + 3.0 * rng.normal(size=(300, 2))])
+    model = MinimumDensityTree(2, **QUICK).fit(rows)
+    medians = [np.median(model.outlier_scores_[model.labels_ == k]) for k in (0, 1)]
+    assert abs(medians[0] - medians[1]) < 0.35
+    assert roc_auc_score(np.arange(600) >= 300, model.outlier_scores_) < 0.9
+
+
+def test_scores_of_new_rows_are_those_of_the_fit():
+    model = MinimumDensityTree(3, **QUICK).fit(DIRTY)
+    assert_allclose(model.score_outliers(DIRTY), model.outlier_scores_, rtol=1e-9)
+    assert_allclose(model.score_outliers(sp.csr_array(DIRTY)), model.outlier_scores_, rtol=1e-9)
+    assert_allclose(model.score_outliers(RowBlocks([DIRTY[:90], DIRTY[90:]])), model.outlier_scores_, rtol=1e-9)
+    for kind in (sp.csr_array(DIRTY), RowBlocks([DIRTY[:90], DIRTY[90:]])):
+        again = MinimumDensityTree(3, contamination=0.01, **QUICK).fit(kind)
+        assert_array_equal(np.flatnonzero(again.labels_ == -1), [300, 301, 302])
+
+
+def test_scores_do_not_depend_on_units_and_place():
+    scores = MinimumDensityTree(3, **QUICK).fit(DIRTY).outlier_scores_
+    moved = MinimumDensityTree(3, **QUICK).fit(1024.0 * DIRTY + 5e6)
+    assert_allclose(moved.outlier_scores_, scores, atol=1e-4)
+
+
+def test_edits_keep_the_outliers_of_the_fit():
+    model = MinimumDensityTree(3, contamination=0.05, **QUICK).fit(DIRTY)
+    edited = model.prune(int(np.flatnonzero(model.tree_.order == 1)[0]))
+    assert_array_equal(edited.labels_ == -1, model.labels_ == -1)
+    assert_array_equal(edited.predict(DIRTY, outliers=True), edited.labels_)
+    assert edited.n_clusters_ == 2
+    assert_array_equal(edited.outlier_scores_, model.outlier_scores_)
+
+
+def test_centers_and_exemplars_leave_outliers_out():
+    model = MinimumDensityTree(3, contamination=0.01, **QUICK).fit(DIRTY)
+    clean = MinimumDensityTree(3, **QUICK).fit(X)
+    assert_allclose(np.sort(model.cluster_centers_, axis=0), np.sort(clean.cluster_centers_, axis=0), atol=0.5)
+    assert max(some.max() for some in model.exemplars_) < 300
+
+
+def test_ties_are_marked_up_to_the_share():
+    marked, threshold = choose_outliers(np.array([0.5, 0.5, 0.5, 0.5, 0.2]), 0.4, 0.9)
+    assert marked.tolist() == [True, True, False, False, False]
+    assert threshold == 0.5
+    assert choose_outliers(np.array([0.1, 0.95]), None, 0.9)[0].tolist() == [False, True]
+
+
+def test_density_of_a_normal_leaf_is_robust():
+    rng = np.random.default_rng(0)
+    sample = rng.normal(size=(500, 3)) @ np.diag([1.0, 2.0, 5.0])
+    sample[:50] += 100.0
+    leaf = fit_leaf(sample, 1.0, np.ones(3))
+    assert_allclose(leaf.center, 0.0, atol=0.5)
+    values = leaf.evaluate(sample)
+    assert values[:50].max() < values[50:].min()
+    if len(leaf.levels) == 1:  # of Mahalanobis distances
+        covariance = np.linalg.inv(leaf.transform @ leaf.transform.T) / leaf.precisions[0, 0]
+        assert_allclose(np.sqrt(np.diag(covariance)), [1.0, 2.0, 5.0], rtol=0.2)
