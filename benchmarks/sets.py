@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ravine.datasets import load
 
-__all__ = ["TABLES", "load_standardised", "load_table"]
+__all__ = ["MIXED_TABLES", "TABLES", "load_columns", "load_standardised", "load_table"]
 
 # KEEL and UCI tables, which the paper does not use. Rules and defaults may be chosen on the first group; the second
 # is for the frozen rule only.
@@ -24,6 +25,12 @@ TABLES = {
         "abalone9-18", "yeast1", "yeast3", "flare-F",
     ),
 }  # fmt: skip
+
+# Those of them that have columns of text.
+MIXED_TABLES = {
+    "development": ("crx", "german", "mushroom", "saheart", "tic-tac-toe"),
+    "confirmation": ("splice", "chess", "breast", "car-good", "abalone9-18", "flare-F"),
+}
 
 
 def load_standardised(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -40,11 +47,7 @@ def load_table(name: str, folder: str | None = None) -> tuple[np.ndarray, np.nda
     """
     import pandas as pd
 
-    root = folder or os.environ.get("RAVINE_DATA")
-    if root is None:
-        raise FileNotFoundError("set RAVINE_DATA to the folder that contains tables/NAME.csv.gz.")
-    # "None" and "NA" are categories; only empty cells are missing.
-    table = pd.read_csv(Path(root) / "tables" / f"{name}.csv.gz", keep_default_na=False, na_values=[""])
+    table = _read_table(name, folder)
     y = np.unique(table.pop("label").astype(str), return_inverse=True)[1]
     numeric = table.select_dtypes("number")
     texts = table.drop(columns=numeric.columns)
@@ -54,3 +57,24 @@ def load_table(name: str, folder: str | None = None) -> tuple[np.ndarray, np.nda
     X = pd.concat(parts, axis=1).to_numpy(dtype=float)
     X = X[:, np.ptp(X, axis=0) > 0.0]
     return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def load_columns(name: str, folder: str | None = None) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Load the columns, as numbers or text, and the classes of a public table without missing cells."""
+    table = _read_table(name, folder)
+    y = np.unique(table.pop("label").astype(str), return_inverse=True)[1]
+    numeric = set(table.select_dtypes("number").columns)
+    columns = {
+        str(column): table[column].to_numpy(dtype=float if column in numeric else object) for column in table.columns
+    }
+    return {column: values for column, values in columns.items() if len(set(values.tolist())) > 1}, y
+
+
+def _read_table(name: str, folder: str | None) -> Any:
+    import pandas as pd
+
+    root = folder or os.environ.get("RAVINE_DATA")
+    if root is None:
+        raise FileNotFoundError("set RAVINE_DATA to the folder that contains tables/NAME.csv.gz.")
+    # "None" and "NA" are categories; only empty cells are missing.
+    return pd.read_csv(Path(root) / "tables" / f"{name}.csv.gz", keep_default_na=False, na_values=[""])
