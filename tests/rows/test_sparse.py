@@ -192,14 +192,6 @@ def test_a_bad_value_is_named(estimator, value):
         estimator.fit(sp.csr_array(X))
 
 
-def test_valley_test_refuses_sparse_rows():
-    X = sp.csr_array(two_clusters(60, 3)[0])
-    with pytest.raises(ValueError, match=r"does not support sparse.*n_clusters"):
-        MinimumDensityTree().fit(X)
-    with pytest.raises(ValueError, match="does not support sparse"):
-        MinimumDensityHyperplane(test=True).fit(X)
-
-
 @pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 def test_equal_rows_are_one_cluster():
     assert not MinimumDensityHyperplane().fit(sp.csr_array(np.ones((9, 3)))).labels_.any()

@@ -13,6 +13,7 @@ from ravine.search import SearchSettings
 from ravine.tree import explore
 from ravine.tree.explore import find_hidden_split
 from ravine.tree.splitter import DensitySplitter, NodeTest
+from ravine.validity.clouds import Cloud
 from ravine.validity.directions import measure_separation
 
 SETTINGS = SearchSettings()
@@ -109,6 +110,6 @@ def test_many_rows_are_explored_by_a_sample(crowd, monkeypatch):
 def test_separation_is_large_for_two_clusters_only():
     x = np.random.default_rng(0).standard_normal((400, 4))
     on_right = x[:, 0] > 0.0
-    assert measure_separation(x, on_right) < 2.0
+    assert measure_separation(Cloud(x), on_right) < 2.0
     x[on_right, 0] += 3.0
-    assert measure_separation(x, on_right) > 5.0
+    assert measure_separation(Cloud(x), on_right) > 5.0

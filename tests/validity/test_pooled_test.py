@@ -14,7 +14,8 @@ from ravine.rows import as_rows
 from ravine.search import fit_hyperplane
 from ravine.search.settings import check_settings
 from ravine.validity import Evidence, Tally, folds, run_valley_test
-from ravine.validity.directions import choose_cuts, solve_shrunk
+from ravine.validity.clouds import Cloud, solve_shrunk
+from ravine.validity.directions import choose_cuts
 from support.simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
@@ -61,7 +62,7 @@ def slow_partition(X, settings, rng):
     for k in range(3):
         T, fold = X[fold_of_row != k], X[fold_of_row == k]
         fit = fit_hyperplane(as_rows(T), settings=settings, rng=rng)
-        for j, cut in enumerate(choose_cuts(T, fit)):
+        for j, cut in enumerate(choose_cuts(Cloud(T), fit)):
             if cut is None:
                 continue
             p = (T - cut.center) @ cut.normal
@@ -117,7 +118,7 @@ def test_rows_without_variation_within_the_sides_give_the_difference():
 def test_chosen_cut_is_the_deepest_with_enough_evidence():
     X, _ = two_clusters(200, separation=5.0)
     fit = fit_hyperplane(as_rows(X), settings=check_settings(), rng=np.random.default_rng(0))
-    first, *others = choose_cuts(X, fit)
+    first, *others = choose_cuts(Cloud(X), fit)
     planes = [step.hyperplane for step in fit.path if step.hyperplane.splits]
     enough = [p for p in planes if min(measure_evidence(p.distance(X), p.bandwidth, 0.0)) >= 2.0]
     deepest = max(enough, key=lambda p: p.relative_depth)

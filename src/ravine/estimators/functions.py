@@ -18,7 +18,7 @@ from ravine.estimators.classifier import MinimumDensityClassifier
 from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
-from ravine.rows.inputs import validate_array
+from ravine.rows.inputs import validate_array, validate_rows_in_memory
 from ravine.search import Problem, SearchSettings, check_settings
 from ravine.theory.bandwidth_path import (
     BandwidthPath,
@@ -88,7 +88,7 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
     method : {"pooled", "exact"}, default="pooled"
         The test. The parameter of the same name of :class:`MinimumDensityHyperplane`, the method of the search, cannot
         be given here.
@@ -135,7 +135,7 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
     n_splits = check_integer("n_splits", n_splits, low=1)
     settings = check_settings(**pick_parameters(finder, check_settings))
     rng = make_generator(finder.random_state)
-    rows = as_rows(validate_array(finder, X, reset=True))
+    rows = validate_rows_in_memory(finder, X, reset=True)
     return run_valley_test(rows, n_splits, settings.check_init(rows.shape[1]), rng, method=method)
 
 

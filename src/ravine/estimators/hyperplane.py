@@ -347,4 +347,4 @@ class MinimumDensityHyperplane(
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return tags if self.test else allow_sparse(tags)  # the valley test does not support sparse rows
+        return allow_sparse(tags)

@@ -272,7 +272,7 @@ class MinimumDensityTree(
 
         Parameters
         ----------
-        X : array-like, sparse matrix (not with "auto"), blocks of rows or Dask collection
+        X : array-like, sparse matrix, blocks of rows or Dask collection
             Arrays of float32 or float64 are not copied as a whole, but parts of them are, for small nodes.
         y : ignored
 
@@ -285,6 +285,7 @@ class MinimumDensityTree(
             rows = validate_rows(self, X, reset=True)
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
             check_enough_rows(n_clusters, rows.shape[0])
+            rows = rows.densify_if_small() if n_clusters is None or self.test else rows
             with rows.session():
                 n_separated = self._grow(rows, n_clusters)
             self._training = TrainingRows(X)
@@ -367,10 +368,7 @@ class MinimumDensityTree(
         return self.tree_, self.leaves_
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return (
-            tags if isinstance(self.n_clusters, str) else allow_sparse(tags)
-        )  # the valley test does not support sparse rows
+        return allow_sparse(super().__sklearn_tags__())
 
     # ------------------------------------------------------------------------------------------- use
 

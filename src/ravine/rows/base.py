@@ -105,6 +105,10 @@ class Rows(ABC):
         """The array, matrix or source as the user gave it."""
         return self
 
+    def densify_if_small(self) -> Rows:
+        """Return sparse rows of few values and features as rows of an array; all others as they are."""
+        return self
+
     # ------------------------------------------------------------------------------------------- fits
 
     @abstractmethod

@@ -21,7 +21,7 @@ from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sparse import SparseRows, is_sparse_matrix
 from ravine.rows.workers.rounds import ClusterError, get_current_client
 
-__all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows"]
+__all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows", "validate_rows_in_memory"]
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool, measure: bool = False) -> Rows:
@@ -167,6 +167,13 @@ def _check_sparse(estimator: Any, X: Any, reset: bool) -> Any:
         row = int(np.searchsorted(rows.indptr, k, side="right")) - 1
         _refuse_value(estimator, row, int(rows.indices[k]), float(rows.data[k]))
     return rows
+
+
+def validate_rows_in_memory(estimator: Any, X: Any, *, reset: bool) -> Rows:
+    """Validate X as rows of an array or a sparse matrix."""
+    if is_sparse_matrix(X):
+        return validate_rows(estimator, X, reset=reset)
+    return ArrayRows(validate_array(estimator, X, reset=reset))
 
 
 def validate_array(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows.array import DenseSample
+from ravine.rows.array import ArrayRows, DenseSample
 from ravine.rows.base import Indices, Rows
 from ravine.rows.centred import CentredMatrix, count_stored, find_near_columns, sum_columns
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
@@ -43,6 +43,8 @@ WORTH_GATHERING = 0.25
 MOST_BYTES = 1 << 32
 # Up to this many values the sample is an array, for which a whole stage of the search is one call into C++.
 FEW_VALUES = 1 << 12
+# Up to this many values, rows of at most `STORED_FEATURES` features are an array in a test: 64 MB.
+SMALL_VALUES = 1 << 23
 # Numbers of a block of projections on many directions.
 BLOCK_NUMBERS = 1 << 20
 
@@ -86,6 +88,11 @@ class SparseRows(Rows):
 
     def _copy(self, indices: Indices) -> SparseRows:
         return SparseRows(self.matrix[indices])
+
+    def densify_if_small(self) -> Rows:
+        """Return rows of few values and features as rows of an array."""
+        n, d = self.shape
+        return ArrayRows(self.matrix.toarray()) if d <= STORED_FEATURES and n * d <= SMALL_VALUES else self
 
     def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
         """Return one feature of the rows."""

@@ -20,6 +20,7 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.policies import PRIORITIES
 from ravine.tree.refine import refine_tree
+from ravine.validity.clouds import as_cloud
 from ravine.validity.directions import measure_separation
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _test_parts(
     """
     members = {k: np.flatnonzero(leaf_of_row == k) for k in tree.leaves()}
     found = dict.fromkeys(members, _Shown())
-    values = np.asarray(rows.to_array(), dtype=np.float64)
+    cloud = as_cloud(rows)
     for k in reversed(range(len(tree))):  # children have larger numbers than their parents
         if tree.is_leaf(k):
             continue
@@ -128,7 +129,7 @@ def _test_parts(
             continue
         found[k] = _Shown()
         on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
-        if k > 0 and measure_separation(values[members[k]], on_right) >= LEAST_EVIDENCE:
+        if k > 0 and measure_separation(cloud.take(members[k]), on_right) >= LEAST_EVIDENCE:
             part = PART_OF_LEVEL * share * size / rows.shape[0]
             pvalue = test.compute_pvalue(rows.subset(members[k], copy=True), part, rng, splitter.pool)
             if test.allows(pvalue, part):

@@ -11,6 +11,7 @@ from ravine._typing import Array
 from ravine.density import ProjectedDensity, measure_evidence
 from ravine.rows import round_to_power_of_two
 from ravine.search.hyperplane import Fit
+from ravine.validity.clouds import Cloud
 
 __all__ = ["DIRECTIONS", "Cut", "choose_cuts", "measure_separation"]
 
@@ -23,8 +24,6 @@ ENOUGH_EVIDENCE = 2.0
 COMPARED = 2000
 # The minimum of the density is looked for between the means of the sides, without this share at each end.
 INNER = 0.05
-# With more features than this, fewer rows estimate the covariance.
-MANY_FEATURES, FEW_ROWS = 1000, 1000
 # Smaller bandwidths cannot be divided into bins.
 SMALLEST_NUMBER = 1e-322
 
@@ -38,12 +37,12 @@ class Cut:
     offset: float
     bandwidth: float
 
-    def project(self, rows: Array) -> Array:
+    def project(self, rows: Cloud) -> Array:
         """Return the projections of rows."""
-        return np.asarray((rows - self.center) @ self.normal)
+        return rows.project(self.center, self.normal)
 
 
-def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
+def choose_cuts(rows: Cloud, fit: Fit) -> list[Cut | None]:
     """Choose the most promising hyperplane of a search by its evidence on some rows, and two others from its sides.
 
     The others have the normals S⁻¹(m1 - m0) and m1 - m0, with the means m0 and m1 of the two sides and the shrunk
@@ -55,7 +54,7 @@ def choose_cuts(rows: Array, fit: Fit) -> list[Cut | None]:
     return [first, *_cut_between(rows, first.project(rows) > first.offset)]
 
 
-def measure_separation(rows: Array, on_right: NDArray[np.bool_]) -> float:
+def measure_separation(rows: Cloud, on_right: NDArray[np.bool_]) -> float:
     """Return the evidence for a valley between two sides, by the rows themselves: the larger of two directions.
 
     The directions are the discriminant of the two sides and the difference of their means.
@@ -68,31 +67,27 @@ def measure_separation(rows: Array, on_right: NDArray[np.bool_]) -> float:
     return max(scores, default=-np.inf)
 
 
-def _cut_between(rows: Array, on_right: NDArray[np.bool_]) -> list[Cut | None]:
+def _cut_between(rows: Cloud, on_right: NDArray[np.bool_]) -> list[Cut | None]:
     """Return the hyperplanes of lowest density between two sides, along their discriminant and between their means."""
-    means = rows[~on_right].mean(axis=0), rows[on_right].mean(axis=0)
-    difference = means[1] - means[0]
-    within = np.where(on_right[:, None], rows - means[1], rows - means[0])
-    if rows.shape[1] > MANY_FEATURES:
-        within = within[:: max(1, len(rows) // FEW_ROWS)]
-    return [_cut_along(v, rows, on_right) for v in (solve_shrunk(within, difference), difference)]
+    means = rows.mean(~on_right), rows.mean(on_right)
+    return [_cut_along(v, rows, on_right) for v in (rows.discriminate(on_right, means), means[1] - means[0])]
 
 
-def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
+def _choose_stage(rows: Cloud, fit: Fit) -> Cut | None:
     """Return the deepest stage of the search with enough evidence on the rows, or that with the largest evidence."""
     best, cut = (False, -np.inf), None
-    center = rows.mean(axis=0)
-    centred = rows[:: max(1, len(rows) // COMPARED)] - center
+    center = rows.mean()
+    some = rows.take(slice(None, None, max(1, len(rows) // COMPARED)))
     seen: set[tuple[float, bytes]] = set()
     for plane in (step.hyperplane for step in fit.log.steps):
         if not (plane.splits and plane.relative_depth > 0.0) or (plane.offset, plane.normal.tobytes()) in seen:
             continue
         seen.add((plane.offset, plane.normal.tobytes()))
         assert plane.point is not None
-        projections = centred @ plane.normal
+        projections = some.project(center, plane.normal)
         offset = float((plane.point - center) @ plane.normal)
         n_right = np.count_nonzero(projections > offset)
-        if min(n_right, len(centred) - n_right) < SMALLEST_SIDE:
+        if min(n_right, len(some) - n_right) < SMALLEST_SIDE:
             continue
         evidence = min(measure_evidence(projections, plane.bandwidth, offset))
         is_enough = evidence >= ENOUGH_EVIDENCE
@@ -102,15 +97,15 @@ def _choose_stage(rows: Array, fit: Fit) -> Cut | None:
     return cut
 
 
-def _cut_along(direction: Array, rows: Array, on_right: NDArray[np.bool_]) -> Cut | None:
+def _cut_along(direction: Array, rows: Cloud, on_right: NDArray[np.bool_]) -> Cut | None:
     """Return the hyperplane of lowest density between the means of two sides, with a given normal."""
     # Squares of large and small values overflow and vanish: lengths and spreads are computed in units of powers of two.
     direction = direction / round_to_power_of_two(float(np.abs(direction).max()))
     length = float(np.linalg.norm(direction))
     if not (np.isfinite(length) and length > 0.0):
         return None
-    normal, center = direction / length, rows.mean(axis=0)
-    projections = (rows - center) @ normal
+    normal, center = direction / length, rows.mean()
+    projections = rows.project(center, normal)
     unit = round_to_power_of_two(float(np.abs(projections).max()))
     bandwidth = 0.9 * (unit * float((projections / unit).std())) * len(rows) ** -0.2
     low, high = sorted((float(projections[~on_right].mean()), float(projections[on_right].mean())))
@@ -119,25 +114,3 @@ def _cut_along(direction: Array, rows: Array, on_right: NDArray[np.bool_]) -> Cu
         return None
     density = ProjectedDensity(projections, bandwidth)
     return Cut(normal, center, float(density.minimise(low + inner, high - inner).b), bandwidth)
-
-
-def solve_shrunk(within: Array, difference: Array) -> Array:
-    """Solve S v = difference for the covariance S of centred rows, shrunk towards a multiple of the identity.
-
-    The shrinkage is that of Ledoit and Wolf (2004).
-    """
-    n, d = within.shape
-    scale = float(np.abs(within).max()) or 1.0  # squares of large values overflow
-    z = within / scale
-    gram = z.T @ z / n if d <= n else z @ z.T / n
-    mean = float(np.trace(gram)) / d
-    spread = float((gram**2).sum()) / d - mean**2
-    noise = (float((np.einsum("ij,ij->i", z, z) ** 2).sum()) / n - float((gram**2).sum())) / (n * d)
-    share = 1.0 if spread <= 0.0 else min(max(noise / spread, 0.0), 1.0)
-    ridge = max(share * mean, 1e-10 * mean)
-    if not ridge > 0.0:
-        return difference
-    if d <= n:
-        return np.asarray(np.linalg.solve((1.0 - share) * gram + ridge * np.eye(d), difference))
-    inner = np.linalg.solve(ridge * np.eye(n) + (1.0 - share) * gram, z @ difference)
-    return np.asarray((difference - (1.0 - share) / n * (z.T @ inner)) / ridge)

@@ -18,9 +18,11 @@ from ravine._typing import Array
 from ravine.density import Valley, outline_valley, score_valley
 from ravine.rows import Rows
 from ravine.search import SearchSettings, fit_hyperplane
+from ravine.validity.clouds import Cloud, as_cloud
 from ravine.validity.directions import DIRECTIONS, Cut, choose_cuts
 from ravine.validity.repeated_values import Grids
 from ravine.validity.results import LOWEST, Evidence, Tally, ValleyTest
+from ravine.validity.sparse_values import SparseGrids, find_grids
 
 __all__ = ["combine_partitions", "compute_pvalue", "pool_folds"]
 
@@ -58,7 +60,7 @@ def pool_folds(
 
     if rows.shape[0] < FEWEST_ROWS:
         return ValleyTest(1.0, (), (), "pooled")
-    grids, cheap = Grids.of(rows, rng), _simplify(settings)
+    grids, cheap = find_grids(rows, rng), _simplify(settings)
     needed = -float(ndtri(min(max(level, LOWEST_LEVEL), HIGHEST_LEVEL) / CALIBRATION))
     partitions: list[tuple[Evidence, ...]] = []
     for m in range(1, N_PARTITIONS * n_splits + 1):
@@ -95,7 +97,7 @@ def _simplify(settings: SearchSettings) -> SearchSettings:
 def _test_partition(
     rows: Rows,
     settings: SearchSettings,
-    grids: Grids,
+    grids: Grids | SparseGrids,
     rng: np.random.Generator,
     pool: ThreadPoolExecutor | None,
     enough: float,
@@ -107,7 +109,7 @@ def _test_partition(
         others, fold = np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k)
         fit = fit_hyperplane(rows.subset(others), settings=settings, rng=rng, pool=pool)
         seen = others if len(others) <= MOST_ROWS else np.sort(rng.choice(others, MOST_ROWS, replace=False))
-        chosen = np.asarray(rows.take(seen), dtype=np.float64)
+        chosen = as_cloud(rows, seen)
         sums += _judge_cuts(choose_cuts(chosen, fit), chosen, rows.subset(fold, copy=False), grids, rng)
         # The valley must show with every way of spreading.
         evidence = tuple(
@@ -120,7 +122,7 @@ def _test_partition(
 
 
 def _judge_cuts(
-    cuts: Sequence[Cut | None], chosen: Array, judges: Rows, grids: Grids, rng: np.random.Generator
+    cuts: Sequence[Cut | None], chosen: Cloud, judges: Rows, grids: Grids | SparseGrids, rng: np.random.Generator
 ) -> Array:
     """Count the judges in the valleys of all cuts: for each cut, way of spreading and side, M, M and side, expected."""
     counts = np.zeros((len(cuts), 1 + grids.related, 2, 3))

@@ -12,6 +12,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
 from ravine.validity.repeated_values import Grids
 from ravine.validity.results import HalfTest, ValleyTest
+from ravine.validity.sparse_values import SparseGrids, find_grids
 
 __all__ = ["cross_fit"]
 
@@ -37,7 +38,7 @@ def cross_fit(rows: Rows, find: FindHyperplane, n_splits: int, rng: np.random.Ge
     n = rows.shape[0]
     if n < FEWEST_ROWS:
         return ValleyTest(1.0, (), ())
-    grids = Grids.of(rows, rng)
+    grids = find_grids(rows, rng)
     halves: list[HalfTest] = []
     pvalues = []
     for _ in range(n_splits):
@@ -56,7 +57,7 @@ def _test_half(
     chooses: NDArray[np.intp],
     judges: NDArray[np.intp],
     find: FindHyperplane,
-    grids: Grids,
+    grids: Grids | SparseGrids,
     rng: np.random.Generator,
 ) -> HalfTest:
     plane = find(chooses, rng)

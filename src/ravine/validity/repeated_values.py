@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Rows
 
-__all__ = ["Grid", "Grids"]
+__all__ = ["EXAMINED", "SHARED", "Grid", "Grids", "find_repeating"]
 
 # A feature lies on a grid if, among this many rows, at least this share have a value that another row has, too.
 EXAMINED = 1000
 SHARED = 0.5
 # Number of rows from which the values of a grid are taken.
 MOST_ROWS = 50_000
+# Sparse rows are stored as an array of at most this many cells for it, but at least the rows that are examined.
+MOST_CELLS = 1 << 24
 # Two features whose correlation differs from 1 or -1 by less than this are one.
 SAME = 1e-6
 # Features with a correlation above this are spread together, too.
@@ -90,9 +92,14 @@ class Grids:
     @classmethod
     def of(cls, rows: Rows, rng: np.random.Generator) -> Grids:
         """Find the features in which at least half of (at most 1000 random) rows share their value with another row."""
-        n = rows.shape[0]
-        seen = rows.take(rng.choice(n, min(n, MOST_ROWS), replace=False))
-        columns = _find_repeating(seen[:EXAMINED])
+        n, d = rows.shape
+        most = min(n, MOST_ROWS, max(EXAMINED, MOST_CELLS // d) if rows.is_sparse else n)
+        seen = rows.take(rng.choice(n, most, replace=False))
+        return cls.of_columns(seen, find_repeating(seen[:EXAMINED]))
+
+    @classmethod
+    def of_columns(cls, seen: NDArray[np.floating[Any]], columns: NDArray[np.intp]) -> Grids:
+        """Make the grids of those of some columns of an array that vary."""
         features = np.ascontiguousarray(seen[:, columns].T, dtype=np.float64)
         varies = features.min(axis=1) < features.max(axis=1)
         columns, features = columns[varies], features[varies]
@@ -162,7 +169,7 @@ class Grids:
         return np.array([float(direction[grid.columns] @ grid.factors) for grid in self.grids])
 
 
-def _find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+def find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     """Return the features in which at least half of the rows share their value with another row."""
     ordered = np.sort(np.ascontiguousarray(rows.T), axis=1)
     repeats = ordered[:, 1:] == ordered[:, :-1]

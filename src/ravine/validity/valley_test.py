@@ -44,12 +44,7 @@ def run_valley_test(
     level : float
         Level near which P is most precise: the pooled test stops when it is clearly above or below.
     """
-    if rows.is_sparse:
-        raise ValueError(
-            "the valley test (test=True, n_clusters='auto' or 'suggested', split_next='significance') examines the "
-            "values of every feature and does not support sparse matrices: give n_clusters a number, or convert X with "
-            "X.toarray()."
-        )
+    rows = rows.densify_if_small()
     quiet = replace(settings, callback=None)
     if method == "pooled":
         return pool_folds(rows, quiet, n_splits, rng, pool, level)
