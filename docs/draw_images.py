@@ -25,6 +25,7 @@ FIGURES = {
     "toy_comparison": ["toy_comparison"],
     "few_labels": ["labels_2d", "gap_and_none"],
     "ten_labels": ["ten_labels"],
+    "bertopic_slot": ["bertopic_slot"],
 }
 
 

@@ -38,7 +38,7 @@ CHANGES = [
     "text = b'\\x93NUMPY\\x01\\x00' + rng.bytes(200)",
     "text = b''",
 ]
-FIT_OPTIONS = ["--encode one-hot", "--encode famd", "--auto",
+FIT_OPTIONS = ["--encode one-hot", "--encode famd", "--auto", "--normalize l2",
                "--missing drop", "--missing impute-median", "--scale none", "--scale robust",
                "--key {name}", "--drop {name}", "--json", "--quiet", "--out -", "--no-header", "--header",
                "--delimiter ;", "--encoding latin-1", "--decimal ,", "--seed 3", "--label-column {name}"]  # fmt: skip

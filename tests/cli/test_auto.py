@@ -179,3 +179,48 @@ def test_rare_categories_are_reported():
     assert "'kind': rare categories count as 'other': 'c', 'd'" in printed
     assert load("data-ravine/model.ravine").preparation.rare == {"kind": ("c", "d")}
     assert "other: c, d" in ravine("describe", "data-ravine/model.ravine").stdout
+
+
+# ----------------------------------------------------------------------------------------------- --normalize l2
+
+
+def rays(n=150, seed=0):
+    """Return rows along three directions, at any distance from the origin."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = (np.eye(3, 5)[y] + 0.05 * rng.normal(size=(n, 5))) * rng.uniform(0.1, 50.0, size=(n, 1))
+    return X, y
+
+
+def write_rows(X, name="data.csv"):
+    lines = [",".join(f"v{j}" for j in range(X.shape[1])), *(",".join(map(repr, row)) for row in X.tolist())]
+    return write("\n".join(lines), name)
+
+
+def test_rows_are_divided_by_their_length():
+    X, y = rays()
+    printed = ravine("cluster", write_rows(X), "--normalize", "l2", "--scale", "none").stderr
+    assert "each row is divided by its length" in printed
+    model = load("data-ravine/model.ravine")
+    table = {f"v{j}": column for j, column in enumerate(X.T)}
+    np.testing.assert_allclose(model.transform(table), X / np.linalg.norm(X, axis=1, keepdims=True))
+    labels = np.array(column(read("data-ravine/labels.csv"), "cluster"))
+    assert len(set(zip(labels, y, strict=True))) == 3
+    write_rows(1000.0 * X, "new.csv")
+    assert column(ravine("predict", "data-ravine/model.ravine", "new.csv").stdout, "cluster") == labels.tolist()
+    assert "each row is divided by its length first" in ravine("describe", "data-ravine/model.ravine").stdout
+
+
+def test_scales_are_those_of_the_divided_rows():
+    X, _ = rays()
+    X[0] = 0.0
+    ravine("cluster", write_rows(X), "--normalize", "l2", "--clusters", 3)
+    table = {f"v{j}": column for j, column in enumerate(X.T)}
+    Z = load("data-ravine/model.ravine").transform(table)
+    np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(Z.std(axis=0), 1.0)
+
+
+def test_text_has_no_length():
+    message = ravine("cluster", write(mixed()), "--encode", "famd", "--normalize", "l2", code=1).stderr
+    assert "but 'kind' is text" in " ".join(message.split())

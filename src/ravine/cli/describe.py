@@ -84,6 +84,8 @@ def _describe_preparation(table: Any, estimator: Any) -> list[str]:
         lines.append(f"  {name!r} {how}: {', '.join(map(escape, texts))}")
         if name in plan.rare:
             lines.append(f"    other: {', '.join(map(escape, plan.rare[name]))}")
+    if plan.normalize == "l2":
+        lines.append("each row is divided by its length first")
     lines.append(f"scaling of the features: {SCALINGS[plan.scaling]}; missing cells: {MISSING[plan.missing]}")
     if table.label_column is not None:
         lines.append(f"label column: {table.label_column!r}")
@@ -135,7 +137,8 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
     if table is not None:
         plan = table.preparation
         out |= {
-            "columns": list(plan.columns), "scale": plan.scaling, "encode": plan.encoding, "missing": plan.missing,
+            "columns": list(plan.columns), "scale": plan.scaling, "encode": plan.encoding,
+            "normalize": plan.normalize, "missing": plan.missing,
             "label_column": table.label_column, "centre": plan.centre.tolist(), "divided_by": plan.scale.tolist(),
         }  # fmt: skip
     if hasattr(estimator, "tree_"):

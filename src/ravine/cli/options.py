@@ -114,6 +114,13 @@ FEATURES: tuple[Option, ...] = (
         help="Scale the features by mean and standard deviation, by median and quartiles, or not at all.",
     ),
     click.option(
+        "--normalize",
+        type=click.Choice(["none", "l2"]),
+        default="none",
+        show_default=True,
+        help="Divide each row by its Euclidean length before the features are scaled: for embeddings and word counts.",
+    ),
+    click.option(
         "--encode",
         type=click.Choice(["error", "one-hot", "famd"]),
         default="error",
@@ -185,6 +192,7 @@ class FitOptions:
     drop: tuple[str, ...] = ()
     key: str | None = None
     scale: str = "standard"
+    normalize: str = "none"
     encode: str = "error"
     missing: str = "error"
     auto: bool = False

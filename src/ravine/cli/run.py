@@ -101,7 +101,9 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         table = read_table(source, reading, console.report)
     choices = resolve_columns(
         table,
-        ColumnChoices(options.drop, options.key, label_column, options.encode, options.missing, options.scale),
+        ColumnChoices(
+            options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize
+        ),
     )
     classify = request.command == "classify"
     with console.step("preparing"):
@@ -151,8 +153,9 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "rows_used": len(result.X),
         "features": list(result.feature_names),
         "settings": {
-            **request.settings, "scale": options.scale, "encode": result.model.preparation.encoding,
-            "missing": result.model.preparation.missing, "seed": options.seed,
+            **request.settings, "scale": options.scale, "normalize": options.normalize,
+            "encode": result.model.preparation.encoding, "missing": result.model.preparation.missing,
+            "seed": options.seed,
         },
         PLURALS[word]: profile_groups(result.X, result.labels, result.model.preparation, word),
         "notes": list(console.notes),

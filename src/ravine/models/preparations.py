@@ -12,7 +12,7 @@ from ravine.models.model_file_error import ModelFileError
 from ravine.models.table_model import TableModel
 from ravine.models.values import get_field
 from ravine.tables.categories import ENCODINGS, OTHER
-from ravine.tables.prepare import MISSING, SCALES, Preparation
+from ravine.tables.prepare import MISSING, NORMALIZE, SCALES, Preparation
 
 __all__ = ["decode_table", "encode_table"]
 
@@ -27,6 +27,7 @@ def encode_table(model: TableModel) -> tuple[dict[str, Any], dict[str, NDArray[A
         "categories": {name: list(texts) for name, texts in plan.categories.items()},
         "rare": {name: list(texts) for name, texts in plan.rare.items()},
         "encoding": plan.encoding,
+        "normalize": plan.normalize,
         "missing": plan.missing,
         "scaling": plan.scaling,
         "label_column": model.label_column,
@@ -50,7 +51,10 @@ def decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> Table
     filled = np.isfinite(medians).all() or missing != "impute-median"
     if not (filled and np.isfinite(centre).all() and np.isfinite(scale).all() and (scale > 0.0).all()):
         raise ModelFileError("the scales of the table are damaged")
-    preparation = Preparation(columns, names, missing, scaling, medians, centre, scale, rare, encoding)
+    normalize = get_field({"normalize": "none", **table}, "normalize", str)
+    if normalize not in NORMALIZE:
+        raise ModelFileError(f"unknown treatment of rows {normalize[:40]!r}")
+    preparation = Preparation(columns, names, missing, scaling, medians, centre, scale, rare, encoding, normalize)
     return TableModel(estimator, preparation, get_field(table, "label_column", str, type(None)))
 
 

@@ -45,6 +45,8 @@ class ColumnChoices:
     missing : {"error", "drop", "impute-median"}
         Treatment of missing cells.
     scale : {"standard", "robust", "none"}
+    normalize : {"none", "l2"}
+        Whether rows are divided by their lengths.
     """
 
     drop: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class ColumnChoices:
     encode: str = "error"
     missing: str = "error"
     scale: str = "standard"
+    normalize: str = "none"
 
 
 def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:

@@ -18,6 +18,7 @@ from ravine.tables.table_error import TableError
 
 __all__ = [
     "MISSING",
+    "NORMALIZE",
     "SCALES",
     "Preparation",
     "PreparedTable",
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 SCALES = ("standard", "robust", "none")
+NORMALIZE = ("none", "l2")
 MISSING = ("error", "drop", "impute-median")
 # Rows that are processed together, so that the table is not copied.
 BLOCK = 1 << 16
@@ -50,6 +52,8 @@ class Preparation:
     encoding : {"one-hot", "famd"}
         Scale of the features of text columns: ``scaling``, or (indicator - share) / √share, as in the factor analysis
         of mixed data.
+    normalize : {"none", "l2"}
+        Whether each row is divided by its Euclidean length before the features are scaled. Rows of zeros stay.
     unknown : {"error", "other"}
         Treatment of categories that the training table does not have: an error, or "other". If there is no such
         category, the features get the means of the training table.
@@ -73,6 +77,7 @@ class Preparation:
     scale: Array = field(default_factory=lambda: np.empty(0))
     rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     encoding: str = "one-hot"
+    normalize: str = "none"
     unknown: str = "error"
 
     @property
@@ -130,6 +135,8 @@ class Preparation:
         """
         p = raw.shape[1]
         medians, centre, scale = self._compute_medians(raw), np.zeros(p), np.ones(p)
+        if self.normalize == "l2":
+            raw = _divide_by_lengths(replace(self, medians=medians).fill(raw.copy()))
         for j in range(p):
             column = raw[:, j]
             gaps = np.isnan(column)
@@ -178,13 +185,19 @@ class Preparation:
     def finish(self, raw: Array) -> Array:
         """Impute missing cells, if chosen, then centre and scale the features, in place."""
         for start in range(0, len(raw), BLOCK):
-            block = raw[start : start + BLOCK]
-            if self.missing == "impute-median":
-                rows, columns = np.nonzero(np.isnan(block))
-                block[rows, columns] = self.medians[columns]
+            block = self.fill(raw[start : start + BLOCK])
+            if self.normalize == "l2":
+                _divide_by_lengths(block)
             if self.is_scaled:
                 block -= self.centre
                 block /= self.scale
+        return raw
+
+    def fill(self, raw: Array) -> Array:
+        """Impute missing cells by the medians, if chosen, in place."""
+        if self.missing == "impute-median":
+            rows, columns = np.nonzero(np.isnan(raw))
+            raw[rows, columns] = self.medians[columns]
         return raw
 
     def missing_counts(self, raw: Array) -> dict[str, int]:
@@ -203,6 +216,15 @@ def check_columns(table: Any, columns: Sequence[str]) -> None:
         raise ValueError(
             f"the table has no column {join_names(missing)}, which the model needs; it has {join_names(names)}."
         )
+
+
+def _divide_by_lengths(rows: Array) -> Array:
+    """Divide rows by their Euclidean lengths, in place; rows of zeros stay."""
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows /= np.where(largest > 0.0, largest, 1.0)  # squares of large and small values overflow and vanish
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    rows /= np.where(lengths > 0.0, lengths, 1.0)
+    return rows
 
 
 def join_counts(counts: Mapping[str, int], most: int = 8) -> str:
@@ -253,6 +275,11 @@ class PreparedTable:
 def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTable:
     """Choose the features of a table and scale them; an error names the columns that cannot be used."""
     columns, categories = choose_features(table, choices, report)
+    if categories and choices.normalize == "l2":
+        raise TableError(
+            f"--normalize l2 needs columns of numbers that share a unit, but {join_names(list(categories))} "
+            f"{'is' if len(categories) == 1 else 'are'} text: leave the option out, or drop these columns."
+        )
     plan = Preparation(
         columns,
         {name: known.names for name, known in categories.items()},
@@ -260,6 +287,7 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTab
         choices.scale,
         rare={name: known.rare for name, known in categories.items() if known.rare},
         encoding="famd" if choices.encode == "famd" else "one-hot",
+        normalize=choices.normalize,
     )
     raw, kept = _read_features(
         table, plan, report, "the median of their column",
@@ -275,6 +303,8 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTab
         raise TableError("all rows are equal: there is nothing to separate.")
     if constant:
         report(f"{join_names(constant)} {'is' if len(constant) == 1 else 'are'} constant and cannot separate anything")
+    if choices.normalize == "l2":
+        report("each row is divided by its length before the features are scaled (--normalize l2)")
     how = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
     report(f"{len(plan.feature_names)} features, {how.get(choices.scale, 'not scaled (--scale none)')}")
     return PreparedTable(X, kept, plan)
