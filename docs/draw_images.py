@@ -26,6 +26,12 @@ FIGURES = {
     "few_labels": ["labels_2d", "gap_and_none"],
     "ten_labels": ["ten_labels"],
     "bertopic_slot": ["bertopic_slot"],
+    "projected_density": ["projected_density"],
+    "alpha_path": ["alpha_path"],
+    "projection_index": ["projection_index"],
+    "valley_test": ["valley_test"],
+    "false_splits": ["false_splits"],
+    "how_many": ["how_many"],
 }
 
 

@@ -1,8 +1,10 @@
 """The documentation is true: its links lead somewhere, and its code prints the output shown below it."""
 
+import inspect
 import io
 import re
 from contextlib import redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlparse
 
@@ -15,6 +17,8 @@ SHOWN = [
     for page in PAGES
     if "```\n\n```text\n" in page.read_text(encoding="utf-8")
 ]
+SITE = sorted(ROOT.glob("docs/*.md"))
+MODULES = ["ravine", "ravine.metrics", "ravine.baselines", "ravine.datasets"]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
@@ -61,3 +65,37 @@ def test_code_prints_the_output_that_is_shown(page):
             printed = output.getvalue()
         else:
             assert printed == block
+
+
+def test_every_page_has_a_place_in_the_site():
+    toctrees = [
+        entry
+        for page in SITE
+        for block in re.findall(r"```{toctree}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        for entry in block.split()
+        if not entry.startswith(":")
+    ]
+    assert sorted(toctrees) == sorted({page.stem for page in SITE} - {"index"} | {"gallery/index", "2"})
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_api_reference_lists_every_public_name(module):
+    blocks = re.findall(r"currentmodule:: ([\w.]+)\n(.*?)```", (ROOT / "docs/api.md").read_text("utf-8"), re.DOTALL)
+    listed = [
+        name for home, block in blocks if home == module for name in re.findall(r"^   (\w+)$", block, re.MULTILINE)
+    ]
+    assert sorted(listed) == sorted(import_module(module).__all__)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_name_has_an_example(module):
+    home = import_module(module)
+    objects = {name: getattr(home, name) for name in home.__all__}
+    # The example of an error is that of its base class.
+    without = [
+        name
+        for name, value in objects.items()
+        if ">>>" not in (inspect.getdoc(value) or "")
+        and not any(">>>" in (inspect.getdoc(base) or "") for base in getattr(value, "__bases__", ()))
+    ]
+    assert without == []

@@ -13,7 +13,7 @@ FOLDERS = ("docs", "examples", "benchmarks", "fuzz", "src/_kernels", "src/ravine
 FILES = [
     path
     for path in [*sorted(ROOT.glob("*.md")), *(path for name in FOLDERS for path in sorted(ROOT.glob(f"{name}/**/*")))]
-    if path.suffix in SUFFIXES and not path.is_relative_to(ROOT / "docs" / "gallery")
+    if path.suffix in SUFFIXES and not set(path.parts) & {"_build", "gallery"}
 ]
 MODULES = [path for path in FILES if path.suffix == ".py" and "src" in path.parts]
 

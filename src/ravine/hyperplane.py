@@ -218,6 +218,15 @@ class PathStep:
         Numbers of the two classes that it separates, if there are more than two.
     certified : bool
         Whether every minimum over the offset so far is known to be global.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityHyperplane
+    >>> X, _ = make_blobs([60, 40], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> step = MinimumDensityHyperplane(random_state=0).fit(X).path_[-1]
+    >>> step.valid, step.polished, step.n_rows
+    (True, True, 100)
     """
 
     hyperplane: Hyperplane

@@ -15,7 +15,14 @@ PAPER = "N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperpla
 
 @dataclass(frozen=True)
 class Member:
-    """File inside a zip archive: the end of its path, and the SHA-256 that it may have (any if empty)."""
+    """File inside a zip archive: the end of its path, and the SHA-256 that it may have (any if empty).
+
+    Examples
+    --------
+    >>> from ravine.datasets import Member
+    >>> Member("folder/rows.csv").name
+    'rows.csv'
+    """
 
     path: str
     sha256: tuple[str, ...] = ()
@@ -28,7 +35,14 @@ class Member:
 
 @dataclass(frozen=True)
 class Source:
-    """File of the original archive: its URL, its SHA-256 if published, and the members to extract from a zip."""
+    """File of the original archive: its URL, its SHA-256 if published, and the members to extract from a zip.
+
+    Examples
+    --------
+    >>> from ravine.datasets import Source
+    >>> Source("https://example.org/data%20set.zip").name
+    'data_set.zip'
+    """
 
     url: str
     sha256: str | None = None

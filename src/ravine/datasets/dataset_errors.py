@@ -14,7 +14,17 @@ __all__ = [
 
 
 class DatasetError(Exception):
-    """Base class: a data set cannot be loaded. The message states what to do."""
+    """Base class: a data set cannot be loaded. The message states what to do.
+
+    Examples
+    --------
+    >>> from ravine import datasets
+    >>> try:
+    ...     datasets.load("whine")
+    ... except datasets.DatasetError as error:
+    ...     print(type(error).__name__)
+    UnknownDatasetError
+    """
 
 
 class UnknownDatasetError(DatasetError, ValueError):

@@ -36,6 +36,12 @@ def cache_folder() -> Path:
     -------
     Path
         The folder, which need not exist.
+
+    Examples
+    --------
+    >>> from ravine.datasets import cache_folder
+    >>> cache_folder().is_absolute()
+    True
     """
     chosen = os.environ.get("RAVINE_CACHE")
     if chosen:

@@ -99,6 +99,16 @@ def write_csv(dataset: Dataset, folder: str | os.PathLike[str]) -> Path:
     -------
     Path
         The file. The same data give the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from ravine.datasets import Dataset, describe, write_csv
+    >>> wine = Dataset("wine", np.array([[1.0, 5.0], [3.0, 5.0]]), np.array(["1", "2"]), ("x", "y"), describe("wine"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_csv(wine, folder).name
+    'wine.csv.gz'
     """
     folder = Path(folder)
     path = folder / f"{dataset.name}.csv.gz"

@@ -44,6 +44,16 @@ class Valley:
     middle, left, right : tuple of two float
         The intervals M, L and R: M is where the density is below some level, L and R are where it is above the same
         level, next to M, or above a higher level, at a distance from M.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import Valley
+    >>> valley = Valley(middle=(-1.0, 1.0), left=(-3.0, -1.0), right=(1.0, 4.0))
+    >>> valley.widths()
+    (2.0, 2.0, 3.0)
+    >>> valley.counts(np.array([-2.5, -2.0, 0.0, 1.5, 2.0, 3.0]))
+    (1, 2, 3)
     """
 
     middle: Interval

@@ -32,7 +32,19 @@ __all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
 
 
 class NoSplitWarning(UserWarning):
-    """Warning that some rows could not be split, so that there are fewer clusters or classes than possible."""
+    """Warning that some rows could not be split, so that there are fewer clusters or classes than possible.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from ravine import MinimumDensityHyperplane, NoSplitWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mdh = MinimumDensityHyperplane().fit(np.zeros((10, 2)))
+    >>> caught[0].category is NoSplitWarning, mdh.labels_.max()
+    (True, np.int64(0))
+    """
 
 
 class MinimumDensityHyperplane(

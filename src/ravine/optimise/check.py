@@ -25,6 +25,15 @@ class GradientCheck:
     steps, errors : ndarray
         Step sizes and, for each, the largest relative error. For a correct gradient the error is proportional to the
         squared step size until rounding dominates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import check_gradient
+    >>> A = np.diag([1.0, 2.0, 3.0])
+    >>> result = check_gradient(lambda v: v @ A @ v, lambda v: 2 * A @ v, [1.0, 1.0, 1.0])
+    >>> bool(result), result.error < 1e-6
+    (True, True)
     """
 
     error: float

@@ -87,6 +87,15 @@ class BandwidthStep:
     converged : bool
     n_evaluations : int
         Number of evaluations of the index for this bandwidth, over all starts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import bandwidth_path
+    >>> X, _ = make_blobs([20, 30], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> step = bandwidth_path(X, n_bandwidths=5, random_state=0).steps[-1]
+    >>> step.labels.shape, len(step.support), step.same_partition
+    ((50,), 2, True)
     """
 
     bandwidth: float
@@ -110,6 +119,15 @@ class BandwidthPath:
     ----------
     steps : tuple of BandwidthStep
         One for each bandwidth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import bandwidth_path
+    >>> X, _ = make_blobs([20, 30], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> path = bandwidth_path(X, n_bandwidths=5, random_state=0)
+    >>> len(path.bandwidths), bool(path.settled <= path.bandwidths[0])
+    (5, True)
     """
 
     steps: tuple[BandwidthStep, ...]

@@ -39,6 +39,15 @@ class Stationarity:
     lowest_offset : bool
         Whether the hyperplane's offset is one of them. If not, another offset with the same normal is better, and the
         certificate is for that one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import MinimumDensityHyperplane, stationarity
+    >>> X, _ = make_blobs([60, 40], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> certificate = stationarity(MinimumDensityHyperplane(random_state=0).fit(X), X)
+    >>> certificate.n_minimisers, certificate.lowest_offset
+    (1, True)
     """
 
     norm: float

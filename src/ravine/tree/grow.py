@@ -31,6 +31,21 @@ class Split:
         None if the rows should not be split.
     pvalue : float
         P-value of a test of the split; NaN if there was none.
+
+    Examples
+    --------
+    A splitter of your own (the parameter ``splitter`` of `MinimumDensityTree`) returns it:
+
+    >>> import numpy as np
+    >>> from ravine import Hyperplane, Split
+    >>> class MeanSplitter:
+    ...     def split(self, X, indices, rng):
+    ...         v = np.eye(X.shape[1])[0]
+    ...         return Split(Hyperplane(v, np.mean(X.take(indices) @ v)))
+    >>> Split(Hyperplane(np.array([1.0, 0.0]), 0.5), pvalue=0.01).pvalue
+    0.01
+    >>> Split(None).hyperplane is None
+    True
     """
 
     hyperplane: Hyperplane | None

@@ -25,6 +25,15 @@ class HalfTest:
         The intervals M, L and R on its normal, as distances from the hyperplane; None if there is no split.
     judgement : Judgement or None
         Counts of the other half in M, L and R and the two one-sided binomial tests.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import valley_test
+    >>> X, _ = make_blobs([60, 40], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> first, second = valley_test(X, method="exact", random_state=0).halves
+    >>> first.pvalue < 0.05, first.judgement.counts[0]
+    (True, 1)
     """
 
     hyperplane: Hyperplane
@@ -105,6 +114,15 @@ class ValleyTest:
         Number of folds of each partition of the pooled test; 0 if there were too few rows.
     partitions : tuple of tuple of Evidence
         For each random partition of the pooled test, the evidence along each kind of direction.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine import valley_test
+    >>> X, _ = make_blobs([60, 40], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> test = valley_test(X, random_state=0)
+    >>> test.pvalue < 0.001, test.method
+    (True, 'pooled')
     """
 
     pvalue: float

@@ -39,8 +39,8 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     """Maximum margin clustering: labels for which a support vector machine has the widest margin.
 
     Starting from 2-means, a support vector regression with the Laplacian loss is fitted to the labels -1 and 1. Its
-    offset is then moved to where ½‖w‖² + C Σ|1 - |f(xᵢ)|| is smallest, among the offsets that leave two sides of about
-    equal size, and the sides are the new labels. This is repeated until labels recur. The labels with the lowest
+    offset is then moved to where ``½‖w‖² + C Σ|1 - |f(xᵢ)||`` is smallest, among the offsets that leave two sides of
+    about equal size, and the sides are the new labels. This is repeated until labels recur. The labels with the lowest
     objective are kept.
 
     Features in different units should be standardised first, e.g. with :class:`sklearn.preprocessing.StandardScaler`:
@@ -83,7 +83,7 @@ class IterativeSVR(ClusterMixin, BaseEstimator):
     intercept_ : ndarray of shape (1,)
         ``coef_ @ x + intercept_`` is 1 or -1 on the margins, with the linear kernel and at most two clusters.
     objective_ : float
-        ½‖w‖² + C Σ|1 - |f(xᵢ)||, summed over all splits.
+        ``½‖w‖² + C Σ|1 - |f(xᵢ)||``, summed over all splits.
     n_iter_ : int
         Number of regressions, the largest of all splits.
     gamma_ : float

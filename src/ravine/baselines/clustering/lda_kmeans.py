@@ -110,11 +110,11 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
         Cluster of each row, numbered from 0 by decreasing size: with two clusters, 1 is the smaller.
     n_clusters_ : int
         Number of clusters found; fewer than requested if there are fewer distinct rows.
-    components_ : ndarray of shape (n_clusters_ - 1, n_features)
+    components_ : ndarray of shape (n_clusters - 1, n_features)
         Basis of the subspace.
     mean_ : ndarray of shape (n_features,)
         Mean of X, the origin of the subspace.
-    centroids_ : ndarray of shape (n_clusters_, n_clusters_ - 1)
+    centroids_ : ndarray of shape (n_clusters, n_clusters - 1)
         Means of the clusters in the subspace.
     objective_ : float
         J.
@@ -265,7 +265,7 @@ class LDAKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
 
         Returns
         -------
-        ndarray of shape (n_samples, n_clusters_ - 1)
+        ndarray of shape (n_samples, n_clusters - 1)
         """
         check_is_fitted(self)
         return self._project(validate_array(self, X, reset=False))

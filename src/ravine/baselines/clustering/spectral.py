@@ -92,7 +92,7 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
         Their eigenvalues, decreasing.
     scales_ : ndarray of shape (n_samples,)
         The scale of each row, in the units of X.
-    landmarks_ : ndarray of shape (n_landmarks_,), int
+    landmarks_ : ndarray of shape (n_landmarks,), int
         Row numbers of the landmarks, increasing; empty if the method was exact.
     n_landmarks_ : int
         Their number.

@@ -31,7 +31,17 @@ Command = tuple[str, tuple[Any, ...]]
 
 
 class ClusterError(RuntimeError):
-    """Raised when the Dask cluster could not complete a fit. No partial result is returned."""
+    """Raised when the Dask cluster could not complete a fit. No partial result is returned.
+
+    Examples
+    --------
+    >>> from ravine import ClusterError
+    >>> try:
+    ...     raise ClusterError("all workers were lost")
+    ... except RuntimeError as error:
+    ...     print(f"fit again on a new cluster: {error}")
+    fit again on a new cluster: all workers were lost
+    """
 
 
 class Rounds:
