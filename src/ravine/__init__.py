@@ -31,6 +31,10 @@ _NAMES = {
         "stationarity",
         "valley_test",
     ],
+    "ravine.explain": [
+        "FeatureTests",
+        "compare_clusters",
+    ],
     "ravine.hyperplane": [
         "Hyperplane",
     ],

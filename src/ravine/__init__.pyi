@@ -16,6 +16,8 @@ from ravine.estimators import minimum_density_hyperplane as minimum_density_hype
 from ravine.estimators import paper_settings as paper_settings
 from ravine.estimators import stationarity as stationarity
 from ravine.estimators import valley_test as valley_test
+from ravine.explain import FeatureTests as FeatureTests
+from ravine.explain import compare_clusters as compare_clusters
 from ravine.hyperplane import Hyperplane as Hyperplane
 from ravine.models import load as load
 from ravine.models import save as save

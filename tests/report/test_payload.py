@@ -153,7 +153,7 @@ def test_effect_sizes_of_all_cuts_are_those_of_the_definition(page, mdt, blobs):
             apart = page["groups"][g]["apart"]
             order = [page["features"][row[0]] for row in apart]
             assert order == ["abcd"[j] for j in np.argsort(-np.abs(effect), kind="stable")]
-            for (_, size, mean, rest, pooled, sign), j in zip(apart, map("abcd".index, order), strict=True):
+            for (_, size, mean, rest, pooled, sign, _), j in zip(apart, map("abcd".index, order), strict=True):
                 assert size == pytest.approx(effect[j], rel=6e-3)
                 assert sign == np.sign(effect[j])
                 spread = X[:, j].std()
@@ -239,7 +239,7 @@ def test_values_of_the_sample_have_the_original_units(mdt, blobs, tmp_path):
         np.testing.assert_allclose(got, units[sample["keys"], j], atol=2e-3 * units[:, j].std())
     labels = mdt.cut(n_clusters=2)
     inside = labels == 0
-    for number, size, mean, *_, sign in page.data["groups"][page.data["cuts"][1]["groups"][0]]["apart"]:
+    for number, size, mean, *_, sign, _ in page.data["groups"][page.data["cuts"][1]["groups"][0]]["apart"]:
         j = "abcd".index(page.data["features"][number])
         assert size == pytest.approx(compute_effects(units, inside)[j], rel=6e-3)
         assert sign == np.sign(size)

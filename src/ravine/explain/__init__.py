@@ -11,6 +11,7 @@ from ravine.explain.density_curves import DensitySummary, place_points, summaris
 from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
 from ravine.explain.estimators import check_estimator
 from ravine.explain.evidence import describe_evidence
+from ravine.explain.feature_tests import FeatureTests, compare_clusters
 from ravine.explain.labels import encode_any_labels, encode_classes
 from ravine.explain.names import name_features
 from ravine.explain.text import clean_text, format_count, format_plural, shorten
@@ -20,9 +21,11 @@ __all__ = [
     "BoundaryFinder",
     "DensitySummary",
     "EffectSizes",
+    "FeatureTests",
     "GroupMoments",
     "check_estimator",
     "clean_text",
+    "compare_clusters",
     "compare_with_rest",
     "describe_evidence",
     "encode_any_labels",

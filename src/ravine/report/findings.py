@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.explain import EffectSizes, GroupMoments, compare_with_rest, encode_any_labels, encode_classes
+from ravine.explain import (
+    EffectSizes,
+    FeatureTests,
+    GroupMoments,
+    compare_clusters,
+    compare_with_rest,
+    encode_any_labels,
+    encode_classes,
+)
 from ravine.metrics import adjusted_rand_index
 from ravine.report.boundaries import BoundarySummary, summarise_boundaries
 from ravine.report.splits import (
@@ -90,6 +99,8 @@ class Findings:
         Number of clusters, or of pairs of classes, that are not shown.
     same_rows : bool
         Whether X appears to be the rows of the fit.
+    tests : FeatureTests or None
+        P-values of the features of the clusters of the estimator.
     """
 
     kind: str
@@ -111,6 +122,7 @@ class Findings:
     class_names: list[Any]
     n_left_out: int
     same_rows: bool
+    tests: FeatureTests | None = None
 
     @property
     def is_joined(self) -> bool:
@@ -122,8 +134,17 @@ class Findings:
         """Number of clusters or classes of the estimator, among those shown."""
         return self.cuts[self.first_cut][0].n_clusters if self.cuts else len(self.part_numbers)
 
+    def get_pvalue(self, group: int, feature: int) -> float:
+        """Return the corrected P-value of a feature of a group; NaN if it is not tested."""
+        groups = self.cuts[self.first_cut][1] if self.cuts else []
+        if self.tests is None or group not in groups:
+            return math.nan
+        return float(self.tests.adjusted[groups.index(group), feature])
 
-def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
+
+def collect_findings(
+    estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None, *, feature_tests: bool = True
+) -> Findings:
     """Compute the contents of a report.
 
     Parameters
@@ -131,7 +152,15 @@ def collect_findings(estimator: Any, X: NDArray[np.floating[Any]], labels_true: 
     estimator : MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier
     X : ndarray of shape (n, d)
     labels_true : array-like of shape (n,), optional
+    feature_tests : bool
+        Whether to test the features that set clusters apart.
     """
+    found = _collect(estimator, X, labels_true)
+    is_testable = found.cuts and found.same_rows and found.n_groups > 1 and not found.n_left_out
+    return replace(found, tests=compare_clusters(estimator, X)) if feature_tests and is_testable else found
+
+
+def _collect(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
     known = None if labels_true is None else encode_any_labels(labels_true, len(X), "labels_true")
     if isinstance(estimator, MinimumDensityClassifier):
         return _collect_classes(estimator, X, known)

@@ -83,7 +83,7 @@ function describeSuggestion(n) {
 /** Make bars of the features that set a group apart. */
 function makeEffectBars(group, most, largest) {
   const list = make("div", "bars");
-  for (const [feature, effect, inside, outside, , sign] of group.apart.slice(0, most)) {
+  for (const [feature, effect, inside, outside, , sign, p] of group.apart.slice(0, most)) {
     const name = make("span", "name", isolateFeature(feature));
     name.title = data.features[feature];
     const value = make("span", "value", formatNumber(inside), " ", make("small", "", `others ${formatNumber(outside)}`));
@@ -91,7 +91,9 @@ function makeEffectBars(group, most, largest) {
     value.title = size;
     const drawn = drawBar(effect === null ? sign * largest : effect, largest);
     const spoken = make("span", "unseen", `, ${size}, `);
-    list.append(name, make("span", "", drawn, spoken), value);
+    const bar = make("span", "", drawn, spoken);
+    if (p !== null) bar.append(make("small", "pvalue", formatPvalue(p)));
+    list.append(name, bar, value);
   }
   return list;
 }
@@ -137,7 +139,8 @@ function showGroups() {
   }));
   byId("key-words").textContent = groups.length < 2 ? "" :
     `The features that set each ${groupWord} apart: its mean, the mean of all other rows, and a bar for their difference in ` +
-    `pooled standard deviations (filled: higher, hollow: lower; the longest bar is ${formatNumber(Number(largest.toPrecision(2)))}).`;
+    `pooled standard deviations (filled: higher, hollow: lower; the longest bar is ${formatNumber(Number(largest.toPrecision(2)))}).` +
+    (groups.some((group) => group.apart.some((row) => row[6] !== null)) ? " P is from rows that had no part in finding clusters, corrected for all features and clusters." : "");
   const agreement = isTree ? data.cuts[state.cut].agreement : null;
   byId("agreement").hidden = agreement === null || agreement === undefined;
   byId("agreement").textContent = agreement === null || agreement === undefined ? "" :

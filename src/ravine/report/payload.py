@@ -169,7 +169,10 @@ class _PayloadBuilder:
         return group
 
     def _describe_effect(self, g: int, j: int, rank: int) -> list[int | float | None]:
-        """Return number, effect size, two means, pooled standard deviation and sign of a feature, in original units."""
+        """Return number, effect size, two means, pooled standard deviation, sign and P-value of a feature.
+
+        Means and deviations are in original units.
+        """
         effects, parts = self.found.effects, self.found.parts
         scale, center = float(self.naming.scale[j]), float(self.naming.center[j])
         origin, spread = float(parts.origin[j]) * scale + center, float(parts.std[j]) * abs(scale)
@@ -179,7 +182,8 @@ class _PayloadBuilder:
         )
         size = float(effects.effect[g, j]) * math.copysign(1.0, scale)
         pooled = _round(float(effects.pooled[g, j]) * abs(scale), 3)
-        return [self.features.mention(j, rank), _round(size, 3), inside, outside, pooled, 1 if size > 0.0 else -1]
+        sign, p = 1 if size > 0.0 else -1, _round(self.found.get_pvalue(g, j), 2)
+        return [self.features.mention(j, rank), _round(size, 3), inside, outside, pooled, sign, p]
 
     def _name_labels(self, data: dict[str, Any]) -> dict[str, str]:
         """Return the names of the labels that the page mentions."""

@@ -44,6 +44,7 @@ def write_report(
     centre: ArrayLike | None = None,
     scale: ArrayLike | None = None,
     max_rows: int = 2000,
+    feature_tests: bool = True,
 ) -> None:
     """Write a report of a fitted estimator: one self-contained HTML file that opens in any browser, without a network.
 
@@ -83,6 +84,9 @@ def write_report(
         them.
     max_rows : int, default=2000
         Largest number of rows in the sample; never more than 20,000, and fewer if the file would be too large.
+    feature_tests : bool, default=True
+        Whether to show P-values of the features that set each cluster apart (:func:`ravine.compare_clusters`), which
+        takes a fit of half of the rows.
 
     Examples
     --------
@@ -113,7 +117,7 @@ def write_report(
         )
     if isinstance(notes, str):
         raise TypeError("notes must be a sequence of texts, not one text: put it in a list.")
-    found = collect_findings(estimator, rows, labels_true)
+    found = collect_findings(estimator, rows, labels_true, feature_tests=feature_tests)
     shown_notes = [shorten(note, NOTE_CHARACTERS) for note in notes[:MAX_NOTES]]
     write_text(
         path,

@@ -1,0 +1,299 @@
+"""Tests of the features that set clusters apart, by rows that had no part in finding the clusters."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine._typing import Array
+from ravine.checks import check_integer, make_generator
+from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
+from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning
+from ravine.explain.effects import GroupMoments, compare_with_rest
+from ravine.explain.estimators import check_estimator
+from ravine.explain.names import name_features
+from ravine.rows.inputs import validate_array
+from ravine.search import resolve_bandwidth
+
+__all__ = ["FeatureTests", "compare_clusters"]
+
+# Largest number of rows of both halves together, and of features that are tested.
+MOST_ROWS, MOST_FEATURES = 20_000, 200
+# With fewer rows there are no halves, and a cluster with fewer judges is not tested.
+FEWEST_ROWS, FEWEST_JUDGES = 40, 5
+# A cluster counts as found in a half of the rows if this share of the rows in either of the two is in both.
+SAME_CLUSTER = 0.5
+# Features in which this share of the rows repeat a value have gaps between values: they are not tested for a valley.
+REPEATED = 0.5
+
+Indices = NDArray[np.intp]
+Comparison = tuple[int, int | None]
+
+
+@dataclass(frozen=True)
+class FeatureTests:
+    """Features compared between clusters; arrays of shape (n_comparisons, n_features).
+
+    Attributes
+    ----------
+    clusters : list of tuple
+        The two clusters of each comparison; the second is None if it is all other rows.
+    effect : ndarray
+        Difference of the means in pooled standard deviations, over all rows.
+    pvalue : ndarray
+        P-value of each feature by itself, from the rows held out. NaN if it is not tested.
+    adjusted : ndarray
+        P-values after Holm's correction for all features and comparisons together.
+    n_rows : int
+        Number of rows held out, which judge.
+    feature_names : list of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import MinimumDensityTree, compare_clusters
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=200), rng.normal(size=(200, 2)) + np.repeat([[0.0], [6.0]], 100, axis=0)])
+    >>> tests = compare_clusters(MinimumDensityTree(2, random_state=0).fit(X), X, (0, 1))
+    >>> tests.clusters, tests.n_rows, (tests.adjusted < 0.05).tolist()
+    ([(0, 1)], 100, [[False, True, True]])
+    """
+
+    clusters: list[Comparison]
+    effect: Array
+    pvalue: Array
+    adjusted: Array
+    n_rows: int
+    feature_names: list[str]
+
+    def __str__(self) -> str:
+        lines = []
+        for k, (first, second) in enumerate(self.clusters):
+            lines.append(f"cluster {first} and {'all other rows' if second is None else f'cluster {second}'}")
+            if np.isnan(self.pvalue[k]).all():
+                lines.append("  not tested: half of the rows does not find the same clusters")
+                continue
+            for j in np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist():
+                p = self.adjusted[k, j]
+                judged = "not tested" if np.isnan(p) else f"P = {p:.2g}"
+                lines.append(f"  {self.feature_names[j]:24s} {self.effect[k, j]:+8.2f} sd   {judged}")
+        return "\n".join(lines)
+
+
+def compare_clusters(
+    estimator: MinimumDensityTree | MinimumDensityHyperplane,
+    X: ArrayLike,
+    clusters: tuple[int, int] | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    random_state: Any = 0,
+) -> FeatureTests:
+    """Test which features separate clusters, with P-values.
+
+    A test of the rows that formed the clusters finds a difference in every feature that the hyperplanes use. So a
+    random half of the rows forms the same number of clusters again, and the other half judges. To test feature j, the
+    judges are assigned to these clusters with the mean of j in place of their own values. Two P-values come from j:
+
+    - of the test of Kolmogorov & Smirnov between the clusters that the other features show;
+    - of the exact test for a valley that the first half sees in j between the clusters, for features that alone
+      separate them (not for features of repeated values).
+
+    P is twice the smaller one. If j is independent of the other features and has a single mode, P ≤ 0.05 occurs at most
+    5 % of the time, whatever the clusters are. Holm's correction then covers all features and comparisons.
+
+    Parameters
+    ----------
+    estimator : MinimumDensityTree or MinimumDensityHyperplane
+        Fitted estimator with at least two clusters.
+    X : array-like of shape (n_samples, n_features)
+        The rows of the fit.
+    clusters : tuple of two int, optional
+        The clusters to compare. By default each cluster is compared with all other rows.
+    feature_names : sequence of str, optional
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the halves, and of the subsample of more than 20,000 rows.
+
+    Returns
+    -------
+    FeatureTests
+
+    Notes
+    -----
+    A small P says that a feature differs between the clusters, not that the clusters are real: a cut through one cloud
+    of correlated features makes all of them differ. `valley_test` answers that question. A feature that is merely
+    correlated with one that separates the clusters differs, too. Clusters that half of the rows do not find again are
+    not tested, nor are features beyond the 200 with the largest differences in the first half. Weights are ignored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import MinimumDensityTree, compare_clusters
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 4))
+    >>> X[:150, :2] += 5.0
+    >>> tests = compare_clusters(MinimumDensityTree(2, random_state=0).fit(X), X, (0, 1))
+    >>> (tests.adjusted[0] < 0.05).tolist()
+    [True, True, False, False]
+    """
+    check_estimator(estimator)
+    if not isinstance(estimator, MinimumDensityTree | MinimumDensityHyperplane):
+        raise TypeError(f"compare_clusters needs a clusterer, got {type(estimator).__name__}.")
+    rows = validate_array(estimator, X, reset=False)
+    names = name_features(feature_names, rows.shape[1], estimator)
+    labels = np.asarray(estimator.predict(rows))
+    n_clusters = estimator.tree_.n_clusters if isinstance(estimator, MinimumDensityTree) else 2
+    if len(np.unique(labels)) < 2:
+        raise ValueError("all rows are in one cluster: there is nothing to compare.")
+    comparisons = _list_comparisons(clusters, n_clusters)
+    pvalue = np.full((len(comparisons), rows.shape[1]), np.nan)
+    rng = make_generator(random_state)
+    chosen = rng.permutation(len(rows))[:MOST_ROWS]
+    first, judges = np.sort(chosen[: len(chosen) // 2]), np.sort(chosen[len(chosen) // 2 :])
+    if len(chosen) >= FEWEST_ROWS:
+        half = _fit_half(estimator, rows[first], n_clusters, int(rng.integers(2**31)))
+        found = _match_clusters(labels[np.sort(chosen)], half.predict(rows[np.sort(chosen)]), n_clusters)
+        pvalue = _test_features(half, rows[first], rows[judges], [_translate(one, found) for one in comparisons])
+    return FeatureTests(
+        comparisons, _measure_effects(rows, labels, comparisons), pvalue, _correct(pvalue), len(judges), names
+    )
+
+
+def _list_comparisons(clusters: Any, n_clusters: int) -> list[Comparison]:
+    if clusters is None:
+        return [(k, None) for k in range(n_clusters)]
+    if not isinstance(clusters, tuple | list) or len(clusters) != 2:
+        raise ValueError(f"clusters must be two numbers of clusters, got {clusters!r}.")
+    first, second = (check_integer("clusters", k, low=0, high=n_clusters - 1) for k in clusters)
+    if first == second:
+        raise ValueError(f"clusters must be two different clusters, got {first} twice.")
+    return [(first, second)]
+
+
+def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) -> Any:
+    """Fit the same clusterer to half of the rows, with the number of clusters given."""
+    from sklearn.base import clone
+
+    half = clone(estimator).set_params(random_state=seed, callback=None)
+    if isinstance(half, MinimumDensityTree):
+        half.set_params(
+            n_clusters=n_clusters, shape=estimator.shape_, min_cluster_size=max(2, estimator.min_cluster_size // 2)
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSplitWarning)  # its clusters are then not matched
+        return half.fit(rows)
+
+
+def _match_clusters(labels: Indices, others: Indices, n_clusters: int) -> dict[int, int]:
+    """Return the cluster of a second partition that equals each cluster of the first one, where there is one."""
+    from scipy.optimize import linear_sum_assignment
+
+    size = max(n_clusters, int(others.max()) + 1)
+    both = np.bincount(labels * size + others, minlength=size * size).reshape(size, size)
+    either = both.sum(axis=1)[:, None] + both.sum(axis=0) - both
+    share = both / np.maximum(either, 1)
+    return {a: b for a, b in zip(*map(np.ndarray.tolist, linear_sum_assignment(-share)), strict=True)
+            if share[a, b] >= SAME_CLUSTER}  # fmt: skip
+
+
+def _translate(comparison: Comparison, found: dict[int, int]) -> Comparison | None:
+    """Return the clusters of the half that a comparison is about; None if one is missing."""
+    first, second = comparison
+    if first not in found or (second is not None and second not in found):
+        return None
+    return found[first], None if second is None else found[second]
+
+
+def _measure_effects(rows: NDArray[Any], labels: Indices, comparisons: list[Comparison]) -> Array:
+    effects = []
+    for first, second in comparisons:
+        used = slice(None) if second is None else np.isin(labels, (first, second))
+        groups = GroupMoments.of(rows[used], (labels[used] != first).astype(np.intp), 2)
+        effects.append(compare_with_rest(groups).effect[0])
+    return np.array(effects)
+
+
+# --------------------------------------------------------------------------------------------------------- P-values
+
+
+def _test_features(
+    half: Any, chosen: NDArray[Any], judges: NDArray[Any], comparisons: list[Comparison | None]
+) -> Array:
+    """Return the P-value of each feature in each comparison."""
+    pvalue = np.full((len(comparisons), judges.shape[1]), np.nan)
+    known = [(k, one) for k, one in enumerate(comparisons) if one is not None]
+    labels, masked = np.asarray(half.predict(chosen)), judges.copy()
+    for j in _choose_features(chosen, labels).tolist():
+        masked[:, j] = chosen[:, j].mean()
+        without = np.asarray(half.predict(masked))
+        masked[:, j] = judges[:, j]
+        for k, comparison in known:
+            inside, outside = _select(without, comparison)
+            if min(inside.sum(), outside.sum()) >= FEWEST_JUDGES:
+                values, sides = chosen[:, j].astype(np.float64), _select(labels, comparison)
+                p = _test_distributions(judges[inside, j], judges[outside, j])
+                q = _test_valley(values, sides, judges[inside | outside, j].astype(np.float64))
+                pvalue[k, j] = min(1.0, 2.0 * min(p, q))
+    return pvalue
+
+
+def _select(labels: Indices, comparison: Comparison) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    first, second = comparison
+    return labels == first, (labels != first) if second is None else (labels == second)
+
+
+def _choose_features(rows: NDArray[Any], labels: Indices) -> Indices:
+    """Return the features that vary, and of very many those with the largest differences between clusters."""
+    varies = np.flatnonzero(rows.min(axis=0) < rows.max(axis=0))
+    if len(varies) <= MOST_FEATURES:
+        return varies
+    effects = compare_with_rest(GroupMoments.of(rows, labels, int(labels.max()) + 1)).effect
+    largest = np.abs(np.nan_to_num(effects[:, varies], posinf=1e300, neginf=1e300)).max(axis=0)
+    return np.sort(varies[np.argsort(-largest, kind="stable")[:MOST_FEATURES]])
+
+
+def _test_distributions(inside: NDArray[Any], outside: NDArray[Any]) -> float:
+    """Return the P-value of the test of Kolmogorov & Smirnov, which repeated values make conservative."""
+    from scipy.stats import ks_2samp
+
+    return float(ks_2samp(inside, outside, method="asymp").pvalue)
+
+
+def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_]], judges: Array) -> float:
+    """Return the P-value of the judges for the valley that other rows see between two groups; 1 if there is none."""
+    if not all(side.any() for side in sides) or _is_repeated(chosen):
+        return 1.0
+    low, high = sorted(float(chosen[side].mean()) for side in sides)
+    values = chosen[sides[0] | sides[1]]
+    bandwidth = resolve_bandwidth("silverman", len(values), float(values.std()))
+    minima = ProjectedDensity(values, bandwidth).extrema()[0]
+    between = [float(b) for b in minima if low < b < high]
+    if not between:
+        return 1.0
+    best = max(between, key=lambda b: min(measure_evidence(values - b, bandwidth, 0.0)))
+    valley = outline_valley(values, bandwidth, best)
+    return 1.0 if valley is None else judge(valley, judges).pvalue
+
+
+def _is_repeated(values: Array) -> bool:
+    _, counts = np.unique(values, return_counts=True)
+    return bool(counts[counts > 1].sum() >= REPEATED * len(values))
+
+
+def _correct(pvalue: Array) -> Array:
+    """Return the P-values after Holm's correction; NaN stays and does not count."""
+    adjusted, tested = np.full(pvalue.shape, np.nan), ~np.isnan(pvalue)
+    adjusted[tested] = list(_hold_down(pvalue[tested]))
+    return adjusted
+
+
+def _hold_down(pvalue: Array) -> Iterator[float]:
+    order, n = np.argsort(pvalue, kind="stable"), len(pvalue)
+    sorted_values = np.minimum(1.0, np.maximum.accumulate(pvalue[order] * np.arange(n, 0, -1)))
+    corrected = np.empty(n)
+    corrected[order] = sorted_values
+    yield from corrected.tolist()
