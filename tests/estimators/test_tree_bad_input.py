@@ -42,17 +42,13 @@ def test_other_columns_are_refused(fitted):
             use(np.where((np.arange(100) == 7)[:, None] & (np.arange(3) == 1), np.nan, X))
 
 
-def test_weights_are_not_taken():
-    with pytest.raises(TypeError, match="sample_weight"):
-        MinimumDensityTree().fit(X, sample_weight=np.ones(100))
-
-
 BAD = {
     "n_clusters": ["three", None, 0, -1, True, 2.5, [2]],
     "split_next": ["deep", None, 3, ["size"]],
     "shape": ["round", None, 1],
     "refine": [1, None, "yes"],
-    "min_cluster_size": [0, -1, 2.5, None, True, "5"],
+    "min_cluster_size": [0, -1, 2.5, 1.0, 0.0, np.nan, None, True, "5"],
+    "max_cluster_size": [0, -1, 2.5, 1.0, 0.0, np.nan, 4, True, "5"],
     "test": [1, None, "yes"],
     "alpha_test": [-0.1, 1.1, np.nan, "a", None, True],
     "test_method": ["halves", None],

@@ -11,13 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ravine._kernels import StopFlag
 from ravine.checks import (
-    check_callback,
     check_cluster_count,
     check_enough_rows,
-    count_threads,
-    make_generator,
+    check_weights,
     restore_on_failure,
 )
 from ravine.estimators.hyperplane import NoSplitWarning
@@ -27,19 +24,12 @@ from ravine.estimators.training_rows import TrainingRows
 from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.estimators.tree_growth import TreeGrowthMixin
 from ravine.estimators.tree_shapes import TreeShapeMixin
-from ravine.rows import Rows, open_pool
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Candidate, Splitter, Tree
-from ravine.tree.shapes import Shapes
-from ravine.tree.splitter import DensitySplitter
-from ravine.tree.stability import suggest_tree
 from ravine.validity.folds import FEWEST_ROWS
 
 __all__ = ["MinimumDensityTree"]
-
-# Attributes that only trees with a suggestion have.
-SUGGESTION = ("n_shown_", "n_suggested_", "suggested_tree_", "suggested_leaves_")
 
 
 class MinimumDensityTree(
@@ -74,8 +64,11 @@ class MinimumDensityTree(
         Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
         lowers the normalised cut, or if valleys separate fewer clusters (see Notes). Only with ``split_next="cut"`` and
         without tests.
-    min_cluster_size : int, default=5
-        Smallest number of rows on a side of a split.
+    min_cluster_size : int or float, default=5
+        Smallest number of rows on a side of a split, or their share of all rows; with weights, their sum.
+    max_cluster_size : int, float or None, default=None
+        Largest number of rows of a cluster, or their share of all rows. Larger clusters are split first and, without a
+        number of clusters, until none is left, also where no valley separates their parts. Clusters are then convex.
     test : bool, default=False
         Whether to test splits if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
     alpha_test : float, default=0.05
@@ -188,7 +181,8 @@ class MinimumDensityTree(
     beyond the upper quartile by more than three interquartile ranges. The estimator keeps a reference to X for this;
     pickles and model files do not contain X.
 
-    Weights are not supported: repeated rows are not independent evidence.
+    With weights, n is their sum. Integer weights equal repetition, unless there are more rows than the graph of nearest
+    neighbours has or than are subsampled: the random choices then differ. Outlier scores do not use weights.
 
     Examples
     --------
@@ -209,7 +203,8 @@ class MinimumDensityTree(
         split_next: str | Callable[[Candidate], float] = "cut",
         shape: str = "auto",
         refine: bool = True,
-        min_cluster_size: int = 5,
+        min_cluster_size: float = 5,
+        max_cluster_size: float | None = None,
         test: bool = False,
         alpha_test: float = 0.05,
         test_method: str = "pooled",
@@ -240,6 +235,7 @@ class MinimumDensityTree(
         self.shape = shape
         self.refine = refine
         self.min_cluster_size = min_cluster_size
+        self.max_cluster_size = max_cluster_size
         self.test = test
         self.alpha_test = alpha_test
         self.test_method = test_method
@@ -267,7 +263,7 @@ class MinimumDensityTree(
 
     # ------------------------------------------------------------------------------------------- fit
 
-    def fit(self, X: ArrayLike, y: object = None) -> MinimumDensityTree:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> MinimumDensityTree:
         """Grow the tree.
 
         Parameters
@@ -275,6 +271,8 @@ class MinimumDensityTree(
         X : array-like, sparse matrix, blocks of rows or Dask collection
             Arrays of float32 or float64 are not copied as a whole, but parts of them are, for small nodes.
         y : ignored
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights. Unless all are 1, only if ``n_clusters`` is a number and nothing is tested.
 
         Returns
         -------
@@ -286,9 +284,12 @@ class MinimumDensityTree(
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
             check_enough_rows(n_clusters, rows.shape[0])
             rows = rows.densify_if_small() if n_clusters is None or self.test else rows
+            weights = check_weights(sample_weight, rows.shape[0])
+            if weights is not None and (weights == 1.0).all():
+                weights = None
             with rows.session():
-                n_separated = self._grow(rows, n_clusters)
-            self._training = TrainingRows(X)
+                n_separated = self._grow(rows, n_clusters, weights)
+            self._training = TrainingRows(X, weights)
             self._find_outliers()
             self.labels_ = self._mark(self.labels_)
             if self.shape == "any" and self.shape_ == "convex":
@@ -300,6 +301,7 @@ class MinimumDensityTree(
                     NoSplitWarning,
                     stacklevel=2,
                 )
+            self._warn_of_large_clusters(rows, n_clusters, weights)
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"
                 is_complete = self.n_clusters_ == n_clusters and self.shape_ == "convex"
@@ -311,58 +313,6 @@ class MinimumDensityTree(
                     stacklevel=2,
                 )
         return self
-
-    def _grow(self, rows: Rows, n_clusters: int | None) -> int:
-        """Grow, refine, join or continue the tree; return the number of clusters that valleys separate."""
-        splitter = self._make_splitter(rows.shape[1], n_clusters)
-        rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
-        notify = check_callback(self.callback)
-        shared: dict[str, Any] = {
-            "seed": int(rng.integers(2**31)),
-            "min_cluster_size": self.min_cluster_size,
-            "n_threads": rows.node_threads(n_threads),
-            "notify": notify,
-            "flag": flag,
-        }
-        with open_pool(n_threads, flag) as pool:
-            shapes = self._find_shapes(rows, n_clusters, shared["seed"], flag)
-            reason, n_separated = self._decide_before_growth(shapes), n_clusters or 1
-            use_shapes, suggested = bool(reason), None
-            if use_shapes:
-                self.shape_, self.shape_reason_ = "any", reason
-            else:
-                tree, leaves, n_separated = self._grow_convex(rows, n_clusters, splitter, rng, pool, shared)
-                use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
-                if n_clusters is None and not use_shapes:
-                    assert isinstance(splitter, DensitySplitter)
-                    suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
-        if use_shapes:
-            assert isinstance(shapes, Shapes)
-            joined = self._store_shapes(shapes, rows, n_clusters)
-            if notify is not None:
-                notify(joined)
-            return min(shapes.count_separated(), self.n_clusters_)
-        n_shown = tree.n_clusters
-        if suggested is not None and self.n_clusters == "suggested":
-            tree, leaves = suggested
-        self._store(tree, leaves)
-        if suggested is not None:
-            self._suggest(n_shown, suggested)
-        return n_separated
-
-    def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
-        self.n_shown_ = n_shown
-        self.suggested_tree_, self.suggested_leaves_ = suggested
-        self.n_suggested_ = self.suggested_tree_.n_clusters
-
-    def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None:
-        self.tree_ = tree
-        self.leaves_ = leaves
-        self.labels_ = tree.cluster[leaves]
-        self.n_clusters_ = tree.n_clusters
-        self.n_iter_ = max(1, tree.n_leaves - 1)
-        for name in SUGGESTION:  # of an earlier fit, or of the tree before an edit
-            self.__dict__.pop(name, None)
 
     def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
         return self.tree_, self.leaves_

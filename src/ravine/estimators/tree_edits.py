@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from ravine.checks import check_integer, make_generator
+from ravine.checks import make_generator
+from ravine.estimators.cluster_sizes import check_size
 from ravine.estimators.training_rows import TrainingRows
 from ravine.rows.inputs import validate_rows
 from ravine.tree import Tree
@@ -140,7 +141,7 @@ class TreeEditMixin:
             raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
         beyond = found.hyperplane.distance(rows, inside) > 0.0
         sizes = int((~beyond).sum()), int(beyond.sum())
-        fewest = check_integer("min_cluster_size", worker.min_cluster_size, low=1)
+        fewest = check_size("min_cluster_size", worker.min_cluster_size, rows.shape[0])
         if min(sizes) < fewest:
             raise ValueError(
                 f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -9,18 +10,35 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.checks import check_choice, check_flag, check_integer, check_number
+from ravine._kernels import StopFlag
+from ravine._typing import Array
+from ravine.checks import (
+    check_callback,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_number,
+    count_threads,
+    make_generator,
+)
 from ravine.estimators._parameters import pick_parameters
-from ravine.rows import Rows
+from ravine.estimators.cluster_sizes import SizeLimits, check_sizes
+from ravine.rows import Rows, open_pool
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Splitter, Tree, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
+from ravine.tree.shapes import Shapes
+from ravine.tree.size_limit import SizeLimitSplitter, prefer_large
 from ravine.tree.splitter import DensitySplitter, NodeTest
+from ravine.tree.stability import suggest_tree
 from ravine.validity import TEST_METHODS
 
 __all__ = ["TreeGrowthMixin"]
+
+# Attributes that only trees with a suggestion have.
+SUGGESTION = ("n_shown_", "n_suggested_", "suggested_tree_", "suggested_leaves_")
 
 
 class TreeGrowthMixin:
@@ -30,7 +48,26 @@ class TreeGrowthMixin:
         n_clusters: int | str
         split_next: Any
         refine: bool
-        min_cluster_size: int
+        shape: str
+        n_clusters_: int
+        labels_: NDArray[np.intp]
+        shape_: str
+        shape_reason_: str
+        n_jobs: int | None
+        random_state: Any
+        callback: Any
+        min_cluster_size: float
+        max_cluster_size: float | None
+
+        def _find_shapes(
+            self, rows: Rows, n_clusters: int | None, min_size: int, seed: int, flag: StopFlag, weights: Array | None
+        ) -> Shapes | str: ...
+        def _decide_before_growth(self, shapes: Shapes | str) -> str: ...
+        def _decide_after_growth(
+            self, shapes: Shapes | str, tree: Tree, leaves: NDArray[np.intp], n_clusters: int | None
+        ) -> bool: ...
+        def _store_shapes(self, shapes: Shapes, rows: Rows, n_clusters: int | None) -> Tree: ...
+
         test: bool
         alpha_test: float
         test_method: str
@@ -46,27 +83,132 @@ class TreeGrowthMixin:
         rng: np.random.Generator,
         pool: ThreadPoolExecutor | None,
         shared: dict[str, Any],
+        limits: SizeLimits,
     ) -> tuple[Tree, NDArray[np.intp], int]:
         """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
         # Tested splits stay as they were tested.
         refine = check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.test is None
         priority, chooses = check_split_next(self.split_next), self.split_next == "cut"
-        graph = NeighbourGraph(rows, n_clusters, rng) if chooses or callable(self.split_next) else None
+        weights, largest = shared["weights"], limits.largest
+        graph = NeighbourGraph(rows, n_clusters, rng, weights) if chooses or callable(self.split_next) else None
+        grower = splitter
         if isinstance(splitter, DensitySplitter):
             splitter.pool, splitter.graph = pool, graph if chooses else None
-        grown, leaves = grow(rows, splitter, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
+            if largest is not None and n_clusters is not None:
+                grower = SizeLimitSplitter(splitter, largest, is_exclusive=False)
+        if largest is not None and priority is not None:
+            priority = prefer_large(priority, largest, rows.shape[0])
+        grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
         tree = grown
         if refine and graph is not None and chooses and n_clusters is not None:
-            tree, leaves = refine_tree(grown, leaves, rows, graph, self.min_cluster_size, self.bandwidth, n_clusters)
+            most = float("inf") if largest is None else largest
+            tree, leaves = refine_tree(grown, leaves, rows, graph, limits.smallest, self.bandwidth, n_clusters, most)
             if tree is not grown and shared["notify"] is not None:
                 shared["notify"](tree)
         return tree, leaves, grown.n_leaves
 
-    def _make_splitter(self, n_features: int, n_clusters: int | None) -> Splitter:
+    def _grow(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> int:
+        """Grow, refine, join or continue the tree; return the number of clusters that valleys separate."""
+        splitter = self._make_splitter(rows.shape[1], n_clusters, weights)
+        limits = self._check_sizes(rows, n_clusters, weights)
+        if isinstance(splitter, DensitySplitter):
+            splitter.min_size = limits.smallest
+        rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
+        notify = check_callback(self.callback)
+        shared: dict[str, Any] = {
+            "seed": int(rng.integers(2**31)),
+            "min_cluster_size": limits.smallest,
+            "n_threads": rows.node_threads(n_threads),
+            "notify": notify,
+            "flag": flag,
+            "weights": weights,
+        }
+        with open_pool(n_threads, flag) as pool:
+            shapes = self._find_shapes(rows, n_clusters, limits.smallest, shared["seed"], flag, weights)
+            reason, n_separated = self._decide_before_growth(shapes), n_clusters or 1
+            use_shapes, suggested = bool(reason), None
+            if use_shapes:
+                self.shape_, self.shape_reason_ = "any", reason
+            else:
+                tree, leaves, n_separated = self._grow_convex(rows, n_clusters, splitter, rng, pool, shared, limits)
+                use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
+                if n_clusters is None and not use_shapes:
+                    assert isinstance(splitter, DensitySplitter)
+                    n_shown = tree.n_clusters
+                    if self._has_large_leaf(tree, limits):
+                        tree, leaves = self._split_large_leaves(rows, tree, leaves, splitter, shared, limits)
+                    else:
+                        suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
+        if use_shapes:
+            assert isinstance(shapes, Shapes)
+            joined = self._store_shapes(shapes, rows, n_clusters)
+            if notify is not None:
+                notify(joined)
+            return min(shapes.count_separated(), self.n_clusters_)
+        if suggested is not None and self.n_clusters == "suggested":
+            tree, leaves = suggested
+        self._store(tree, leaves)
+        if suggested is not None:
+            self._suggest(n_shown, suggested)
+        return n_separated
+
+    def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
+        self.n_shown_ = n_shown
+        self.suggested_tree_, self.suggested_leaves_ = suggested
+        self.n_suggested_ = self.suggested_tree_.n_clusters
+
+    def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None:
+        self.tree_ = tree
+        self.leaves_ = leaves
+        self.labels_ = tree.cluster[leaves]
+        self.n_clusters_ = tree.n_clusters
+        self.n_iter_ = max(1, tree.n_leaves - 1)
+        for name in SUGGESTION:  # of an earlier fit, or of the tree before an edit
+            self.__dict__.pop(name, None)
+
+    def _check_sizes(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> SizeLimits:
+        total = rows.shape[0] if weights is None else float(weights.sum())
+        limits = check_sizes(self.min_cluster_size, self.max_cluster_size, total, n_clusters)
+        if limits.largest is not None and self.splitter is not None:
+            raise ValueError("max_cluster_size needs the default splitter: leave out one of the two.")
+        return limits
+
+    def _warn_of_large_clusters(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> None:
+        """Warn of clusters that are larger than allowed."""
+        largest = self._check_sizes(rows, n_clusters, weights).largest
+        if largest is None:
+            return
+        sizes = np.bincount(self.labels_[self.labels_ >= 0], None if weights is None else weights[self.labels_ >= 0])
+        large = np.flatnonzero(sizes > largest).tolist()
+        if large:
+            names = ", ".join(f"{k} ({sizes[k]:g} rows)" for k in large[:5])
+            warnings.warn(
+                f"clusters {names} are larger than max_cluster_size={largest}: allow more clusters, or larger ones.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _has_large_leaf(self, tree: Tree, limits: SizeLimits) -> bool:
+        return limits.largest is not None and int(tree.size[tree.left < 0].max()) > limits.largest
+
+    def _split_large_leaves(
+        self,
+        rows: Rows,
+        tree: Tree,
+        leaves: NDArray[np.intp],
+        splitter: DensitySplitter,
+        shared: dict[str, Any],
+        limits: SizeLimits,
+    ) -> tuple[Tree, NDArray[np.intp]]:
+        """Split leaves that are larger than allowed, without tests, until none is."""
+        assert limits.largest is not None
+        grower = SizeLimitSplitter(splitter, limits.largest, is_exclusive=True)
+        return grow(rows, grower, n_clusters=None, priority=None, start=(tree, leaves), **shared)
+
+    def _make_splitter(self, n_features: int, n_clusters: int | None, weights: Array | None = None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"
         level = check_number("alpha_test", self.alpha_test, low=0.0, high=1.0)
         n_splits = check_integer("n_splits", self.n_splits, low=1)
-        min_size = check_integer("min_cluster_size", self.min_cluster_size, low=1)
         test_method = check_choice("test_method", self.test_method, TEST_METHODS)
         if self.splitter is None:
             parameters = pick_parameters(self, check_settings, exclude=("n_jobs", "callback"))
@@ -74,9 +216,19 @@ class TreeGrowthMixin:
             node_test = NodeTest(settings, n_splits, test_method, level if n_clusters is None else None)
             if isinstance(settings.init, str) and settings.init == "auto":
                 settings = replace(settings, init="axes")
-            return DensitySplitter(settings, node_test if test else None, min_size=min_size)
+            if weights is not None and test:
+                reason = "n_clusters=" + repr(self.n_clusters) if n_clusters is None else "a test"
+                raise ValueError(
+                    f"sample_weight cannot be used with {reason}: tests count rows, and repeated rows are not "
+                    "independent evidence. Give n_clusters a number and leave test=False."
+                )
+            return DensitySplitter(settings, node_test if test else None, weights=weights)
         if isinstance(self.splitter, str) or not callable(getattr(self.splitter, "split", None)):
             raise TypeError(f"splitter must have a method split(X, indices, rng), got {self.splitter!r}.")
+        if weights is not None:
+            raise ValueError(
+                "sample_weight needs the default splitter: a splitter of your own is called without weights."
+            )
         if n_clusters is None:
             raise ValueError(
                 f"n_clusters={self.n_clusters!r} needs the default splitter, which tests its splits: give a number."

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._kernels import StopFlag
+from ravine._typing import Array
 from ravine.checks import check_choice
 from ravine.rows import Rows
 from ravine.search import BandwidthRule
@@ -35,28 +36,32 @@ class TreeShapeMixin:
         test: bool
         alpha_test: float
         test_method: str
-        min_cluster_size: int
+        max_cluster_size: float | None
         bandwidth: BandwidthRule
 
         def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None: ...
         def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None: ...
 
-    def _find_shapes(self, rows: Rows, n_clusters: int | None, seed: int, flag: StopFlag) -> Shapes | str:
+    def _find_shapes(
+        self, rows: Rows, n_clusters: int | None, min_size: int, seed: int, flag: StopFlag, weights: Array | None
+    ) -> Shapes | str:
         """Find clusters of any shape, unless the parameters exclude it; then return the reason."""
-        obstacle = self._find_obstacle_to_joins(n_clusters)
+        obstacle = self._find_obstacle_to_joins(n_clusters, weights is not None)
         if obstacle:
             return obstacle
         # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
         rng = np.random.default_rng([seed, 1])
-        return find_shapes(rows, n_clusters, self.min_cluster_size, rng, flag, self.alpha_test)
+        return find_shapes(rows, n_clusters, min_size, rng, flag, self.alpha_test)
 
-    def _find_obstacle_to_joins(self, n_clusters: int | None) -> str:
+    def _find_obstacle_to_joins(self, n_clusters: int | None, has_weights: bool) -> str:
         """Return why cells cannot be joined, as a part of a sentence; raise an error if they have to be."""
         shape = check_choice("shape", self.shape, SHAPES)
         obstacles = {
             "shape='convex'": shape == "convex",
             "a splitter is given": self.splitter is not None,
             f"split_next={self.split_next!r}": self.split_next != "cut",
+            "sample_weight is given": has_weights,
+            f"max_cluster_size={self.max_cluster_size!r}": self.max_cluster_size is not None,
             "test=True": self.test and n_clusters is not None,
             "test_method='exact'": self.test_method == "exact" and n_clusters is None,
         }

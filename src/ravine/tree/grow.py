@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._kernels import StopFlag
+from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows, open_pool
 from ravine.tree.neighbours import NeighbourGraph
@@ -71,6 +72,7 @@ def grow(
     notify: Callable[[Tree], object] | None = None,
     flag: StopFlag | None = None,
     graph: NeighbourGraph | None = None,
+    weights: Array | None = None,
     start: tuple[Tree, NDArray[np.intp]] | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
     """Split rows recursively.
@@ -86,7 +88,7 @@ def grow(
     priority : callable or None
         Priority of the leaves to split; None for their size, for which leaves are fitted only when necessary.
     min_cluster_size : int
-        A split with fewer rows on a side is rejected.
+        A split with fewer rows, or a smaller sum of weights, on a side is rejected.
     seed : int
         Seed. Every node has its own generator, so that the result depends neither on threads nor on the order of fits.
     n_threads : int
@@ -98,6 +100,8 @@ def grow(
         Flag of other threads, which the splitter uses: an exception stops them, too.
     graph : NeighbourGraph, optional
         Graph that measures the cut of every candidate.
+    weights : ndarray of shape (n,), optional
+        Weights of the rows, which count for the sizes of leaves.
     start : tuple of Tree and ndarray of shape (n,), optional
         Tree to continue, and the leaf of each row; one leaf by default.
 
@@ -109,13 +113,13 @@ def grow(
         Number of the leaf of each row.
     """
     tree, leaf_of_row = start or (_make_stump(*X.shape), np.zeros(X.shape[0], dtype=np.intp))
-    leaves = {k: Leaf(np.flatnonzero(leaf_of_row == k), _find_path(tree, k)) for k in tree.leaves()}
+    leaves = {k: Leaf.of(np.flatnonzero(leaf_of_row == k), _find_path(tree, k), weights) for k in tree.leaves()}
     choose_leaves = make_policy(n_clusters, priority)
 
     with open_pool(n_threads, flag) as pool:
 
         def evaluate(leaf: Leaf) -> None:
-            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed, graph)
+            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed, graph, weights)
             if pool is not None and n_clusters is None:  # every split is made, so its children can be fitted now
                 for child in leaf.children:
                     child.evaluation = pool.submit(evaluate, child)
@@ -162,21 +166,28 @@ def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.rando
 
 
 def _evaluate_leaf(
-    leaf: Leaf, X: Any, splitter: Splitter, min_cluster_size: int, seed: int, graph: NeighbourGraph | None
+    leaf: Leaf,
+    X: Any,
+    splitter: Splitter,
+    min_cluster_size: int,
+    seed: int,
+    graph: NeighbourGraph | None,
+    weights: Array | None,
 ) -> None:
     """Apply the splitter to a leaf and store the split if both sides are large enough."""
-    if len(leaf.indices) < 2 * min_cluster_size:
+    if leaf.size < 2 * min_cluster_size or len(leaf.indices) < 2:
         return
     split = split_rows(splitter, X, leaf.indices, np.random.default_rng([seed, len(leaf.path), *leaf.path]))
     leaf.pvalue = split.pvalue
     if split.hyperplane is None:
         return
     goes_right = split.hyperplane.on_positive_side(X, leaf.indices)
-    left, right = leaf.indices[~goes_right], leaf.indices[goes_right]
-    if min(len(left), len(right)) >= min_cluster_size:
+    sides = (leaf.indices[~goes_right], 0), (leaf.indices[goes_right], 1)
+    left, right = (Leaf.of(indices, (*leaf.path, side), weights) for indices, side in sides)
+    if min(left.size, right.size) >= min_cluster_size:
         cut = math.nan if graph is None else graph.measure_cut(leaf.indices, split.hyperplane)
-        leaf.candidate = Candidate(len(leaf.indices), split.hyperplane, split.pvalue, cut)
-        leaf.children = Leaf(left, (*leaf.path, 0)), Leaf(right, (*leaf.path, 1))
+        leaf.candidate = Candidate(leaf.size, split.hyperplane, split.pvalue, cut)
+        leaf.children = left, right
 
 
 def _split_leaf(tree: Tree, k: int, leaves: dict[int, Leaf]) -> Tree:

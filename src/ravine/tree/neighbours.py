@@ -19,7 +19,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows, use_one_openmp_thread
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours", "find_positions"]
+__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours", "find_positions", "repeat_rows"]
 
 Indices = NDArray[np.intp]
 
@@ -42,6 +42,9 @@ class NeighbourGraph:
     n_clusters : int or None
         Number of clusters that are expected.
     rng : numpy.random.Generator
+    weights : ndarray of shape (n,), optional
+        Weights of the rows; a row is in the graph as often as its weight says, as nearly as the size of the graph
+        allows.
 
     Attributes
     ----------
@@ -57,14 +60,21 @@ class NeighbourGraph:
         What is added to their values before evidence is measured.
     """
 
-    def __init__(self, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> None:
+    def __init__(
+        self, rows: Rows, n_clusters: int | None, rng: np.random.Generator, weights: Array | None = None
+    ) -> None:
         k = 2 if n_clusters is None else n_clusters
         n, most = rows.shape[0], max(FEWEST_ROWS, ROWS_PER_CLUSTER * k)
-        self.indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        self.weights = weights
+        if weights is None:
+            self.indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        else:
+            self.indices = repeat_rows(weights, most, rng)
         if rows.is_sparse and rows.shape[1] <= MOST_FEATURES:
             self.rows = as_rows(rows.take(self.indices))
         else:
-            self.rows = rows if n <= most and rows.in_memory else rows.subset(self.indices, copy=True)
+            is_whole = n <= most and rows.in_memory and weights is None
+            self.rows = rows if is_whole else rows.subset(self.indices, copy=True)
         m = len(self.indices)
         n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
         self.nearest = find_neighbours(_scale_rows(self.rows), n_neighbours)
@@ -112,7 +122,7 @@ class NeighbourGraph:
         shifts = [way[:, members] for way in self.shifts]
         distances = np.array([plane.distance(rows) for plane in planes])
         sides = distances > 0.0
-        share = len(members) / len(indices)
+        share = len(members) / (len(indices) if self.weights is None else float(self.weights[indices].sum()))
         smaller = np.minimum(sides.sum(axis=1), (~sides).sum(axis=1))
         allowed = np.flatnonzero(smaller >= max(1.0, share * min_size)).tolist()
         if not allowed:
@@ -145,6 +155,21 @@ class NeighbourGraph:
     def _sum_shares(self, members: Indices, side: NDArray[np.bool_], q: int | None = None) -> float:
         """Return the sum of the shares of edges that leave either side of a split of some rows."""
         return self._measure_share(members[side], q) + self._measure_share(members[~side], q)
+
+
+def repeat_rows(weights: Array, most: int, rng: np.random.Generator) -> Indices:
+    """Return sorted indices in which each row occurs in proportion to its weight.
+
+    Integers that sum up to at most ``most`` are the numbers of repetitions. Otherwise at most ``most`` rows are drawn
+    systematically, so that every row occurs as often as expected, up to rounding.
+    """
+    total = float(weights.sum())
+    if total <= most and (weights == np.round(weights)).all():
+        return np.repeat(np.arange(len(weights)), weights.astype(np.intp))
+    m = min(most, int(np.count_nonzero(weights)))
+    places = np.concatenate([[0.0], np.cumsum(weights) * (m / total)])
+    counts = np.diff(np.floor(places + rng.random()))
+    return np.repeat(np.arange(len(weights)), counts.astype(np.intp))
 
 
 def find_positions(all_indices: Indices, some: Indices) -> Indices:

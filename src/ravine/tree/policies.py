@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 
 __all__ = ["PRIORITIES", "Candidate", "Leaf", "Policy", "Priority", "check_split_next", "make_policy"]
@@ -22,8 +23,8 @@ class Candidate:
 
     Attributes
     ----------
-    size : int
-        Number of rows of the leaf.
+    size : int or float
+        Number of rows of the leaf, or the sum of their weights.
     hyperplane : Hyperplane
         Hyperplane that would split it.
     pvalue : float
@@ -32,7 +33,7 @@ class Candidate:
         Increase of the normalised cut of a graph of nearest neighbours; NaN if there was no graph.
     """
 
-    size: int
+    size: float
     hyperplane: Hyperplane
     pvalue: float
     cut: float = math.nan
@@ -71,6 +72,8 @@ class Leaf:
         Indices of its rows.
     path : tuple of int
         Way from the root: 0 for left, 1 for right.
+    size : int or float
+        Number of rows, or the sum of their weights.
     is_evaluated : bool
         Whether the splitter was applied to it, and the policy may use the result.
     pvalue : float
@@ -84,12 +87,18 @@ class Leaf:
     """
 
     indices: NDArray[np.intp]
-    path: tuple[int, ...] = ()
+    path: tuple[int, ...]
+    size: float
     is_evaluated: bool = False
     pvalue: float = math.nan
     candidate: Candidate | None = None
     children: tuple[Leaf, ...] = ()
     evaluation: Future[None] | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, indices: NDArray[np.intp], path: tuple[int, ...], weights: Array | None) -> Leaf:
+        """Make the leaf of some rows, of which each has a weight of 1 if there are no weights."""
+        return cls(indices, path, len(indices) if weights is None else float(weights[indices].sum()))
 
 
 Leaves = dict[int, Leaf]
@@ -122,19 +131,19 @@ def choose_largest(leaves: Leaves, evaluate: Evaluate) -> list[int]:
     """Choose the largest leaf that can be split, evaluating only leaves that may be larger."""
     while True:
         unknown = [k for k, leaf in leaves.items() if not leaf.is_evaluated]
-        first = max(unknown, key=lambda k: len(leaves[k].indices), default=None)
-        if first is not None and len(leaves[first].indices) >= _find_largest_size(leaves):
+        first = max(unknown, key=lambda k: leaves[k].size, default=None)
+        if first is not None and leaves[first].size >= _find_largest_size(leaves):
             evaluate([first])
         largest = _find_largest_size(leaves)
-        if not any(not leaf.is_evaluated and len(leaf.indices) > largest for leaf in leaves.values()):
+        if not any(not leaf.is_evaluated and leaf.size > largest for leaf in leaves.values()):
             break
     splittable = [k for k, leaf in leaves.items() if leaf.candidate is not None]
-    return [max(splittable, key=lambda k: len(leaves[k].indices))] if splittable else []
+    return [max(splittable, key=lambda k: leaves[k].size)] if splittable else []
 
 
-def _find_largest_size(leaves: Leaves) -> int:
-    """Return the number of rows of the largest leaf that is known to be splittable."""
-    return max((len(leaf.indices) for leaf in leaves.values() if leaf.candidate is not None), default=0)
+def _find_largest_size(leaves: Leaves) -> float:
+    """Return the size of the largest leaf that is known to be splittable."""
+    return max((leaf.size for leaf in leaves.values() if leaf.candidate is not None), default=0)
 
 
 def _compute_priority(priority: Priority, leaf: Leaf) -> float:

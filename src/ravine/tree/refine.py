@@ -85,6 +85,7 @@ def refine_tree(
     min_size: int,
     bandwidth: BandwidthRule,
     n_clusters: int,
+    max_size: float = math.inf,
 ) -> tuple[Tree, Indices]:
     """Return the refined tree and the leaf of each row; those given if the refined tree is not better.
 
@@ -97,11 +98,13 @@ def refine_tree(
     rows : Rows
     graph : NeighbourGraph
     min_size : int
-        Smallest number of rows of a leaf.
+        Smallest number of rows of a leaf, or of their weights in the graph.
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     n_clusters : int
         Number of leaves of the refined tree.
+    max_size : float
+        Largest number of rows of a leaf, or of their weights.
     """
     too_few = len(graph.indices) < max(ROWS_PER_FEATURE * rows.shape[1], n_clusters)
     if not 2 <= n_clusters <= MOST_LEAVES or graph.rows.is_sparse or too_few:
@@ -122,7 +125,7 @@ def refine_tree(
         planes, clusters = _separate_components(sample, components, graph)
         cut = graph.sum_cut(clusters)
         if len(planes) == n_clusters - 1 and cut < smallest:
-            other = _build_tree(tree.prune(0), planes, rows, graph, min_size, bandwidth)
+            other = _build_tree(tree.prune(0), planes, rows, graph, (min_size, max_size), bandwidth)
             best, smallest = (best, smallest) if other is None else (other, cut)
     return best
 
@@ -267,22 +270,30 @@ def _build_tree(
     planes: list[tuple[int, Hyperplane]],
     rows: Rows,
     graph: NeighbourGraph,
-    min_size: int,
+    sizes: tuple[float, float],
     bandwidth: BandwidthRule,
 ) -> tuple[Tree, Indices] | None:
-    """Split all rows by the hyperplanes; return the tree and the leaf of each row, or None if a leaf is too small."""
+    """Split all rows by the hyperplanes; return the tree and the leaf of each row, or None if a size is not allowed."""
     tree, leaf_of_row = stump, np.zeros(rows.shape[0], dtype=np.intp)
     for node, plane in planes:
         here = np.flatnonzero(leaf_of_row == node)
         distances = plane.distance(rows, here)
         right = distances > 0.0
-        sizes = int((~right).sum()), int(right.sum())
-        if min(sizes) < min_size:
+        w = None if graph.weights is None else graph.weights[here]
+        if min(right.sum(), (~right).sum()) < 1 or min(_sum_sides(right, w)) < sizes[0]:
             return None
-        h = resolve_bandwidth(bandwidth, len(here), find_largest_deviation(graph.rows.take(graph.find_members(here))))
-        tree = tree.split(node, describe_plane(plane, distances, h), sizes)
+        n = len(here) if w is None else float(w.sum())
+        h = resolve_bandwidth(bandwidth, n, find_largest_deviation(graph.rows.take(graph.find_members(here))))
+        tree = tree.split(node, describe_plane(plane, distances, h, w), (int((~right).sum()), int(right.sum())))
         leaf_of_row[here] = np.where(right, tree.right[node], tree.left[node])
-    return tree, leaf_of_row
+    largest = np.bincount(leaf_of_row, graph.weights).max()
+    return None if largest > sizes[1] else (tree, leaf_of_row)
+
+
+def _sum_sides(right: NDArray[np.bool_], weights: Array | None) -> tuple[float, float]:
+    """Return the sizes of both sides of a split, as sums of weights."""
+    w = np.ones(len(right)) if weights is None else weights
+    return float(w[~right].sum()), float(w[right].sum())
 
 
 def find_largest_deviation(rows: NDArray[np.floating[Any]]) -> float:
@@ -295,7 +306,7 @@ def find_largest_deviation(rows: NDArray[np.floating[Any]]) -> float:
     return scale * math.sqrt(max(float(np.linalg.eigvalsh(x.T @ x / len(x))[-1]), 0.0))
 
 
-def describe_plane(plane: Hyperplane, distances: Array, h: float) -> Hyperplane:
+def describe_plane(plane: Hyperplane, distances: Array, h: float, weights: Array | None = None) -> Hyperplane:
     """Return a hyperplane with the density of rows on it and its relative depth, from their distances to it."""
-    density = ProjectedDensity(distances, h)
+    density = ProjectedDensity(distances, h, weights)
     return replace(plane, density=float(density(0.0)), relative_depth=density.relative_depth(0.0), bandwidth=h)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.search import Fit, SearchSettings, fit_hyperplane
@@ -71,7 +72,9 @@ class DensitySplitter:
     graph : NeighbourGraph, optional
         Graph that chooses among all hyperplanes of a search; without it the deepest one splits.
     min_size : int
-        Smallest number of rows on a side of the hyperplane that the graph chooses.
+        Smallest number of rows, or sum of weights, on a side of the hyperplane that the graph chooses.
+    weights : ndarray of shape (n,), optional
+        Weights of all rows. Not with tests: repeated rows are not independent evidence.
     """
 
     # X is passed as `Rows`, which are measured already.
@@ -85,12 +88,14 @@ class DensitySplitter:
         pool: ThreadPoolExecutor | None = None,
         graph: NeighbourGraph | None = None,
         min_size: int = 1,
+        weights: Array | None = None,
     ) -> None:
         self.settings = settings
         self.test = test
         self.pool = pool
         self.graph = graph
         self.min_size = min_size
+        self.weights = weights
 
     def split(self, X: Any, indices: NDArray[np.intp], rng: np.random.Generator) -> Split:
         """Find the hyperplane of some rows, and test it if asked to."""
@@ -106,15 +111,23 @@ class DensitySplitter:
                 pvalue = self.test.compute_pvalue(rows, share, rng, self.pool)
                 if not self.test.allows(pvalue, share):
                     return find_hidden_split(rows, share, self, self.test, rng) or Split(None, pvalue)
-            fit = fit_hyperplane(rows, settings=self.settings, rng=rng, pool=self.pool)
+            weights = None if self.weights is None else self.weights[indices]
+            if weights is not None and np.count_nonzero(weights) < 2:
+                return Split(None)
+            fit = fit_hyperplane(rows, weights, settings=self.settings, rng=rng, pool=self.pool)
         plane = fit.hyperplane
         if self.graph is not None:
-            plane = self.graph.choose_hyperplane(indices, list_hyperplanes(fit, len(indices)), self.min_size) or plane
+            planes = list_hyperplanes(fit, len(indices) if weights is None else int(np.count_nonzero(weights)))
+            plane = self.graph.choose_hyperplane(indices, planes, self.min_size) or plane
         return Split(plane if plane.splits else None, pvalue)
 
-    def without_test(self, graph: NeighbourGraph, min_size: int) -> DensitySplitter:
+    def without_test(self, graph: NeighbourGraph | None, min_size: int) -> DensitySplitter:
         """Return a splitter with the same settings that makes all splits, with another graph and smallest side."""
-        return DensitySplitter(self.settings, pool=self.pool, graph=graph, min_size=min_size)
+        return DensitySplitter(self.settings, pool=self.pool, graph=graph, min_size=min_size, weights=self.weights)
+
+    def has_enough(self, indices: NDArray[np.intp]) -> bool:
+        """Return whether some rows are enough for a side of a split."""
+        return (len(indices) if self.weights is None else float(self.weights[indices].sum())) >= self.min_size
 
 
 def list_hyperplanes(fit: Fit, n_rows: int) -> list[Hyperplane]:

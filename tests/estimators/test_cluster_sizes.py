@@ -1,0 +1,145 @@
+"""Sizes of clusters and weights of rows in a tree."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_blobs
+
+from ravine import MinimumDensityTree, Split
+from ravine.estimators.cluster_sizes import check_size
+from ravine.tree.neighbours import repeat_rows
+
+QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+X, _ = make_blobs([90, 70, 60, 50], centers=[[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]], random_state=0)
+pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+
+
+def sizes_of(model):
+    return np.bincount(model.labels_)
+
+
+# ----------------------------------------------------------------------------------------------- sizes
+
+
+def test_share_is_a_number_of_rows():
+    assert check_size("size", 0.1, 270) == 27
+    assert check_size("size", 0.1, 271) == 28
+    assert check_size("size", 7, 10) == 7
+    one, other = (MinimumDensityTree(4, min_cluster_size=size, **QUICK).fit(X) for size in (0.2, 54))
+    assert_array_equal(one.labels_, other.labels_)
+    assert sizes_of(one).min() >= 54
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(30, 120), st.floats(0.1, 0.9), st.integers(0, 10**6))
+def test_no_cluster_is_larger_than_allowed_without_a_number(n, share, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, 2)) + 5.0 * rng.integers(0, 2, size=(n, 1))
+    model = MinimumDensityTree(max_cluster_size=max(share, 12 / n), **QUICK).fit(rows)
+    assert sizes_of(model).max() <= check_size("max", max(share, 12 / n), n)
+    assert_array_equal(model.predict(rows), model.labels_)
+
+
+def test_large_clusters_are_split_first():
+    # The first valley separates a small cluster; without it the large one would not be halved.
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(480, 2)) + np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], [400, 40, 40], axis=0)
+    for split_next in ("cut", "size", "depth"):
+        model = MinimumDensityTree(5, max_cluster_size=210, split_next=split_next, **QUICK).fit(rows)
+        assert model.n_clusters_ >= 4
+        assert sizes_of(model).max() <= 210
+        assert model.shape_ == "convex"
+
+
+def test_clusters_that_stay_too_large_are_named():
+    with pytest.warns(UserWarning, match=r"clusters \d+ \(\d+ rows\) are larger than max_cluster_size=136"):
+        MinimumDensityTree(2, max_cluster_size=136, **QUICK).fit(X)
+
+
+def test_limit_without_effect_changes_nothing():
+    plain, limited = (
+        MinimumDensityTree(4, shape="convex", max_cluster_size=size, **QUICK).fit(X) for size in (None, 200)
+    )
+    assert_array_equal(plain.labels_, limited.labels_)
+
+
+def test_equal_rows_cannot_be_split():
+    with pytest.warns(UserWarning, match="larger than max_cluster_size=20"):
+        MinimumDensityTree(max_cluster_size=20, **QUICK).fit(np.ones((50, 2)))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"max_cluster_size": 8}, "at least twice min_cluster_size"),
+        ({"n_clusters": 3, "max_cluster_size": 0.3}, "at least 90 for n_clusters=3"),
+        ({"max_cluster_size": 100, "shape": "any"}, "contradicts max_cluster_size=100"),
+    ],
+)
+def test_impossible_sizes_are_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MinimumDensityTree(**parameters).fit(X)
+
+
+# ----------------------------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("split_next", ["cut", "size", "depth"])
+@pytest.mark.parametrize("seed", range(3))
+def test_integer_weights_equal_repetition(split_next, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 4, len(X))
+    options = {"shape": "convex", "split_next": split_next, "random_state": 0}
+    weighted = MinimumDensityTree(5, **options).fit(X, sample_weight=weights)
+    repeated = MinimumDensityTree(5, **options).fit(np.repeat(X, weights, axis=0))
+    assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
+    assert_allclose(weighted.tree_.offset, repeated.tree_.offset, rtol=1e-6)
+    assert_allclose(np.repeat(weighted.probabilities_, weights), repeated.probabilities_, atol=1e-6)
+    assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_)
+
+
+def test_rows_without_weight_do_not_matter():
+    weights = np.ones(len(X))
+    weights[::3] = 0.0
+    weighted = MinimumDensityTree(4, shape="convex", **QUICK).fit(X, sample_weight=weights)
+    others = MinimumDensityTree(4, shape="convex", **QUICK).fit(X[weights > 0])
+    assert_array_equal(weighted.labels_[weights > 0], others.labels_)
+    assert_array_equal(weighted.predict(X), weighted.labels_)
+
+
+def test_sizes_count_weights():
+    weights = np.where(np.arange(len(X)) < 150, 0.1, 1.0)
+    model = MinimumDensityTree(4, min_cluster_size=10, **QUICK).fit(X, sample_weight=weights)
+    assert np.bincount(model.labels_, weights).min() >= 10.0
+
+
+def test_equal_weights_draw_every_row_once():
+    rng = np.random.default_rng(0)
+    assert_array_equal(repeat_rows(np.full(50, 0.3), 100, rng), np.arange(50))
+    assert_array_equal(repeat_rows(np.array([2.0, 0.0, 1.0]), 100, rng), [0, 0, 2])
+    counts = np.bincount(repeat_rows(np.array([5.0, 5.0, 0.5]), 2, rng), minlength=3)
+    assert counts.sum() <= 3
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({}, "sample_weight cannot be used with n_clusters='auto'.*not independent evidence"),
+        ({"n_clusters": 3, "test": True}, "sample_weight cannot be used with a test"),
+        ({"n_clusters": 3, "shape": "any"}, "contradicts sample_weight"),
+    ],
+)
+def test_weights_are_refused_with_the_reason(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        MinimumDensityTree(**parameters).fit(X, sample_weight=np.full(len(X), 2.0))
+
+
+def test_weights_need_the_default_splitter():
+    class Never:
+        def split(self, X, indices, rng):
+            return Split(None)
+
+    with pytest.raises(ValueError, match="sample_weight needs the default splitter"):
+        MinimumDensityTree(2, splitter=Never(), split_next="size").fit(X, sample_weight=np.full(len(X), 2.0))
