@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel test-floors test-latest clean
+.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel test-floors test-latest warnings coverage clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -36,6 +36,16 @@ test-floors test-latest: test-%: $(INSTALLED)
 sanitize: $(INSTALLED)
 	$(BIN)/python tests/support/sanitize.py
 
+# The kernels by g++ and clang++ without warnings (-Wall -Wextra), with vector extensions and in standard C++, which is tested.
+warnings: $(INSTALLED)
+	$(BIN)/python tests/support/compilers.py
+
+# Branch coverage of the package by the quick tests, then line coverage of the kernels by gcov.
+coverage: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet 'coverage>=7.10' 'pytest-cov>=7' 'gcovr>=8'
+	$(PYTEST) -m "not slow" --cov --cov-report=term-missing:skip-covered
+	$(BIN)/python tests/support/kernel_coverage.py
+
 # Fits of 20 data sets with AVX2 and without, by g++ and by clang++ (docs/fuzzing.md).
 compare: $(INSTALLED)
 	$(BIN)/python tests/support/instruction_sets.py
@@ -48,6 +58,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --no-progress --quiet .github
 
 # The documentation site in docs/_build/html; `make docs-pages` leaves out the pictures of the gallery.
 DOCS_INSTALLED := $(VENV)/.installed-docs

@@ -47,6 +47,8 @@ myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]
 maximum_signature_line_length = 88
 
+default_role = "py:obj"
+
 # The API reference is generated from the docstrings.
 autosummary_generate = True
 autodoc_member_order = "bysource"

@@ -15,7 +15,8 @@ constexpr bool kLanesFitRegister = true;
 constexpr bool kLanesFitRegister = false;  // shuffles across two registers are slow
 #endif
 
-#if defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12)  // with __builtin_shufflevector
+// Compilers with __builtin_shufflevector.
+#if !defined(RAVINE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 12))
 typedef double Lanes __attribute__((vector_size(32)));
 typedef float FloatLanes __attribute__((vector_size(16)));
 typedef int64_t IntLanes __attribute__((vector_size(32)));

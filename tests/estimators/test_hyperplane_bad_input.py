@@ -94,7 +94,7 @@ def test_column_that_is_not_numbers_is_named(rows, column):
         (np.empty((0, 3)), ValueError, r"0 sample\(s\).*minimum of 1"),
         (np.empty((5, 0)), ValueError, r"0 feature\(s\).*minimum of 1"),
         (X[:, 0], ValueError, "Expected 2D array.*reshape"),
-        (X[None], ValueError, "dim 3.*dim <= 2"),
+        (X[None], ValueError, "dim 3.*<= 2"),
         (X.astype(complex), ValueError, "Complex data not supported"),
         (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in feature 0 \(row 0\)"),
         (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that feature"),

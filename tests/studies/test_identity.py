@@ -50,7 +50,7 @@ def test_defaults_of_a_nested_estimator_count():
     text = describe_settings(SelfTrainingClassifier(LogisticRegression()))
     assert "max_iter=100," in text
     assert "threshold=0.75" in text
-    assert text.index("criterion=") < text.index("estimator=") < text.index("k_best=")
+    assert text.index("criterion=") < text.index(" estimator=") < text.index("k_best=")
 
 
 @pytest.mark.parametrize("method", [*LABEL_METHODS.values(), *METHODS.values()], ids=lambda m: m.name)

@@ -180,7 +180,7 @@ def test_fit_that_fails_leaves_the_earlier_fit(estimator):
 
 @every
 def test_bad_rows_are_located_by_name(estimator):
-    bad = pd.DataFrame(X, columns=["colour", "height", "mass"])
+    bad = pd.DataFrame(X.copy(), columns=["colour", "height", "mass"])
     fitted = clone(estimator).fit(bad)
     bad.loc[7, "height"] = np.inf
     for use in (clone(estimator).fit, fitted.predict):

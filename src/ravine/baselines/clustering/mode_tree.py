@@ -151,7 +151,8 @@ def _select_spanning_edges(edges: NDArray[np.intp], rank: NDArray[np.intp]) -> N
     """
     n = len(rank)
     weight = rank[edges].max(axis=1).astype(np.float64) + 1.0  # SciPy ignores edges of weight zero
-    graph = coo_array((weight, (edges[:, 0], edges[:, 1])), shape=(n, n)).tocsr()
+    ends = edges.astype(np.int32)  # the one type of indices that all versions of csgraph take
+    graph = coo_array((weight, (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
     forest = minimum_spanning_tree(graph).tocoo()
     order = np.argsort(forest.data, kind="stable")
     return np.stack([forest.row[order], forest.col[order]], axis=1).astype(np.intp)

@@ -93,6 +93,9 @@ def _to_numbers(column: Any, name: str) -> NDArray[Any]:
     check_dtype(values.dtype, name)
     if values.dtype in (np.float32, np.float64):
         return np.asarray(values)
+    # Some versions of NumPy take lists of one number for numbers.
+    if values.dtype.kind == "O" and any(isinstance(value, (list, tuple, np.ndarray)) for value in values):
+        raise ValueError(f"{name} of X does not hold numbers (it holds lists).")
     try:
         if values.dtype.kind == "O" and hasattr(column, "array"):  # NumPy cannot convert the missing values of pandas
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
