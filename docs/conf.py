@@ -46,6 +46,7 @@ myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]
 maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 
 default_role = "py:obj"
 
