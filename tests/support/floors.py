@@ -2,9 +2,10 @@
 
     python tests/support/floors.py {floors|latest} [options of pytest]
 
-Each gets an environment of its own, `.venv-floors` or `.venv-latest`, in which the package is built and installed from
-source. With `floors` every run-time requirement, required or optional, and every requirement of the build has exactly
-the version of its `>=`. Tools of the tests are the newest in both.
+Each gets an environment of its own, in which the package is built and installed from source: `.venv-floors` with the
+oldest Python that is installed, `.venv-latest` with the newest. With `floors` every run-time requirement, required or
+optional, and every requirement of the build has exactly the version of its `>=`. Tools of the tests are the newest in
+both.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ import tomllib
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from support.wheels import ROOT, find_pythons
+
 EXTRAS = ("plot", "app", "dask")
 TOOLS = ("hypothesis", "networkx", "polars", "pytest", "pytest-xdist")
 SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib", "dask", "polars", "networkx")
@@ -57,7 +61,7 @@ def show_versions(python: Path) -> None:
     """Print the versions that the tests run with."""
     (site,) = (python.parents[1] / "lib").glob("python*/site-packages")
     found: dict[str, Distribution] = {item.name.lower(): item for item in distributions(path=[str(site)])}
-    print(f"Python {sys.version.split()[0]},", ", ".join(f"{name} {found[name].version}" for name in SHOWN), flush=True)
+    print(f"{site.parent.name},", ", ".join(f"{name} {found[name].version}" for name in SHOWN), flush=True)
 
 
 def main() -> int:
@@ -67,7 +71,9 @@ def main() -> int:
         raise SystemExit("choose floors or latest")
     python = ROOT / f".venv-{which}" / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(python.parents[1])], check=True)
+        found = find_pythons([])
+        base = found[min(found) if which == "floors" else max(found)]
+        subprocess.run([str(base), "-m", "venv", str(python.parents[1])], check=True)
     install(python, which == "floors")
     show_versions(python)
     paths = [] if any(option.startswith("tests") for option in options) else ["tests"]
