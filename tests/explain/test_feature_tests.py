@@ -147,6 +147,23 @@ def test_matched_clusters_agree_with_an_exhaustive_search():
 
 
 @pytest.mark.parametrize(
+    "parameters",
+    [
+        {"min_cluster_size": 0.1},
+        {"max_cluster_size": 200},
+        {"max_cluster_size": 0.7, "min_cluster_size": 40},
+        {"contamination": 0.05},
+        {"test": True},
+        {"shape": "any"},
+    ],
+)
+def test_parameters_of_the_tree_are_kept_for_half_of_the_rows(parameters):
+    X = make_clusters(11)
+    tree = MinimumDensityTree(2, random_state=0, **parameters).fit(X)
+    assert (compare_clusters(tree, X, (0, 1)).adjusted[0, :2] < 0.05).all()
+
+
+@pytest.mark.parametrize(
     ("clusters", "words"),
     [((0, 2), "clusters"), ((1, 1), "two different clusters"), ((0,), "two numbers"), ("01", "two numbers")],
 )

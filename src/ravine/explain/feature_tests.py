@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -178,14 +180,23 @@ def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) ->
     """Fit the same clusterer to half of the rows, with the number of clusters given."""
     from sklearn.base import clone
 
-    half = clone(estimator).set_params(random_state=seed, callback=None)
+    half = clone(estimator).set_params(random_state=seed, callback=None, contamination=None)
     if isinstance(half, MinimumDensityTree):
+        share = len(rows) / max(int(estimator.tree_.size[0]), 1)
         half.set_params(
-            n_clusters=n_clusters, shape=estimator.shape_, min_cluster_size=max(2, estimator.min_cluster_size // 2)
+            n_clusters=n_clusters,
+            shape=estimator.shape_,
+            min_cluster_size=_shrink_size(estimator.min_cluster_size, share),
+            max_cluster_size=_shrink_size(estimator.max_cluster_size, share),
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSplitWarning)  # its clusters are then not matched
         return half.fit(rows)
+
+
+def _shrink_size(size: Any, share: float) -> Any:
+    """Return a limit on the sizes of clusters for a share of the rows; shares of all rows stay."""
+    return max(2, math.ceil(share * size)) if isinstance(size, numbers.Integral) else size
 
 
 def _match_clusters(labels: Indices, others: Indices, n_clusters: int) -> dict[int, int]:
