@@ -196,7 +196,7 @@ def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) ->
 
 def _shrink_size(size: Any, share: float) -> Any:
     """Return a limit on the sizes of clusters for a share of the rows; shares of all rows stay."""
-    return max(2, math.ceil(share * size)) if isinstance(size, numbers.Integral) else size
+    return max(2, math.ceil(share * int(size))) if isinstance(size, numbers.Integral) else size
 
 
 def _match_clusters(labels: Indices, others: Indices, n_clusters: int) -> dict[int, int]:
