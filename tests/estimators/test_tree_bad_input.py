@@ -66,6 +66,7 @@ BAD = {
     "polish": [1, "no"],
     "tol": [-1.0, None],
     "optimiser": ["newton", None],
+    "use_labels": [1, None, "yes"],
     "method": ["newton", None],
     "eta": [0.0, "a"],
     "epsilon": [0.0, 1.5],

@@ -21,6 +21,7 @@ from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.outliers import OutlierMixin, check_contamination
 from ravine.estimators.plot_mixins import TreePlotMixin
 from ravine.estimators.training_rows import TrainingRows
+from ravine.estimators.tree_constraints import TreeConstraintMixin
 from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.estimators.tree_growth import TreeGrowthMixin
 from ravine.estimators.tree_shapes import TreeShapeMixin
@@ -33,7 +34,14 @@ __all__ = ["MinimumDensityTree"]
 
 
 class MinimumDensityTree(
-    TreePlotMixin, TreeEditMixin, TreeGrowthMixin, TreeShapeMixin, OutlierMixin, ClusterMixin, BaseEstimator
+    TreePlotMixin,
+    TreeEditMixin,
+    TreeGrowthMixin,
+    TreeShapeMixin,
+    TreeConstraintMixin,
+    OutlierMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Divisive clustering by minimum density hyperplanes.
 
@@ -84,6 +92,9 @@ class MinimumDensityTree(
     contamination : float, "auto" or None, default=None
         Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
         number between 0 and 0.5. ``"auto"``: the rows that are far out (see Notes). None: no row.
+    use_labels : bool, default=False
+        Whether the y of ``fit`` are known labels: rows of one label are in one cluster, and rows of different labels in
+        different ones. By default y is ignored, since pipelines and searches pass it to clusterers, too.
     method, optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
@@ -105,6 +116,9 @@ class MinimumDensityTree(
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
+    violated_constraints_ : list of (str, int, int)
+        Kind ("label", "must_link" or "cannot_link") and rows of every constraint that is not met, if there are any
+        constraints.
     probabilities_ : ndarray of shape (n_samples,)
         Membership of each row in its cluster. This and the next four are computed when they are first used.
     outlier_scores_ : ndarray of shape (n_samples,)
@@ -181,6 +195,9 @@ class MinimumDensityTree(
     beyond the upper quartile by more than three interquartile ranges. The estimator keeps a reference to X for this;
     pickles and model files do not contain X.
 
+    With labels or links, every hyperplane that separates linked rows is moved, or the node is not split. Leaves with
+    rows that cannot be in one cluster are split, and leaves with linked rows are joined. Trees are then not refined.
+
     With weights, n is their sum. Integer weights equal repetition, unless there are more rows than the graph of nearest
     neighbours has or than are subsampled: the random choices then differ. Outlier scores do not use weights.
 
@@ -211,6 +228,7 @@ class MinimumDensityTree(
         n_splits: int = 1,
         splitter: Splitter | None = None,
         contamination: float | str | None = None,
+        use_labels: bool = False,
         method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
@@ -242,6 +260,7 @@ class MinimumDensityTree(
         self.n_splits = n_splits
         self.splitter = splitter
         self.contamination = contamination
+        self.use_labels = use_labels
         self.method = method
         self.bandwidth = bandwidth
         self.init = init
@@ -263,16 +282,27 @@ class MinimumDensityTree(
 
     # ------------------------------------------------------------------------------------------- fit
 
-    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> MinimumDensityTree:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        must_link: ArrayLike | None = None,
+        cannot_link: ArrayLike | None = None,
+    ) -> MinimumDensityTree:
         """Grow the tree.
 
         Parameters
         ----------
         X : array-like, sparse matrix, blocks of rows or Dask collection
             Arrays of float32 or float64 are not copied as a whole, but parts of them are, for small nodes.
-        y : ignored
+        y : array-like of shape (n_samples,), optional
+            Known labels if ``use_labels=True``, with -1, None or NaN for unlabelled rows; ignored otherwise.
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights. Unless all are 1, only if ``n_clusters`` is a number and nothing is tested.
+        must_link, cannot_link : array-like of shape (n_pairs, 2), optional
+            Pairs of indices of rows that are in one cluster, or in different ones.
 
         Returns
         -------
@@ -288,7 +318,8 @@ class MinimumDensityTree(
             if weights is not None and (weights == 1.0).all():
                 weights = None
             with rows.session():
-                n_separated = self._grow(rows, n_clusters, weights)
+                constraints = self._check_constraints(rows, y, must_link, cannot_link, n_clusters)
+                n_separated = self._grow(rows, n_clusters, weights, constraints)
             self._training = TrainingRows(X, weights)
             self._find_outliers()
             self.labels_ = self._mark(self.labels_)
@@ -301,6 +332,7 @@ class MinimumDensityTree(
                     NoSplitWarning,
                     stacklevel=2,
                 )
+            self._name_violations(constraints)
             self._warn_of_large_clusters(rows, n_clusters, weights)
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"

@@ -26,6 +26,8 @@ from ravine.estimators.cluster_sizes import SizeLimits, check_sizes
 from ravine.rows import Rows, open_pool
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Splitter, Tree, grow
+from ravine.tree.constrained import ConstrainedSplitter
+from ravine.tree.constraints import Constraints
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
@@ -60,8 +62,26 @@ class TreeGrowthMixin:
         max_cluster_size: float | None
 
         def _find_shapes(
-            self, rows: Rows, n_clusters: int | None, min_size: int, seed: int, flag: StopFlag, weights: Array | None
+            self,
+            rows: Rows,
+            n_clusters: int | None,
+            min_size: int,
+            seed: int,
+            flag: StopFlag,
+            weights: Array | None,
+            constraints: Constraints | None,
         ) -> Shapes | str: ...
+        def _meet_constraints(
+            self,
+            rows: Rows,
+            tree: Tree,
+            leaves: NDArray[np.intp],
+            splitter: Splitter,
+            shared: dict[str, Any],
+            constraints: Constraints,
+            n_clusters: int | None,
+            limits: SizeLimits,
+        ) -> tuple[Tree, NDArray[np.intp]]: ...
         def _decide_before_growth(self, shapes: Shapes | str) -> str: ...
         def _decide_after_growth(
             self, shapes: Shapes | str, tree: Tree, leaves: NDArray[np.intp], n_clusters: int | None
@@ -84,6 +104,7 @@ class TreeGrowthMixin:
         pool: ThreadPoolExecutor | None,
         shared: dict[str, Any],
         limits: SizeLimits,
+        constraints: Constraints | None,
     ) -> tuple[Tree, NDArray[np.intp], int]:
         """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
         # Tested splits stay as they were tested.
@@ -96,6 +117,8 @@ class TreeGrowthMixin:
             splitter.pool, splitter.graph = pool, graph if chooses else None
             if largest is not None and n_clusters is not None:
                 grower = SizeLimitSplitter(splitter, largest, is_exclusive=False)
+        if constraints is not None:
+            grower, refine = ConstrainedSplitter(grower, constraints, limits.smallest), False
         if largest is not None and priority is not None:
             priority = prefer_large(priority, largest, rows.shape[0])
         grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
@@ -107,7 +130,9 @@ class TreeGrowthMixin:
                 shared["notify"](tree)
         return tree, leaves, grown.n_leaves
 
-    def _grow(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> int:
+    def _grow(
+        self, rows: Rows, n_clusters: int | None, weights: Array | None, constraints: Constraints | None = None
+    ) -> int:
         """Grow, refine, join or continue the tree; return the number of clusters that valleys separate."""
         splitter = self._make_splitter(rows.shape[1], n_clusters, weights)
         limits = self._check_sizes(rows, n_clusters, weights)
@@ -124,15 +149,21 @@ class TreeGrowthMixin:
             "weights": weights,
         }
         with open_pool(n_threads, flag) as pool:
-            shapes = self._find_shapes(rows, n_clusters, limits.smallest, shared["seed"], flag, weights)
+            shapes = self._find_shapes(rows, n_clusters, limits.smallest, shared["seed"], flag, weights, constraints)
             reason, n_separated = self._decide_before_growth(shapes), n_clusters or 1
             use_shapes, suggested = bool(reason), None
             if use_shapes:
                 self.shape_, self.shape_reason_ = "any", reason
             else:
-                tree, leaves, n_separated = self._grow_convex(rows, n_clusters, splitter, rng, pool, shared, limits)
+                tree, leaves, n_separated = self._grow_convex(
+                    rows, n_clusters, splitter, rng, pool, shared, limits, constraints
+                )
                 use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
-                if n_clusters is None and not use_shapes:
+                if constraints is not None:
+                    tree, leaves = self._meet_constraints(
+                        rows, tree, leaves, splitter, shared, constraints, n_clusters, limits
+                    )
+                elif n_clusters is None and not use_shapes:
                     assert isinstance(splitter, DensitySplitter)
                     n_shown = tree.n_clusters
                     if self._has_large_leaf(tree, limits):

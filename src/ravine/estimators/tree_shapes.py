@@ -13,6 +13,7 @@ from ravine.checks import check_choice
 from ravine.rows import Rows
 from ravine.search import BandwidthRule
 from ravine.tree import Splitter, Tree
+from ravine.tree.constraints import Constraints
 from ravine.tree.shapes import Shapes, build_tree, choose_shape, find_curved, find_shapes
 
 __all__ = ["TreeShapeMixin"]
@@ -43,17 +44,24 @@ class TreeShapeMixin:
         def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None: ...
 
     def _find_shapes(
-        self, rows: Rows, n_clusters: int | None, min_size: int, seed: int, flag: StopFlag, weights: Array | None
+        self,
+        rows: Rows,
+        n_clusters: int | None,
+        min_size: int,
+        seed: int,
+        flag: StopFlag,
+        weights: Array | None,
+        constraints: Constraints | None,
     ) -> Shapes | str:
         """Find clusters of any shape, unless the parameters exclude it; then return the reason."""
-        obstacle = self._find_obstacle_to_joins(n_clusters, weights is not None)
+        obstacle = self._find_obstacle_to_joins(n_clusters, weights is not None, constraints is not None)
         if obstacle:
             return obstacle
         # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
         rng = np.random.default_rng([seed, 1])
         return find_shapes(rows, n_clusters, min_size, rng, flag, self.alpha_test)
 
-    def _find_obstacle_to_joins(self, n_clusters: int | None, has_weights: bool) -> str:
+    def _find_obstacle_to_joins(self, n_clusters: int | None, has_weights: bool, has_constraints: bool) -> str:
         """Return why cells cannot be joined, as a part of a sentence; raise an error if they have to be."""
         shape = check_choice("shape", self.shape, SHAPES)
         obstacles = {
@@ -61,6 +69,7 @@ class TreeShapeMixin:
             "a splitter is given": self.splitter is not None,
             f"split_next={self.split_next!r}": self.split_next != "cut",
             "sample_weight is given": has_weights,
+            "labels or links are given": has_constraints,
             f"max_cluster_size={self.max_cluster_size!r}": self.max_cluster_size is not None,
             "test=True": self.test and n_clusters is not None,
             "test_method='exact'": self.test_method == "exact" and n_clusters is None,

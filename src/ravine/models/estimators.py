@@ -176,6 +176,8 @@ def _encode_tree_estimator(mdt: Any, fitted: Document, arrays: NamedArrays, stor
     fitted["n_shown"], fitted["n_suggested"] = getattr(mdt, "n_shown_", None), getattr(mdt, "n_suggested_", None)
     if hasattr(mdt, "suggested_tree_") and mdt.suggested_tree_ is not mdt.tree_:
         arrays |= encode_tree(mdt.suggested_tree_, mdt.suggested_leaves_, SUGGESTED)
+    if hasattr(mdt, "violated_constraints_"):
+        fitted["violated_constraints"] = [list(one) for one in mdt.violated_constraints_]
     encode_training_values(mdt, fitted, arrays)
 
 
@@ -190,6 +192,11 @@ def _decode_tree_estimator(mdt: Any, fitted: Document, arrays: Arrays, pool: Hyp
         mdt.shape_, mdt.shape_reason_ = get_field(fitted, "shape", str), get_field(fitted, "shape_reason", str)
         if mdt.shape_ not in ("convex", "any") or (mdt.shape_ == "convex" and tree.joins is not None):
             raise ModelFileError("the shape of the clusters is not that of the tree")
+    if "violated_constraints" in fitted:
+        found = get_field(fitted, "violated_constraints", list)
+        if not all(isinstance(one, list) and [*map(type, one)] == [str, int, int] for one in found):
+            raise ModelFileError("field 'violated_constraints' is damaged")
+        mdt.violated_constraints_ = [tuple(one) for one in found]
     if fitted.get("n_suggested") is None:  # also in files of earlier versions
         return
     suggested = tree, leaves

@@ -1,0 +1,102 @@
+"""Labels and links of rows that the clusters of MinimumDensityTree respect."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine.checks import check_flag
+from ravine.estimators.cluster_sizes import SizeLimits
+from ravine.rows import Rows
+from ravine.tree import Splitter, Tree, grow
+from ravine.tree.constrained import ConstrainedSplitter, join_leaves
+from ravine.tree.constraints import Constraints, make_constraints
+from ravine.tree.policies import check_split_next
+from ravine.tree.splitter import DensitySplitter
+
+__all__ = ["TreeConstraintMixin"]
+
+# Violated constraints that a warning names.
+MOST_NAMED = 5
+
+
+class TreeConstraintMixin:
+    """Mixin of trees with constraints on pairs of rows.
+
+    Attributes
+    ----------
+    violated_constraints_ : list of (str, int, int)
+    """
+
+    if TYPE_CHECKING:
+        use_labels: bool
+        split_next: Any
+        shape_: str
+        shape_reason_: str
+        tree_: Tree
+        leaves_: NDArray[np.intp]
+
+    def _check_constraints(
+        self, rows: Rows, y: Any, must_link: ArrayLike | None, cannot_link: ArrayLike | None, n_clusters: int | None
+    ) -> Constraints | None:
+        """Return the constraints of a fit; None if there are none."""
+        labels = y if check_flag("use_labels", self.use_labels) else None
+        found = make_constraints(rows.shape[0], labels, must_link, cannot_link)
+        if found is not None and n_clusters is not None and found.n_classes > n_clusters:
+            raise ValueError(
+                f"y has {found.n_classes} different labels, more than n_clusters={n_clusters}: allow more clusters."
+            )
+        return found
+
+    def _meet_constraints(
+        self,
+        rows: Rows,
+        tree: Tree,
+        leaves: NDArray[np.intp],
+        splitter: Splitter,
+        shared: dict[str, Any],
+        constraints: Constraints,
+        n_clusters: int | None,
+        limits: SizeLimits,
+    ) -> tuple[Tree, NDArray[np.intp]]:
+        """Split leaves with rows that cannot be in one cluster, and join leaves with rows that are in one."""
+        grower = ConstrainedSplitter(splitter, constraints, limits.smallest, is_exclusive=True)
+        tree, leaves = grow(rows, grower, n_clusters=None, priority=None, start=(tree, leaves), **shared)
+        joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
+        while n_clusters is not None and joined.n_clusters < n_clusters:  # joins need more leaves
+            graph = splitter.graph if isinstance(splitter, DensitySplitter) else None
+            more, more_leaves = grow(
+                rows,
+                ConstrainedSplitter(splitter, constraints, limits.smallest),
+                n_clusters=tree.n_leaves + n_clusters - joined.n_clusters,
+                priority=check_split_next(self.split_next) if graph is not None else None,
+                graph=graph,
+                start=(tree, leaves),
+                **shared,
+            )
+            if more.n_leaves == tree.n_leaves:
+                break
+            tree, leaves = more, more_leaves
+            joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
+        if joined.n_clusters < joined.n_leaves:
+            self.shape_, self.shape_reason_ = "any", "Leaves were joined to meet constraints."
+        return joined, leaves
+
+    def _name_violations(self, constraints: Constraints | None) -> None:
+        """Store the constraints that are not met, and warn of them."""
+        self.__dict__.pop("violated_constraints_", None)
+        if constraints is None:
+            return
+        self.violated_constraints_ = constraints.list_violations(self.tree_.cluster[self.leaves_])
+        if self.violated_constraints_:
+            some = [f"{kind} ({i}, {j})" for kind, i, j in self.violated_constraints_[:MOST_NAMED]]
+            more = len(self.violated_constraints_) - len(some)
+            warnings.warn(
+                f"{len(self.violated_constraints_)} of {len(constraints.links)} constraints are not met: "
+                f"{', '.join(some)}{f' and {more} more' if more else ''}. See violated_constraints_.",
+                UserWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,155 @@
+"""Knowledge about pairs of rows: which must, and which cannot, be in one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ravine.checks import is_missing_value
+
+__all__ = ["Constraints", "make_constraints"]
+
+Indices = NDArray[np.intp]
+# Kind of a constraint, and its two rows.
+Violation = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints on the clusters of rows.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n,), int
+        Group of each row whose rows must be in one cluster; -1 for rows without a constraint.
+    apart : frozenset of pairs of int
+        Groups, the smaller number first, that cannot be in one cluster.
+    links : list of (str, int, int)
+        All constraints as they were given: "must_link", "cannot_link" or "label", and two rows.
+    is_joint : list of bool
+        Whether the rows of each must be in one cluster.
+    n_classes : int
+        Number of different labels.
+    """
+
+    group: Indices
+    apart: frozenset[tuple[int, int]]
+    links: list[Violation]
+    is_joint: list[bool]
+    n_classes: int = 0
+
+    def list_conflicts(self, indices: Indices) -> list[tuple[int, int]]:
+        """Return the pairs of groups among some rows that cannot be in one cluster."""
+        here = set(np.unique(self.group[indices]).tolist())
+        return sorted(pair for pair in self.apart if pair[0] in here and pair[1] in here)
+
+    def allows(self, first: Indices, second: Indices) -> bool:
+        """Return whether some rows may be in one cluster with others."""
+        groups, others = (set(np.unique(self.group[rows]).tolist()) for rows in (first, second))
+        return not any((a in groups and b in others) or (b in groups and a in others) for a, b in self.apart)
+
+    def list_violations(self, labels: Indices) -> list[Violation]:
+        """Return the constraints that the clusters of all rows violate."""
+        return [
+            link
+            for link, joint in zip(self.links, self.is_joint, strict=True)
+            if (labels[link[1]] == labels[link[2]]) != joint
+        ]
+
+
+def make_constraints(
+    n: int, y: Any = None, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None
+) -> Constraints | None:
+    """Return the constraints of labels and pairs; None if there are none.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    y : array-like of shape (n,), optional
+        Labels; -1, None or NaN for unlabelled rows.
+    must_link, cannot_link : array-like of shape (m, 2), optional
+        Pairs of indices of rows.
+    """
+    together, separate = _check_pairs("must_link", must_link, n), _check_pairs("cannot_link", cannot_link, n)
+    classes = {} if y is None else _group_labels(y, n)
+    links: list[Violation] = [("must_link", i, j) for i, j in together] + [("cannot_link", i, j) for i, j in separate]
+    is_joint = [True] * len(together) + [False] * len(separate)
+    firsts = {label: rows[0] for label, rows in classes.items()}
+    for label, rows in classes.items():
+        links += [("label", firsts[label], i) for i in rows[1:]]
+        is_joint += [True] * (len(rows) - 1)
+        different = [other for name, other in firsts.items() if name != label and other > firsts[label]]
+        links += [("label", firsts[label], other) for other in different]
+        is_joint += [False] * len(different)
+    if not links:
+        return None
+    root = _unite(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
+    _check_labels(classes, root)
+    apart = set()
+    for (kind, i, j), joint in zip(links, is_joint, strict=True):
+        if not joint:
+            if root[i] == root[j]:
+                raise ValueError(
+                    f"{kind} says that rows {i} and {j} are in different clusters, but must_link"
+                    f"{' or the labels' if classes else ''} put them into one: remove one of these constraints."
+                )
+            apart.add((min(int(root[i]), int(root[j])), max(int(root[i]), int(root[j]))))
+    known = np.zeros(n, dtype=bool)
+    known[[i for link in links for i in link[1:]]] = True
+    return Constraints(np.where(known, root, -1), frozenset(apart), links, is_joint, len(classes))
+
+
+def _check_pairs(name: str, pairs: ArrayLike | None, n: int) -> list[tuple[int, int]]:
+    """Return pairs of different rows."""
+    if pairs is None:
+        return []
+    values = np.asarray(pairs)
+    if values.size == 0:
+        return []
+    if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be pairs of indices of rows, of shape (m, 2), got {pairs!r}.")
+    bad = np.flatnonzero(((values < 0) | (values >= n)).any(axis=1) | (values[:, 0] == values[:, 1]))
+    if len(bad):
+        i, j = values[bad[0]].tolist()
+        raise ValueError(f"{name} must be pairs of two different rows from 0 to {n - 1}, got ({i}, {j}).")
+    return [(int(i), int(j)) for i, j in values.tolist()]
+
+
+def _group_labels(y: Any, n: int) -> dict[Any, list[int]]:
+    """Return the rows of each label."""
+    values = list(y) if np.ndim(y) == 1 else None
+    if values is None or len(values) != n:
+        raise ValueError(f"y must be one label for each of the {n} rows, got an array of shape {np.shape(y)}.")
+    found: dict[Any, list[int]] = {}
+    for i, label in enumerate(values):
+        if not is_missing_value(label) and label != -1:
+            found.setdefault(label.item() if isinstance(label, np.generic) else label, []).append(i)
+    return found
+
+
+def _check_labels(classes: dict[Any, list[int]], root: Indices) -> None:
+    """Raise an error if linked rows have different labels."""
+    label_of: dict[int, tuple[Any, int]] = {}
+    for label, rows in classes.items():
+        other, row = label_of.setdefault(int(root[rows[0]]), (label, rows[0]))
+        if other != label:
+            raise ValueError(
+                f"must_link puts rows {row} and {rows[0]} into one cluster, but their labels are {other!r} and "
+                f"{label!r}: remove one of these constraints."
+            )
+
+
+def _unite(n: int, pairs: Iterable[tuple[int, int]]) -> Indices:
+    """Return the smallest row that each row is linked to, directly or by way of others."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    i, j = np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(i), dtype=np.int8), (i, j)), shape=(n, n))
+    part = connected_components(graph, directed=False)[1]
+    return np.asarray(np.unique(part, return_index=True)[1][part], dtype=np.intp)

@@ -1,0 +1,147 @@
+"""Labels and links that can be met are met; the others are counted and named."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from ravine import MinimumDensityTree, load, save
+from ravine.tree.constraints import make_constraints
+
+QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+X, Y = make_blobs([90, 70, 60, 50], centers=[[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]], random_state=0)
+pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
+
+
+def label_some(y, share, seed):
+    return np.where(np.random.default_rng(seed).random(len(y)) < share, y, -1)
+
+
+def assert_met(model, y=None, must_link=(), cannot_link=()):
+    labels = model.tree_.cluster[model.leaves_]
+    if y is not None:
+        clusters = [np.unique(labels[y == k]).tolist() for k in np.unique(y[y >= 0])]
+        assert all(len(found) == 1 for found in clusters)
+        assert len({found[0] for found in clusters}) == len(clusters)
+    assert all(labels[i] == labels[j] for i, j in must_link)
+    assert all(labels[i] != labels[j] for i, j in cannot_link)
+    assert model.violated_constraints_ == []
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([2, 3, 4, 6, "auto"]), st.floats(0.02, 0.5))
+def test_labels_of_clusters_are_met(seed, n_clusters, share):
+    y = label_some(np.minimum(Y, n_clusters - 1) if n_clusters in (2, 3) else Y, share, seed)
+    if not (y >= 0).any():
+        return
+    model = MinimumDensityTree(n_clusters, use_labels=True, **QUICK).fit(X, y)
+    assert_met(model, y)
+    if n_clusters != "auto":
+        assert model.n_clusters_ <= n_clusters
+    assert_array_equal(model.predict(X), model.labels_)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([3, 4, "auto"]))
+def test_links_that_can_be_met_are_met(seed, n_clusters):
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(len(X), (6, 2), replace=False)
+    same = Y[pairs[:, 0]] == Y[pairs[:, 1]]
+    must, cannot = pairs[same], pairs[~same][:2]
+    model = MinimumDensityTree(n_clusters, **QUICK).fit(X, must_link=must, cannot_link=cannot)
+    if len(must) or len(cannot):
+        assert_met(model, None, must, cannot)
+    assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
+
+
+def test_classes_without_a_valley_are_separated():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 0.2, rows[:, 1] > 0.2, -1)
+    for n_clusters in (2, "auto"):
+        model = MinimumDensityTree(n_clusters, use_labels=True, **QUICK).fit(rows, y)
+        assert model.n_clusters_ >= 2
+        assert_met(model, y)
+
+
+def test_linked_clusters_become_one():
+    a, b = np.flatnonzero(Y == 0)[0], np.flatnonzero(Y == 3)[0]
+    model = MinimumDensityTree(3, **QUICK).fit(X, must_link=[(a, b)])
+    assert_met(model, None, [(a, b)])
+    assert model.n_clusters_ == 3
+    assert len(np.unique(model.labels_[np.isin(Y, (0, 3))])) == 1
+
+
+def test_rows_of_one_blob_can_be_separated():
+    inside = np.flatnonzero(Y == 0)
+    a, b = inside[np.argmin(X[inside, 0])], inside[np.argmax(X[inside, 0])]
+    model = MinimumDensityTree(5, **QUICK).fit(X, cannot_link=[(a, b)])
+    assert_met(model, None, (), [(a, b)])
+    assert model.n_clusters_ == 5
+
+
+def test_constraints_that_cannot_be_met_are_named():
+    rows = X.copy()
+    rows[1] = rows[0]
+    with pytest.warns(UserWarning, match=r"1 of 1 constraints are not met: cannot_link \(0, 1\)"):
+        model = MinimumDensityTree(4, **QUICK).fit(rows, cannot_link=[(0, 1)])
+    assert model.violated_constraints_ == [("cannot_link", 0, 1)]
+
+
+def test_labels_are_ignored_by_default():
+    plain = MinimumDensityTree(3, **QUICK).fit(X)
+    wrong = np.random.default_rng(0).integers(0, 3, len(X))
+    assert_array_equal(MinimumDensityTree(3, **QUICK).fit(X, wrong).labels_, plain.labels_)
+    assert not hasattr(plain, "violated_constraints_")
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(3, **QUICK))
+    assert_array_equal(pipeline.fit(X, wrong)[-1].labels_, pipeline.fit(X)[-1].labels_)
+
+
+def test_any_kind_of_label_is_understood():
+    texts = np.array([None, "a", "b", "c", "d"], dtype=object)[label_some(Y, 0.1, 0) + 1]
+    numbers = np.where(label_some(Y, 0.1, 0) >= 0, label_some(Y, 0.1, 0) * 1.0, np.nan)
+    fits = [MinimumDensityTree(4, use_labels=True, **QUICK).fit(X, y) for y in (texts, numbers, label_some(Y, 0.1, 0))]
+    for one in fits[1:]:
+        assert_array_equal(one.labels_, fits[0].labels_)
+
+
+def test_constraints_survive_a_file(tmp_path):
+    model = MinimumDensityTree(3, **QUICK).fit(X, must_link=[(0, 1)], cannot_link=[(0, int(np.argmax(Y == 2)))])
+    save(model, tmp_path / "model.ravine")
+    again = load(tmp_path / "model.ravine")
+    assert again.violated_constraints_ == model.violated_constraints_
+    assert_array_equal(again.predict(X), model.labels_)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "message"),
+    [
+        ({"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 2)]}, r"cannot_link says that rows 0 and 2 are in diff"),
+        ({"must_link": [(0, 0)]}, r"must_link must be pairs of two different rows from 0 to 269, got \(0, 0\)"),
+        ({"cannot_link": [(0, 270)]}, r"cannot_link must be pairs of two different rows from 0 to 269, got \(0, 270\)"),
+        ({"cannot_link": [0, 1]}, "cannot_link must be pairs of indices"),
+        ({"must_link": [(0.5, 1.0)]}, "must_link must be pairs of indices"),
+        (
+            {"y": ["a", "b"] + [None] * 268, "must_link": [(0, 1)]},
+            "rows 0 and 1 into one cluster, but their labels are",
+        ),
+        ({"y": ["a", "a"] + [None] * 268, "cannot_link": [(0, 1)]}, "cannot_link says that rows 0 and 1"),
+        ({"y": list(range(4)) + [None] * 266}, "y has 4 different labels, more than n_clusters=3"),
+        ({"y": [1, 2]}, "y must be one label for each of the 270 rows"),
+    ],
+)
+def test_contradictions_are_refused_by_name(constraints, message):
+    with pytest.raises(ValueError, match=message):
+        MinimumDensityTree(3, use_labels=True).fit(X, **constraints)
+
+
+def test_groups_are_connected_by_all_links():
+    found = make_constraints(7, [-1, 5, -1, 5, 6, -1, -1], [(0, 1), (5, 2)], [(2, 4)])
+    assert found.group.tolist() == [0, 0, 2, 0, 4, 2, -1]
+    assert found.apart == {(0, 4), (2, 4)}
+    assert found.list_violations(np.array([0, 0, 1, 0, 1, 1, 0])) == [("cannot_link", 2, 4)]
+    assert make_constraints(3, [-1, -1, -1]) is None
