@@ -294,3 +294,60 @@ def test_shape_is_an_option_and_its_reason_is_printed():
 def test_shape_of_a_single_hyperplane_is_refused():
     failed = ravine("cluster", write(table()[0]), "--method", "hyperplane", "--shape", "any", code=2)
     assert "--shape any needs --method tree" in failed.stderr
+
+
+def test_memberships_and_outliers_are_columns_of_the_labels():
+    X, _ = blobs()
+    X[7] = 500.0
+    lines = [",".join(f"{x:.5f}" for x in row) for row in X]
+    name = write("\n".join(["a,b,c,d", *lines]) + "\n")
+    printed = ravine("cluster", name, "--clusters", 3, "--scale", "none", "--memberships", "--outliers", 0.02).stderr
+    assert "4 rows marked as outliers (cluster -1)" in printed
+    text = read("data-ravine/labels.csv")
+    labels, scores = column(text, "cluster"), np.array(column(text, "outlier_score"), dtype=float)
+    assert labels[7] == "-1"
+    assert labels.count("-1") == 4
+    assert scores.argmax() == 7
+    assert min(map(float, column(text, "membership"))) > 1 / 3 - 1e-3
+    assert json.loads(read("data-ravine/summary.json"))["outliers"] == 4
+    again = ravine("predict", "data-ravine/model.ravine", name, "--outliers", "--memberships").stdout
+    assert column(again, "cluster") == labels
+    assert column(again, "outlier_score") == column(text, "outlier_score")
+    assert "-1" not in column(ravine("predict", "data-ravine/model.ravine", name).stdout, "cluster")
+
+
+def test_known_labels_are_used_on_request():
+    text, y = table(extra=lambda y: {"kind": np.where(np.arange(len(y)) % 5, "", np.array(["u", "v", "u"])[y])})
+    name = write(text)
+    printed = ravine("cluster", name, "--label-column", "kind", "--use-labels", "--clusters", 2).stderr
+    assert "All known labels agree with the clusters" in printed
+    labels = np.array(column(read("data-ravine/labels.csv"), "cluster"))
+    known = np.arange(len(y)) % 5 == 0
+    assert len(set(labels[known & (y != 1)])) == 1
+    assert not set(labels[known & (y != 1)]) & set(labels[known & (y == 1)])
+
+
+def test_sizes_of_clusters_are_options():
+    ravine("cluster", write(table()[0]), "--max-cluster-size", 0.2, "--min-cluster-size", 10)
+    labels = np.array(column(read("data-ravine/labels.csv"), "cluster"), dtype=int)
+    assert 10 <= np.bincount(labels).min() <= np.bincount(labels).max() <= 36
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--outliers", "0.7"], "'0.7' is not a share between 0 and 0.5 or 'auto'"),
+        (["--use-labels"], "--use-labels needs --label-column"),
+        (["--max-cluster-size", "0"], "'0' is not a number of rows or a share between 0 and 1"),
+        (["--method", "hyperplane", "--max-cluster-size", "50"], "--max-cluster-size needs --method tree"),
+    ],
+)
+def test_bad_values_of_the_new_options_are_explained(options, message):
+    assert message in ravine("cluster", write(table()[0]), *options, code=2).stderr
+
+
+def test_outliers_of_a_model_without_them_are_refused():
+    name = write(table()[0])
+    ravine("cluster", name)
+    failed = ravine("predict", "data-ravine/model.ravine", name, "--outliers", code=1)
+    assert "does not mark outliers: fit it with ravine cluster --outliers auto" in failed.stderr

@@ -8,7 +8,17 @@ import click
 
 from ravine.cli.console import ShowProgress
 from ravine.cli.errors import Command
-from ravine.cli.options import COMMON, FEATURES, READING, RESULTS, ClusterCount, FitOptions, add_options
+from ravine.cli.options import (
+    COMMON,
+    FEATURES,
+    MEMBERSHIPS,
+    READING,
+    RESULTS,
+    ClusterCount,
+    FitOptions,
+    Share,
+    add_options,
+)
 
 __all__ = ["cluster", "make_clusterer"]
 
@@ -44,11 +54,49 @@ __all__ = ["cluster", "make_clusterer"]
     "--label-column",
     default=None,
     metavar="COLUMN",
-    help="Known labels to compare the clusters with; they are not used to find them.",
+    help="Known labels to compare the clusters with; they are not used to find them, unless --use-labels is given.",
+)
+@click.option(
+    "--use-labels",
+    is_flag=True,
+    help="Keep rows of one known label in one cluster, and rows of different labels apart; empty cells are unlabelled.",
+)
+@click.option(
+    "--outliers",
+    type=Share("auto", most=0.5),
+    default=None,
+    metavar="SHARE|auto",
+    help="Mark this share of the rows, or those that are far out, as outliers: cluster -1. Their scores are added to "
+    "the labels.",
+)
+@MEMBERSHIPS
+@click.option(
+    "--min-cluster-size",
+    type=Share(allows_numbers=True),
+    default=None,
+    metavar="N|SHARE",
+    help="Fewest rows of a cluster; only for --method tree.  [default: 5]",
+)
+@click.option(
+    "--max-cluster-size",
+    type=Share(allows_numbers=True),
+    default=None,
+    metavar="N|SHARE",
+    help="Most rows of a cluster; larger ones are split further. Only for --method tree.",
 )
 @add_options(FEATURES, RESULTS, READING, COMMON)
 def cluster(
-    data: str, clusters: int | str | None, method: str, shape: str | None, label_column: str | None, **shared: Any
+    data: str,
+    clusters: int | str | None,
+    method: str,
+    shape: str | None,
+    label_column: str | None,
+    use_labels: bool,
+    outliers: float | str | None,
+    memberships: bool,
+    min_cluster_size: float | None,
+    max_cluster_size: float | None,
+    **shared: Any,
 ) -> None:
     """Find clusters in the rows of FILE.
 
@@ -62,6 +110,12 @@ def cluster(
         raise click.UsageError(f"--method hyperplane finds two clusters: --clusters {clusters} needs --method tree.")
     if method == "hyperplane" and shape is not None:
         raise click.UsageError(f"--method hyperplane finds convex clusters: --shape {shape} needs --method tree.")
+    given = {"use_labels": use_labels, "min_cluster_size": min_cluster_size, "max_cluster_size": max_cluster_size}
+    of_tree = {name: value for name, value in given.items() if value is not None and value is not False}
+    if method == "hyperplane" and of_tree:
+        raise click.UsageError(f"--{next(iter(of_tree)).replace('_', '-')} needs --method tree.")
+    if use_labels and label_column is None:
+        raise click.UsageError("--use-labels needs --label-column: the column of the known labels.")
     n_clusters = ("auto" if method == "tree" else 2) if clusters is None else clusters
     options = FitOptions(**shared)
     run(
@@ -71,21 +125,30 @@ def cluster(
             label_column=label_column,
             options=options,
             make_estimator=lambda show, n_threads: make_clusterer(
-                method, n_clusters, options.seed, n_threads, show, shape or "auto"
+                method, n_clusters, options.seed, n_threads, show, shape or "auto", contamination=outliers, **of_tree
             ),
+            memberships=memberships,
             settings={
                 "method": method,
                 "clusters": n_clusters,
                 **({"shape": shape or "auto"} if method == "tree" else {}),
+                **({} if outliers is None else {"outliers": outliers}),
+                **of_tree,
             },
         )
     )
 
 
 def make_clusterer(
-    method: str, n_clusters: int | str, seed: int, n_threads: int, show_progress: ShowProgress, shape: str = "auto"
+    method: str,
+    n_clusters: int | str,
+    seed: int,
+    n_threads: int,
+    show_progress: ShowProgress,
+    shape: str = "auto",
+    **parameters: Any,
 ) -> Any:
-    """Return the estimator; it shows its progress while it is fitted."""
+    """Return the estimator with some more parameters; it shows its progress while it is fitted."""
     from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree
 
     if method == "tree":
@@ -94,8 +157,10 @@ def make_clusterer(
         def show_leaves(tree: Any) -> None:
             show_progress(tree.n_clusters - 1, total, f"{tree.n_clusters} clusters so far")
 
-        return MinimumDensityTree(n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves)
-    mdh = MinimumDensityHyperplane(test=True, random_state=seed, n_jobs=n_threads)
+        return MinimumDensityTree(
+            n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves, **parameters
+        )
+    mdh = MinimumDensityHyperplane(test=True, random_state=seed, n_jobs=n_threads, **parameters)
     # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at last.
     total = 2 * ((mdh.n_init + 1) // 2) + (mdh.n_alpha + 1) * (mdh.n_init // 2)
     done = 0

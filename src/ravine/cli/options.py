@@ -11,6 +11,7 @@ import click
 __all__ = [
     "COMMON",
     "FEATURES",
+    "MEMBERSHIPS",
     "MISSING",
     "READING",
     "RESULTS",
@@ -18,6 +19,7 @@ __all__ = [
     "ClusterCount",
     "FitOptions",
     "OutputPath",
+    "Share",
     "add_options",
 ]
 
@@ -66,6 +68,28 @@ class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             number = 0
         if number < 1:
             self.fail(f"{value!r} is not 'auto', 'suggested' or a number of clusters (1 or more).", param, ctx)
+        return number
+
+
+class Share(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """Share of the rows, or one of a few words; whole numbers of rows may be allowed, too."""
+
+    def __init__(self, *words: str, allows_numbers: bool = False, most: float = 1.0) -> None:
+        self.words, self.allows_numbers, self.most = words, allows_numbers, most
+        self.name = "|".join([*(["N"] if allows_numbers else []), "SHARE", *words])
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float | str:
+        """Convert the text to a number, or keep a word."""
+        if value in self.words or isinstance(value, int | float):
+            return value  # type: ignore[no-any-return]
+        try:
+            number = int(value) if self.allows_numbers and value.isdecimal() else float(value)
+        except ValueError:
+            number = 0.0
+        if not (0.0 < number < self.most or (isinstance(number, int) and number > 0)):
+            allowed = [f"a share between 0 and {self.most:g}", *map(repr, self.words)]
+            allowed = ["a number of rows", *allowed] if self.allows_numbers else allowed
+            self.fail(f"{value!r} is not {' or '.join(allowed)}.", param, ctx)
         return number
 
 
@@ -146,6 +170,9 @@ SPREADSHEET: Option = click.option(
     "--spreadsheet",
     is_flag=True,
     help="Write an apostrophe before text in the labels that a spreadsheet would take for a formula.",
+)
+MEMBERSHIPS: Option = click.option(
+    "--memberships", is_flag=True, help="Add the membership of each row in its cluster to the labels."
 )
 RESULTS: tuple[Option, ...] = (
     click.option(

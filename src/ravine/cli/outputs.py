@@ -81,7 +81,10 @@ def make_labels_table(result: Result) -> Any:
 
     columns[find_free_name(result.group_name)] = _extend_to_all_rows(result.labels, result.kept)
     if result.probability is not None:
-        columns[find_free_name("probability")] = _extend_to_all_rows(result.probability.round(4), result.kept)
+        name = "probability" if result.command == "classify" else "membership"
+        columns[find_free_name(name)] = _extend_to_all_rows(result.probability.round(4), result.kept)
+    if result.outlier_scores is not None:
+        columns[find_free_name("outlier_score")] = _extend_to_all_rows(result.outlier_scores.round(4), result.kept)
     if result.given is not None:
         columns[find_free_name("given")] = import_module("pyarrow").array(result.given.tolist())
     table = import_module("pyarrow").table(columns)

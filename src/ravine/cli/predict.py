@@ -10,7 +10,7 @@ import click
 
 from ravine.cli.console import Console
 from ravine.cli.errors import Command, CommandError, announce
-from ravine.cli.options import COMMON, MISSING, READING, SPREADSHEET, OutputPath, add_options
+from ravine.cli.options import COMMON, MEMBERSHIPS, MISSING, READING, SPREADSHEET, OutputPath, add_options
 from ravine.cli.signals import defer_signals
 from ravine.cli.streams import escape
 
@@ -43,6 +43,10 @@ MAX_GROUPS = 20
 )
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 @SPREADSHEET
+@MEMBERSHIPS
+@click.option(
+    "--outliers", is_flag=True, help="Mark outliers with cluster -1 and add their scores; the model must know them."
+)
 @add_options(READING, COMMON)
 def predict(
     model: str,
@@ -53,6 +57,8 @@ def predict(
     out: str,
     force: bool,
     spreadsheet: bool,
+    memberships: bool,
+    outliers: bool,
     delimiter: str | None,
     header: bool | None,
     encoding: str | None,
@@ -72,12 +78,15 @@ def predict(
     console = Console(quiet, as_json)
     _check_output_file(out, force)
     table_model = _load_table_model(model)
+    _check_additions(table_model.estimator, memberships, outliers)
     with console.step("reading"):
         reading = ReadOptions(delimiter, encoding, header, decimal, () if key is None else (key,))
         table = read_table(data, reading, console.report)
     resolve_columns(table, ColumnChoices(key=key))
     with console.step("predicting"):
-        result = _predict(table_model, table, key, {"missing": missing, "unknown": unknown}, data, console)
+        additions = {"memberships": memberships, "outliers": outliers}
+        treatment = {"missing": missing, "unknown": unknown}
+        result = _predict(table_model, table, key, treatment, additions, data, console)
         result.protects_formulas = spreadsheet
     report_formulas(result, console)
     counts = _count_groups(result)
@@ -113,7 +122,25 @@ def _load_table_model(path: str) -> Any:
     return model
 
 
-def _predict(model: Any, table: Any, key: str | None, options: dict[str, Any], source: str, console: Console) -> Any:
+def _check_additions(estimator: Any, memberships: bool, outliers: bool) -> None:
+    """Raise an error if a model cannot give memberships or mark outliers."""
+    classify = hasattr(estimator, "classes_")
+    values = {} if classify else estimator._training.values
+    if memberships and not classify and "odds" not in values and getattr(estimator, "n_clusters_", 2) > 1:
+        raise CommandError("the model was written by an earlier version and has no memberships: fit it again.")
+    if outliers and "threshold" not in values:
+        raise CommandError("the model does not mark outliers: fit it with ravine cluster --outliers auto.")
+
+
+def _predict(
+    model: Any,
+    table: Any,
+    key: str | None,
+    options: dict[str, Any],
+    additions: dict[str, bool],
+    source: str,
+    console: Console,
+) -> Any:
     import numpy as np
 
     from ravine.cli.result import Result, get_row_keys
@@ -126,16 +153,21 @@ def _predict(model: Any, table: Any, key: str | None, options: dict[str, Any], s
     prepared = transform_table(table, plan, console.report)
     X, estimator = prepared.X, model.estimator
     classify = hasattr(estimator, "classes_")
-    probability = None
+    probability = scores = None
+    asks = classify or additions["memberships"]
     if len(X):
-        labels = estimator.predict(X)
-        probability = estimator.predict_proba(X).max(axis=1) if classify else None
+        labels = estimator.predict(X, outliers=True) if additions["outliers"] else estimator.predict(X)
+        probability = estimator.predict_proba(X).max(axis=1) if asks else None
+        scores = estimator.score_outliers(X) if additions["outliers"] else None
     else:
         labels = estimator.classes_[:0] if classify else np.empty(0, dtype=np.intp)
-        probability = np.empty(0) if classify else None
+        probability = np.empty(0) if asks else None
+        scores = np.empty(0) if additions["outliers"] else None
     keys, key_name = get_row_keys(table, key)
     command = "classify" if classify else "cluster"
-    return Result(command, source, model, X, prepared.kept, labels, key_name, keys, None, probability)
+    result = Result(command, source, model, X, prepared.kept, labels, key_name, keys, None, probability)
+    result.outlier_scores = scores
+    return result
 
 
 def _count_groups(result: Any) -> dict[str, int]:

@@ -41,11 +41,12 @@ class Result:
     given : ndarray of shape (n,) or None
         Labels in the input.
     probability : ndarray of shape (n_kept,) or None
-        Probability of the predicted class.
+        Probability of the predicted class, or membership in the cluster.
     summary : dict
         Content of summary.json.
     suggested : ndarray of shape (m,) or None
         Rows of X whose labels would help most.
+    outlier_scores : ndarray of shape (n_kept,) or None
     protects_formulas : bool
         Whether an apostrophe is written before text that a spreadsheet would take for a formula.
     """
@@ -62,12 +63,19 @@ class Result:
     probability: NDArray[Any] | None = None
     summary: dict[str, Any] = field(default_factory=dict)
     suggested: NDArray[Any] | None = None
+    outlier_scores: NDArray[Any] | None = None
     protects_formulas: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features in X."""
         return self.model.preparation.feature_names
+
+    def list_typical_rows(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return features and labels of the rows that are not marked as outliers."""
+        if self.outlier_scores is None:
+            return self.X, self.labels
+        return self.X[self.labels >= 0], self.labels[self.labels >= 0]
 
     @property
     def group_name(self) -> str:

@@ -27,6 +27,8 @@ from ravine.tables import ColumnChoices, ReadOptions, apply_remedy, fit_table, r
 __all__ = ["FitRequest", "run"]
 
 PLURALS = {"cluster": "clusters", "class": "classes"}
+# Pairs of rows that contradict labels and are printed; the summary lists all.
+MAX_VIOLATIONS = 3
 # Groups that are printed; the summary lists all.
 MAX_GROUPS = 30
 
@@ -50,6 +52,8 @@ class FitRequest:
         Text of the input if there is no such file; it is then written next to the results, as ``source``.
     n_suggested : int
         Number of unlabelled rows to suggest for labelling.
+    memberships : bool
+        Whether the labels of clusters have a column of memberships.
     """
 
     command: str
@@ -60,6 +64,7 @@ class FitRequest:
     settings: dict[str, Any]
     content: str | None = None
     n_suggested: int = 0
+    memberships: bool = False
 
 
 def run(request: FitRequest) -> None:
@@ -112,7 +117,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
             table, choices = apply_remedy(table, choices, console.report)
         prepared = fit_table(table, choices, console.report)
     X, kept = prepared.X, prepared.kept
-    labels_of_fit = keep_rows(given, kept) if classify else None
+    uses_labels = classify or request.settings.get("use_labels", False)
+    labels_of_fit = keep_rows(given, kept) if uses_labels else None
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
         estimator = request.make_estimator(show_progress, options.count_threads(len(X)))
@@ -120,12 +126,15 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         estimator.set_params(callback=None)
     with console.step("labelling"):
         labels = estimator.transduction_ if classify else estimator.labels_
-        probability = estimator.predict_proba(X).max(axis=1) if classify else None
+        asks = classify or request.memberships
+        probability = estimator.predict_proba(X).max(axis=1) if asks else None
     keys, key_name = get_row_keys(table, choices.key)
     model = TableModel(estimator, prepared.preparation, label_column)
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
     result.protects_formulas = options.spreadsheet
+    if request.settings.get("outliers") is not None:
+        result.outlier_scores = estimator.outlier_scores_
     if request.n_suggested:
         result.suggested = estimator.query(request.n_suggested)
     report_formulas(result, console)
@@ -157,7 +166,7 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
             "encode": result.model.preparation.encoding, "missing": result.model.preparation.missing,
             "seed": options.seed,
         },
-        PLURALS[word]: profile_groups(result.X, result.labels, result.model.preparation, word),
+        PLURALS[word]: profile_groups(*result.list_typical_rows(), result.model.preparation, word),
         "notes": list(console.notes),
         "version": version("ravine"),
     }  # fmt: skip
@@ -174,7 +183,11 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
     evidence = describe_evidence(result.model.estimator)
     if evidence is not None:
         summary["unlabelled_rows"] = evidence
-    if request.command == "cluster" and result.given is not None:
+    if result.outlier_scores is not None:
+        summary["outliers"] = estimator.n_outliers_
+    if hasattr(estimator, "violated_constraints_"):
+        summary["violated_constraints"] = [list(one) for one in estimator.violated_constraints_]
+    if request.command == "cluster" and result.given is not None and not request.settings.get("use_labels"):
         summary["agreement"] = compute_agreement(result)
     return summary
 
@@ -231,6 +244,11 @@ def print_result(result: Result, console: Console) -> None:
         end = ", or the share of the rows with a category" if any("shares" in group for group in groups) else ""
         text = "features whose mean differs most from that of all other rows, in pooled standard deviations"
         console.print(f"  ({text}{end})")
+    if "outliers" in summary:
+        n = summary["outliers"]
+        console.print(f"{n} row{'' if n == 1 else 's'} marked as outliers (cluster -1)")
+    if "violated_constraints" in summary:
+        console.print(describe_violations(result, summary["violated_constraints"]))
     if "shape" in summary:
         console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
     if "suggestion" in summary:
@@ -252,6 +270,17 @@ def describe_difference(group: dict[str, Any], name: str) -> str:
         return f"{escape(name)} {100.0 * inside:.0f} % (others {100.0 * outside:.0f} %)"
     value = group["differs_by"][name]
     return f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
+
+
+def describe_violations(result: Result, violated: list[list[Any]]) -> str:
+    """Return how many labels contradict the clusters, and the first of them by the keys of their rows."""
+    import numpy as np
+
+    if not violated:
+        return "All known labels agree with the clusters"
+    keys = keep_rows(np.asarray(result.keys), result.kept)
+    pairs = ", ".join(f"{escape(keys[i])} and {escape(keys[j])}" for _, i, j in violated[:MAX_VIOLATIONS])
+    return f"{len(violated)} pairs of labelled rows contradict the clusters, first {pairs}"
 
 
 def describe_suggestion(summary: dict[str, Any]) -> str:

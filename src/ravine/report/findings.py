@@ -165,7 +165,8 @@ def _collect(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLik
     if isinstance(estimator, MinimumDensityClassifier):
         return _collect_classes(estimator, X, known)
     if isinstance(estimator, MinimumDensityHyperplane):
-        labels = estimator.predict(X) if estimator.labels_ is None else estimator.labels_
+        is_marked = estimator.contamination is not None
+        labels = estimator.predict(X) if is_marked or estimator.labels_ is None else estimator.labels_
         tree = make_stump(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
         return _collect_clusters("hyperplane", estimator, tree, None, X, known)
     assert isinstance(estimator, MinimumDensityTree)

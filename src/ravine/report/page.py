@@ -24,6 +24,7 @@ def render_page(
     story: Sequence[str],
     notes: Sequence[str],
     tables: Sequence[tuple[str, Sequence[tuple[str, str]]]],
+    typical: str = "",
 ) -> str:
     """Return the text of the page.
 
@@ -35,6 +36,8 @@ def render_page(
     story, notes : sequence of str
     tables : sequence of (str, sequence of (str, str))
         Settings and versions, with their headings.
+    typical : str
+        Section of typical rows, as HTML.
     """
     style, script = _read_resource("page.css"), "\n".join(_read_resource(name) for name in SCRIPTS)
     # Forbid loading anything and running any other script.
@@ -50,6 +53,8 @@ def render_page(
         "NOTES": _render_list(notes),
         "SUMMARY": _render_summary(data),
         "TABLES": "".join(_render_table(heading, rows) for heading, rows in tables if rows),
+        "TYPICAL": typical,
+        "TYPICAL_LINK": '<a href="#typical">Typical rows</a>' if typical else "",
         "CITATION": render_citation(),
         "DATA": embed_json(data),
         "SCRIPT": script,

@@ -18,6 +18,7 @@ from ravine.report.findings import Findings, collect_findings
 from ravine.report.narrative import list_caveats, list_parameters, list_versions, write_headline, write_story
 from ravine.report.page import render_page
 from ravine.report.payload import Budget, Naming, build_payload
+from ravine.report.typical import find_typical_rows, render_typical_rows
 from ravine.rows.inputs import validate_array
 
 __all__ = ["write_report"]
@@ -135,6 +136,7 @@ def _fit_page(
         (f"Parameters of {type(found.estimator).__name__}", parameters),
         ("Versions", list_versions()),
     ]
+    typical = render_typical_rows(find_typical_rows(found, naming), naming.key_name)
     budget = Budget(n_rows)
     while True:
         data = build_payload(found, naming, budget)
@@ -144,6 +146,7 @@ def _fit_page(
             story=write_story(found, source),
             notes=[*list_caveats(found, len(data["sample"]["keys"])), *notes],
             tables=tables,
+            typical=typical,
         )
         if len(text.encode("utf-8")) <= MAX_BYTES or budget.rows == 0:
             return text
