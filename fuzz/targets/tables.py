@@ -39,7 +39,7 @@ CHANGES = [
     "text = b''",
 ]
 FIT_OPTIONS = ["--encode one-hot", "--encode famd", "--auto", "--normalize l2",
-               "--missing drop", "--missing impute-median", "--scale none", "--scale robust",
+               "--missing drop", "--missing impute-median", "--missing multiple", "--scale none", "--scale robust",
                "--key {name}", "--drop {name}", "--json", "--quiet", "--out -", "--no-header", "--header",
                "--delimiter ;", "--encoding latin-1", "--decimal ,", "--seed 3", "--label-column {name}"]  # fmt: skip
 PREDICT_OPTIONS = [

@@ -60,7 +60,10 @@ _NAMES = {
         "RowBlocks",
     ],
     "ravine.tables": [
+        "Consensus",
         "MixedScaler",
+        "MultipleImputer",
+        "fit_consensus",
     ],
     "ravine.tree": [
         "Split",

@@ -32,7 +32,10 @@ from ravine.plotting import TreeDisplay as TreeDisplay
 from ravine.rows import ClusterError as ClusterError
 from ravine.rows import ClusterRows as ClusterRows
 from ravine.rows import RowBlocks as RowBlocks
+from ravine.tables import Consensus as Consensus
 from ravine.tables import MixedScaler as MixedScaler
+from ravine.tables import MultipleImputer as MultipleImputer
+from ravine.tables import fit_consensus as fit_consensus
 from ravine.tree import Split as Split
 from ravine.tree import Tree as Tree
 

@@ -47,9 +47,18 @@ def simulate_penguins(n=90, seed=0):
 LEFT_OUT = ("rowid", "study", "comment", "date", "empty")
 
 
+@pytest.mark.slow
+def test_messy_table_is_clustered_at_the_first_try():
+    text, y = simulate_penguins()
+    ravine("cluster", write(text), "--auto", figures=True)
+    labels = np.array(column(read("data-ravine/labels.csv"), "cluster")).astype(int)
+    assert max((labels == y).mean(), (labels != y).mean()) == 1.0
+    assert "island=Biscoe" in read("data-ravine/report.html")
+
+
 def test_auto_clusters_a_messy_table_and_names_every_choice():
     text, y = simulate_penguins()
-    printed = ravine("cluster", write(text), "--auto").stderr
+    printed = ravine("cluster", write(text), "--auto", "--clusters", 2).stderr
     labels = np.array(column(read("data-ravine/labels.csv"), "cluster")).astype(int)
     assert max((labels == y).mean(), (labels != y).mean()) == 1.0
     for name in LEFT_OUT:
@@ -224,3 +233,55 @@ def test_scales_are_those_of_the_divided_rows():
 def test_text_has_no_length():
     message = ravine("cluster", write(mixed()), "--encode", "famd", "--normalize", "l2", code=1).stderr
     assert "but 'kind' is text" in " ".join(message.split())
+
+
+# ----------------------------------------------------------------------------------------------- --missing multiple
+
+
+def blobs_with_gaps(n=150, share=0.15, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    X = 8.0 * y[:, None] + rng.normal(size=(n, 4))
+    gaps = rng.random(X.shape) < share
+    lines = ["a,b,c,d", *(",".join("" if g else repr(x) for x, g in zip(*row, strict=True)) for row in
+                          zip(X.tolist(), gaps.tolist(), strict=True))]  # fmt: skip
+    return "\n".join(lines), y, gaps
+
+
+def test_missing_cells_are_filled_several_times():
+    text, y, gaps = blobs_with_gaps()
+    printed = ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2).stderr
+    assert "missing cells filled several times with values of similar rows: 'a' " in printed
+    assert "Missing cells were filled 8 times (clusters: 2, 2, 2, 2, 2, 2, 2, 2)" in printed
+    written = read("data-ravine/labels.csv")
+    labels = np.array(column(written, "cluster")).astype(int)
+    assert max((labels == y).mean(), (labels != y).mean()) > 0.95
+    instability = np.array(column(written, "instability")).astype(float)
+    assert not instability[~gaps.any(axis=1)].any()
+    summary = json.loads(read("data-ravine/summary.json"))
+    assert summary["completions"]["clusters"] == [2] * 8
+    assert sum(group["rows"] for group in summary["clusters"]) == 150
+
+
+def test_predict_fills_cells_as_the_fit_did():
+    text, _, _ = blobs_with_gaps()
+    ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2)
+    labels = column(read("data-ravine/labels.csv"), "cluster")
+    printed = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
+    assert column(printed, "cluster") == labels
+    assert set(column(printed, "instability")) <= {str(k / 8).removesuffix(".0") for k in range(9)}
+    assert "filled several times" in ravine("describe", "data-ravine/model.ravine").stdout
+    model = load("data-ravine/model.ravine")
+    assert model.predict({name: np.array([7.5, np.nan]) for name in "abcd"}).shape == (2,)
+
+
+def test_missing_multiple_is_refused_where_it_makes_no_sense():
+    text, _, _ = blobs_with_gaps()
+    write("\n".join([f"{line},{'kind' if k == 0 else k % 2}" for k, line in enumerate(text.splitlines())]))
+    message = ravine("classify", "data.csv", "--label-column", "kind", "--missing", "multiple", code=2).stderr
+    assert "is an option of cluster" in message
+    message = ravine("cluster", "data.csv", "--missing", "multiple", "--normalize", "l2", code=1).stderr
+    assert "--normalize l2 needs complete rows" in message
+    ravine("cluster", "data.csv", "--missing", "drop", "--clusters", 2)
+    message = ravine("predict", "data-ravine/model.ravine", "data.csv", "--missing", "multiple", code=1).stderr
+    assert "fit it with --missing multiple" in message

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityTree, NoSplitWarning, RowBlocks
+from ravine import MinimumDensityTree, MixedScaler, NoSplitWarning, RowBlocks
 from ravine.models import load, save
 from support.shape_data import draw_moons, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
@@ -205,3 +205,12 @@ def test_stray_rows_do_not_connect_clusters():
     rows, labels = draw_rings(3000)  # a set of cells with a few stray rows, by chance
     mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
     assert adjusted_rand_score(labels, mdt.labels_) > 0.95
+
+
+def test_indicators_of_a_category_are_not_cut_into_clusters():
+    rng = np.random.default_rng(5)
+    kinds = rng.choice(["a", "b", "c", "d"], 300).astype(object)
+    X = MixedScaler().fit_transform(np.column_stack([rng.normal(size=300), kinds]))
+    tree = MinimumDensityTree(random_state=0).fit(X)
+    assert tree.n_clusters_ == 1
+    assert "features encode the categories of a column" in tree.shape_reason_

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, MultipleImputer
 from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
 from ravine.models.archive import Arrays
 from ravine.models.budget import Budget
@@ -288,6 +288,38 @@ def test_model_with_rare_categories_round_trips(path):
     assert_same(model.predict(table), again.predict(table))
 
 
+def test_model_that_fills_cells_several_times_round_trips(path):
+    X, _ = blobs(d=2)
+    table = {"length": X[:, 0], "width": np.where(np.arange(270) % 9 == 0, np.nan, X[:, 1])}
+    plan = Preparation(("length", "width"), missing="multiple")
+    plan = plan.fitted(plan.matrix(table))
+    features = plan.finish(plan.matrix(table))
+    plan = dataclasses.replace(plan, imputer=MultipleImputer(3, random_state=0).fit(features))
+    model = TableModel(MinimumDensityTree(2).fit(plan.imputer.transform(features)), plan)
+    save(model, path)
+    again = load(path)
+    assert_same(plan.imputer.impute(features), again.preparation.imputer.impute(features))
+    assert_same(model.predict(table), again.predict(table))
+    assert_same(model.transform(table), again.transform(table))
+    members = read_members(path)
+    document = json.loads(members["model.json"])
+    for change in ({"n_imputations": 0}, {"n_imputations": 10**9}, {"n_neighbors": 0}, {"seed": -1}):
+        changed = {**document, "table": {**document["table"], "imputer": {**document["table"]["imputer"], **change}}}
+        write_members(path, {**members, "model.json": json.dumps(changed).encode()})
+        with pytest.raises(ModelFileError):
+            load(path)
+    del document["table"]["imputer"]
+    write_members(path, {**members, "model.json": json.dumps(document).encode()})
+    with pytest.raises(ModelFileError, match="fill missing cells"):
+        load(path)
+
+
+def write_members(path, members):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
 def test_table_of_schema_2_is_read(path):
     X, _ = blobs(d=2)
     table = {"length": X[:, 0], "kind": np.array(["a", "b", "b"] * 90, dtype=object)}
@@ -298,10 +330,7 @@ def test_table_of_schema_2_is_read(path):
     members = read_members(path)
     document = json.loads(members["model.json"])
     del document["table"]["rare"], document["table"]["encoding"]
-    members["model.json"] = json.dumps({**document, "schema": 2}).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
+    write_members(path, {**members, "model.json": json.dumps({**document, "schema": 2}).encode()})
     assert_same(model.preparation, load(path).preparation)
 
 

@@ -23,7 +23,12 @@ SCALINGS = {
     "robust": "by median and quartiles",
     "none": "none",
 }
-MISSING = {"error": "not allowed", "drop": "rows are dropped", "impute-median": "filled with the median"}
+MISSING = {
+    "error": "not allowed",
+    "drop": "rows are dropped",
+    "impute-median": "filled with the median",
+    "multiple": "filled several times with values of similar rows",
+}
 
 
 @click.command(cls=Command, epilog="\b\nExample:\n  ravine describe data-ravine/model.ravine")

@@ -29,7 +29,7 @@ MANY_ROWS = 20_000
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
 
-MISSING = click.Choice(["error", "drop", "impute-median"])
+MISSING = click.Choice(["error", "drop", "impute-median", "multiple"])
 
 
 class Delimiter(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -157,8 +157,8 @@ FEATURES: tuple[Option, ...] = (
         type=MISSING,
         default="error",
         show_default=True,
-        help="Missing cells: stop with an error, drop their rows, or fill in the median (the most frequent category "
-        "of text).",
+        help="Missing cells: stop with an error, drop their rows, fill in the median (the most frequent category of "
+        "text), or fill them several times with values of similar rows (only for cluster).",
     ),
     click.option(
         "--auto",

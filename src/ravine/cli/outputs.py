@@ -85,6 +85,8 @@ def make_labels_table(result: Result) -> Any:
         columns[find_free_name(name)] = _extend_to_all_rows(result.probability.round(4), result.kept)
     if result.outlier_scores is not None:
         columns[find_free_name("outlier_score")] = _extend_to_all_rows(result.outlier_scores.round(4), result.kept)
+    if result.instability is not None:
+        columns[find_free_name("instability")] = _extend_to_all_rows(result.instability.round(4), result.kept)
     if result.given is not None:
         columns[find_free_name("given")] = import_module("pyarrow").array(result.given.tolist())
     table = import_module("pyarrow").table(columns)

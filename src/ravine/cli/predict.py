@@ -144,7 +144,7 @@ def _predict(
     import numpy as np
 
     from ravine.cli.result import Result, get_row_keys
-    from ravine.tables import join_names, transform_table
+    from ravine.tables import average_memberships, join_names, transform_table, vote
 
     plan = replace(model.preparation, **{name: value for name, value in options.items() if value is not None})
     unused = [name for name in table.column_names if name not in (*plan.columns, key, model.label_column)]
@@ -153,9 +153,13 @@ def _predict(
     prepared = transform_table(table, plan, console.report)
     X, estimator = prepared.X, model.estimator
     classify = hasattr(estimator, "classes_")
-    probability = scores = None
+    probability = scores = instability = None
     asks = classify or additions["memberships"]
-    if len(X):
+    if len(X) and plan.missing == "multiple":
+        completions = plan.imputer.impute(X)
+        labels, instability = vote(estimator, completions)
+        probability = average_memberships(estimator, completions, labels) if asks else None
+    elif len(X):
         labels = estimator.predict(X, outliers=True) if additions["outliers"] else estimator.predict(X)
         probability = estimator.predict_proba(X).max(axis=1) if asks else None
         scores = estimator.score_outliers(X) if additions["outliers"] else None
@@ -166,7 +170,7 @@ def _predict(
     keys, key_name = get_row_keys(table, key)
     command = "classify" if classify else "cluster"
     result = Result(command, source, model, X, prepared.kept, labels, key_name, keys, None, probability)
-    result.outlier_scores = scores
+    result.outlier_scores, result.instability = scores, instability
     return result
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ravine.models import TableModel
-    from ravine.tables import Preparation
+    from ravine.tables import Consensus, Preparation
 
 __all__ = ["Result", "get_row_keys", "keep_rows", "profile_groups"]
 
@@ -47,6 +47,10 @@ class Result:
     suggested : ndarray of shape (m,) or None
         Rows of X whose labels would help most.
     outlier_scores : ndarray of shape (n_kept,) or None
+    instability : ndarray of shape (n_kept,) or None
+        Share of the completions of missing cells that put a row into another group.
+    consensus : Consensus or None
+        Agreement of these completions.
     protects_formulas : bool
         Whether an apostrophe is written before text that a spreadsheet would take for a formula.
     """
@@ -65,6 +69,8 @@ class Result:
     suggested: NDArray[Any] | None = None
     outlier_scores: NDArray[Any] | None = None
     protects_formulas: bool = False
+    instability: NDArray[Any] | None = None
+    consensus: Consensus | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:

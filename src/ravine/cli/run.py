@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,19 @@ from ravine.cli.streams import escape
 from ravine.explain import describe_evidence
 from ravine.models import TableModel
 from ravine.report import find_suggestion
-from ravine.tables import ColumnChoices, ReadOptions, apply_remedy, fit_table, read_labels, read_table, resolve_columns
+from ravine.tables import (
+    ColumnChoices,
+    Consensus,
+    PreparedTable,
+    ReadOptions,
+    apply_remedy,
+    average_memberships,
+    choose_consensus,
+    fit_table,
+    read_labels,
+    read_table,
+    resolve_columns,
+)
 
 __all__ = ["FitRequest", "run"]
 
@@ -31,6 +44,8 @@ PLURALS = {"cluster": "clusters", "class": "classes"}
 MAX_VIOLATIONS = 3
 # Groups that are printed; the summary lists all.
 MAX_GROUPS = 30
+# Rows are unstable if a larger share of the completions of missing cells puts them into another cluster.
+UNSTABLE = 0.25
 
 
 @dataclass(frozen=True)
@@ -100,34 +115,30 @@ def run(request: FitRequest) -> None:
 def fit(source: str, request: FitRequest, console: Console) -> Result:
     """Read a table and fit the estimator to it."""
     options, label_column = request.options, request.label_column
-    as_text = tuple(name for name in (options.key, label_column) if name is not None)
-    with console.step("reading"):
-        reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
-        table = read_table(source, reading, console.report)
-    choices = resolve_columns(
-        table,
-        ColumnChoices(
-            options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize
-        ),
-    )
     classify = request.command == "classify"
+    table, choices = read_choices(source, request, console)
     with console.step("preparing"):
         given = None if label_column is None else read_labels(table, label_column, console.report, learn=classify)
         if options.auto:
             table, choices = apply_remedy(table, choices, console.report)
-        prepared = fit_table(table, choices, console.report)
+        prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
     uses_labels = classify or request.settings.get("use_labels", False)
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
-        estimator = request.make_estimator(show_progress, options.count_threads(len(X)))
-        estimator.fit(X, labels_of_fit)
+        make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
+        estimator, consensus = fit_estimator(make_estimator, prepared, labels_of_fit)
+        X = X if consensus is None else consensus.X
         estimator.set_params(callback=None)
     with console.step("labelling"):
         labels = estimator.transduction_ if classify else estimator.labels_
-        asks = classify or request.memberships
-        probability = estimator.predict_proba(X).max(axis=1) if asks else None
+        labels = labels if consensus is None else consensus.labels
+        probability = None
+        if consensus is not None and request.memberships:
+            probability = average_memberships(estimator, X[None], labels)
+        elif classify or request.memberships:
+            probability = estimator.predict_proba(X).max(axis=1)
     keys, key_name = get_row_keys(table, choices.key)
     model = TableModel(estimator, prepared.preparation, label_column)
     name = "standard input" if request.source == "-" else request.source
@@ -135,11 +146,52 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     result.protects_formulas = options.spreadsheet
     if request.settings.get("outliers") is not None:
         result.outlier_scores = estimator.outlier_scores_
+    if consensus is not None:
+        result.consensus, result.instability = consensus, consensus.instability
     if request.n_suggested:
         result.suggested = estimator.query(request.n_suggested)
     report_formulas(result, console)
     result.summary = make_summary(result, request, console, table.num_rows)
     return result
+
+
+def read_choices(source: str, request: FitRequest, console: Console) -> tuple[Any, ColumnChoices]:
+    """Read a table; return it with the choices about its columns."""
+    options, label_column = request.options, request.label_column
+    classify = request.command == "classify"
+    if classify and options.missing == "multiple":
+        raise click.UsageError("--missing multiple is an option of cluster: use impute-median or drop.")
+    given = request.settings
+    once = [
+        f"--{name.replace('_', '-')}" for name in ("outliers", "use_labels") if given.get(name) not in (None, False)
+    ]
+    if once and options.missing == "multiple":
+        raise click.UsageError(f"--missing multiple and {once[0]} cannot be combined: use --missing impute-median.")
+    as_text = tuple(name for name in (options.key, label_column) if name is not None)
+    with console.step("reading"):
+        reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
+        table = read_table(source, reading, console.report)
+    fill = "impute-median" if classify or once or options.normalize == "l2" else "multiple"
+    return table, resolve_columns(
+        table,
+        ColumnChoices(
+            options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize,
+            fill,
+        ),
+    )  # fmt: skip
+
+
+def fit_estimator(
+    make_estimator: Callable[[], Any], prepared: PreparedTable, labels: Any
+) -> tuple[Any, Consensus | None]:
+    """Fit the estimator to a table; to several completions of it if cells are missing, on which they have to agree."""
+    import numpy as np
+
+    X, imputer = prepared.X, prepared.preparation.imputer
+    if imputer is None or not np.isnan(X).any():
+        return make_estimator().fit(X, labels), None
+    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer)
+    return consensus.estimator, consensus
 
 
 def check_suggestions(n: int, labels: Any) -> None:
@@ -180,6 +232,12 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         summary["suggestion"] = {
             "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
         }  # fmt: skip
+    if result.consensus is not None:
+        summary["completions"] = {
+            "clusters": list(result.consensus.n_clusters),
+            "mean_instability": round(float(result.consensus.instability.mean()), 4),
+            "unstable_rows": int((result.consensus.instability > UNSTABLE).sum()),
+        }
     evidence = describe_evidence(result.model.estimator)
     if evidence is not None:
         summary["unlabelled_rows"] = evidence
@@ -253,6 +311,8 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))
+    if "completions" in summary:
+        console.print(describe_completions(summary["completions"]))
     if "unlabelled_rows" in summary:
         console.print(summary["unlabelled_rows"])
     if "agreement" in summary:
@@ -261,6 +321,16 @@ def print_result(result: Result, console: Console) -> None:
             f"Agreement with {result.model.label_column!r} ({scores['rows']} rows): adjusted Rand index "
             f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
+
+
+def describe_completions(completions: dict[str, Any]) -> str:
+    """Return how far the completions of missing cells agree."""
+    clusters, n_unstable = completions["clusters"], completions["unstable_rows"]
+    numbers = ", ".join(map(str, clusters))
+    return (
+        f"Missing cells were filled {len(clusters)} times (clusters: {numbers}); {n_unstable} rows "
+        f"are unstable: more than {UNSTABLE:.0%} of the completions put them into another cluster"
+    )
 
 
 def describe_difference(group: dict[str, Any], name: str) -> str:

@@ -10,19 +10,22 @@ from numpy.typing import NDArray
 from ravine.models.archive import Arrays
 from ravine.models.model_file_error import ModelFileError
 from ravine.models.table_model import TableModel
-from ravine.models.values import get_field
+from ravine.models.values import check_count, get_field
 from ravine.tables.categories import ENCODINGS, OTHER
+from ravine.tables.imputer import MultipleImputer
 from ravine.tables.prepare import MISSING, NORMALIZE, SCALES, Preparation
 
 __all__ = ["decode_table", "encode_table"]
 
 VECTORS = ("medians", "centre", "scale")
+MOST_IMPUTATIONS = 10_000
+IMPUTER_FLOATS, IMPUTER_FLAGS = ("donors", "mean", "scale"), ("donor_gaps", "repeated")
 
 
 def encode_table(model: TableModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Encode the preparation of a table model."""
     plan = model.preparation
-    table = {
+    table: dict[str, Any] = {
         "columns": list(plan.columns),
         "categories": {name: list(texts) for name, texts in plan.categories.items()},
         "rare": {name: list(texts) for name, texts in plan.rare.items()},
@@ -32,7 +35,15 @@ def encode_table(model: TableModel) -> tuple[dict[str, Any], dict[str, NDArray[A
         "scaling": plan.scaling,
         "label_column": model.label_column,
     }
-    return table, {f"table/{name}": getattr(plan, name) for name in VECTORS}
+    arrays = {f"table/{name}": getattr(plan, name) for name in VECTORS}
+    if plan.imputer is not None:
+        imputer = plan.imputer
+        table["imputer"] = {
+            "n_imputations": imputer.n_imputations, "n_neighbors": imputer.n_neighbors, "seed": imputer.seed_,
+        }  # fmt: skip
+        arrays |= {f"table/imputer/{name}": getattr(imputer, f"{name}_") for name in IMPUTER_FLOATS}
+        arrays |= {f"table/imputer/{name}": getattr(imputer, f"{name}_").astype("<i8") for name in IMPUTER_FLAGS}
+    return table, arrays
 
 
 def decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> TableModel:
@@ -54,8 +65,35 @@ def decode_table(table: dict[str, Any], arrays: Arrays, estimator: Any) -> Table
     normalize = get_field({"normalize": "none", **table}, "normalize", str)
     if normalize not in NORMALIZE:
         raise ModelFileError(f"unknown treatment of rows {normalize[:40]!r}")
-    preparation = Preparation(columns, names, missing, scaling, medians, centre, scale, rare, encoding, normalize)
+    imputer = _decode_imputer(table.get("imputer"), arrays, d)
+    if (imputer is None) != (missing != "multiple"):
+        raise ModelFileError("the rows that fill missing cells are damaged")
+    preparation = Preparation(
+        columns, names, missing, scaling, medians, centre, scale, rare, encoding, normalize, imputer
+    )
     return TableModel(estimator, preparation, get_field(table, "label_column", str, type(None)))
+
+
+def _decode_imputer(value: Any, arrays: Arrays, d: int) -> MultipleImputer | None:
+    """Build the imputer of missing cells; None if there is none."""
+    if value is None:
+        return None
+    n_imputations = get_field(value, "n_imputations", int)
+    n_neighbors = get_field(value, "n_neighbors", int, type(None))
+    if not 1 <= n_imputations <= MOST_IMPUTATIONS or (n_neighbors is not None and n_neighbors < 1):
+        raise ModelFileError("the number of completions is damaged")
+    imputer = MultipleImputer(n_imputations, n_neighbors=n_neighbors)
+    imputer.seed_ = check_count(get_field(value, "seed", int), "seed")
+    imputer.donors_ = arrays.take_floats("table/imputer/donors", (None, d))
+    imputer.mean_, imputer.scale_ = (arrays.take_floats(f"table/imputer/{name}", (d,)) for name in ("mean", "scale"))
+    imputer.donor_gaps_ = arrays.take_integers("table/imputer/donor_gaps", (len(imputer.donors_), d), 0, 2).astype(bool)
+    imputer.repeated_ = arrays.take_integers("table/imputer/repeated", (d,), 0, 2).astype(bool)
+    imputer.n_features_in_ = d
+    numbers = (imputer.donors_, imputer.mean_, imputer.scale_)
+    known = not imputer.donor_gaps_.all(axis=0).any() and len(imputer.donors_) > 0
+    if not (known and all(np.isfinite(array).all() for array in numbers) and (imputer.scale_ > 0.0).all()):
+        raise ModelFileError("the rows that fill missing cells are damaged")
+    return imputer
 
 
 def _decode_rare(

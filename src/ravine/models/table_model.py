@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.models.table_rules import write_rule
-from ravine.tables import Preparation, join_counts
+from ravine.tables import Preparation, join_counts, vote
 
 __all__ = ["TableModel"]
 
@@ -35,6 +35,8 @@ class TableModel:
     def transform(self, table: Mapping[str, Any]) -> Array:
         """Return the features that the estimator sees; an error names columns with missing cells.
 
+        If cells are filled several times, these are the features of the first completion.
+
         Parameters
         ----------
         table : mapping
@@ -42,18 +44,23 @@ class TableModel:
         """
         raw = self.preparation.matrix(table)
         counts = self.preparation.missing_counts(raw)
+        if self.preparation.imputer is not None and self.preparation.missing == "multiple":
+            return self.preparation.imputer.transform(self.preparation.finish(raw))
         if counts and self.preparation.missing != "impute-median":
             raise ValueError(f"missing cells: {join_counts(counts)}. Fill them, or drop the rows.")
         return self.preparation.finish(raw)
 
     def predict(self, table: Mapping[str, Any]) -> NDArray[Any]:
-        """Return the cluster or class of each row of a table.
+        """Return the cluster or class of each row of a table; if cells are filled several times, the most frequent one.
 
         Parameters
         ----------
         table : mapping
             Columns by name, for example a data frame.
         """
+        plan = self.preparation
+        if plan.imputer is not None and plan.missing == "multiple":
+            return vote(self.estimator, plan.imputer.impute(plan.finish(plan.matrix(table))))[0]
         return np.asarray(self.estimator.predict(self.transform(table)))
 
     def rules(self, cluster: int, n_columns: int = 3) -> str:

@@ -101,7 +101,7 @@ def find_remedy(table: Any, choices: ColumnChoices) -> Remedy:
         choices,
         drop=(*choices.drop, *drop),
         encode="famd" if kept and choices.encode == "error" else choices.encode,
-        missing="impute-median" if gaps and choices.missing == "error" else choices.missing,
+        missing=choices.fill if gaps and choices.missing == "error" else choices.missing,
     )
     return Remedy(drop, tuple(commas), kept, tuple(gaps), changes)
 

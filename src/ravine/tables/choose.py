@@ -42,11 +42,13 @@ class ColumnChoices:
         Columns that identify and label the rows; they are not features.
     encode : {"error", "one-hot", "famd"}
         Treatment of text columns.
-    missing : {"error", "drop", "impute-median"}
+    missing : {"error", "drop", "impute-median", "multiple"}
         Treatment of missing cells.
     scale : {"standard", "robust", "none"}
     normalize : {"none", "l2"}
         Whether rows are divided by their lengths.
+    fill : {"multiple", "impute-median"}
+        Treatment of missing cells to suggest.
     """
 
     drop: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class ColumnChoices:
     missing: str = "error"
     scale: str = "standard"
     normalize: str = "none"
+    fill: str = "multiple"
 
 
 def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 from ravine.tables.categories import MIN_FREQUENCY, Categories
-from ravine.tables.choose import ColumnChoices, choose_features, extract_columns, join_names
+from ravine.tables.choose import ColumnChoices, choose_features, extract_columns, join_names, suggest_dropping
+from ravine.tables.imputer import MultipleImputer
 from ravine.tables.read import Report
 from ravine.tables.table_error import TableError
 
@@ -30,7 +31,7 @@ __all__ = [
 
 SCALES = ("standard", "robust", "none")
 NORMALIZE = ("none", "l2")
-MISSING = ("error", "drop", "impute-median")
+MISSING = ("error", "drop", "impute-median", "multiple")
 # Rows that are processed together, so that the table is not copied.
 BLOCK = 1 << 16
 # The quartiles of a normal distribution are 1.349 standard deviations apart.
@@ -54,10 +55,12 @@ class Preparation:
         of mixed data.
     normalize : {"none", "l2"}
         Whether each row is divided by its Euclidean length before the features are scaled. Rows of zeros stay.
+    imputer : MultipleImputer or None
+        Fills missing cells of scaled features if ``missing`` is "multiple".
     unknown : {"error", "other"}
         Treatment of categories that the training table does not have: an error, or "other". If there is no such
         category, the features get the means of the training table.
-    missing : {"error", "drop", "impute-median"}
+    missing : {"error", "drop", "impute-median", "multiple"}
         Treatment of missing cells.
     scaling : {"standard", "robust", "none"}
         Divisor of the features: the standard deviation, the interquartile range (divided by 1.349, which makes it the
@@ -78,6 +81,7 @@ class Preparation:
     rare: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     encoding: str = "one-hot"
     normalize: str = "none"
+    imputer: MultipleImputer | None = None
     unknown: str = "error"
 
     @property
@@ -262,6 +266,7 @@ class PreparedTable:
     Attributes
     ----------
     X : ndarray of shape (n_kept, n_features)
+        NaN where cells are missing, if these are filled several times.
     kept : ndarray of bool of shape (n,) or None
         Mask of the rows that are used; None for all.
     preparation : Preparation
@@ -272,9 +277,11 @@ class PreparedTable:
     preparation: Preparation
 
 
-def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTable:
+def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0) -> PreparedTable:
     """Choose the features of a table and scale them; an error names the columns that cannot be used."""
     columns, categories = choose_features(table, choices, report)
+    if choices.missing == "multiple" and choices.normalize == "l2":
+        raise TableError("--normalize l2 needs complete rows: use --missing drop or --missing impute-median with it.")
     if categories and choices.normalize == "l2":
         raise TableError(
             f"--normalize l2 needs columns of numbers that share a unit, but {join_names(list(categories))} "
@@ -289,16 +296,21 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report) -> PreparedTab
         encoding="famd" if choices.encode == "famd" else "one-hot",
         normalize=choices.normalize,
     )
+    can_repeat = choices.fill == "multiple"
     raw, kept = _read_features(
         table, plan, report, "the median of their column",
-        "Use --missing drop to leave these rows out, --missing impute-median to fill the cells with the median of "
-        "their column, or --drop for a column with many.",
+        f"Use {'--missing multiple to fill them with values of similar rows, ' * can_repeat}--missing drop "
+        "to leave these rows out, --missing impute-median to fill the cells with the median of their column, or --drop "
+        "for a column with many.",
     )  # fmt: skip
     if kept is not None and kept.sum() < 2:
         raise TableError("every row has a missing cell: use --missing impute-median, or --drop the emptiest columns.")
+    _refuse_empty_columns(raw, plan)
     plan = plan.fitted(raw)
     constant = [name for j, name in enumerate(plan.feature_names) if (raw[:, j] == raw[0, j]).all()]
     X = plan.finish(raw)
+    if choices.missing == "multiple":
+        plan = replace(plan, imputer=MultipleImputer(random_state=seed).fit(X))
     if len(constant) == len(plan.feature_names):
         raise TableError("all rows are equal: there is nothing to separate.")
     if constant:
@@ -314,6 +326,8 @@ def transform_table(table: Any, plan: Preparation, report: Report) -> PreparedTa
     """Prepare a new table as the one that a model was fitted to."""
     if plan.missing == "impute-median" and np.isnan(plan.medians).any():
         raise TableError("the model has no medians: fit it with --missing impute-median, or use --missing drop.")
+    if plan.missing == "multiple" and plan.imputer is None:
+        raise TableError("the model has no rows to fill cells with: fit it with --missing multiple.")
     raw, kept = _read_features(
         table, plan, report, "the medians of the training table",
         "Fill them, or use --missing drop to leave these rows unlabelled.",
@@ -331,6 +345,9 @@ def _read_features(
     counts = plan.missing_counts(raw)
     if not counts:
         return raw, None
+    if plan.missing == "multiple":
+        report(f"missing cells filled several times with values of similar rows: {join_counts(counts)}")
+        return raw, None
     if plan.missing == "error":
         raise TableError(f"missing cells: {join_counts(counts)}. {advice}")
     if plan.missing == "impute-median":
@@ -340,6 +357,12 @@ def _read_features(
     kept: NDArray[np.bool_] = np.logical_not(np.isnan(raw).any(axis=1))
     report(f"{int((~kept).sum())} of {len(kept)} rows have missing cells and get no label: {join_counts(counts)}")
     return raw[kept], kept
+
+
+def _refuse_empty_columns(raw: Array, plan: Preparation) -> None:
+    for name, _, place in plan.list_features():
+        if len(raw) and np.isnan(raw[:, place.start]).all():
+            raise TableError(f"{name!r}: all cells are empty. Leave out with {suggest_dropping([name])}.")
 
 
 def check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:

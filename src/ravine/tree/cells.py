@@ -35,6 +35,8 @@ N_NEIGHBOURS = 10
 ROWS_FOR_DIMENSION = 500
 # Correlated features of repeated values are spread well enough if they have at least this many different values.
 COARSE = 30
+# An eigenvalue of their correlations below this means that they are linearly dependent.
+DEPENDENT = 1e-8
 # Number of cells: one for this many rows, at least and at most this many, or this many for each cluster that is given.
 ROWS_PER_CELL, FEWEST_CELLS, MOST_CELLS, CELLS_PER_CLUSTER = 25, 8, 50, 3
 # A cell has at least this many rows of the graph and this share of the rows of the node that was cut.
@@ -86,6 +88,8 @@ class CellGraph:
         if len(set(kin)) < len(kin):
             return "features with few different values are strongly correlated"
         x = np.array(rows.take(indices), dtype=np.float64)
+        if _encode_categories(x, [int(grid.columns[0]) for grid in grids.grids if len(grid.values) < COARSE]):
+            return "features encode the categories of a column"
         origin = x[0].copy()
         x -= origin  # exactly zero in constant features, where a mean has rounding errors
         scale = float(np.abs(x).max()) or 1.0
@@ -102,6 +106,15 @@ class CellGraph:
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
         return find_positions(self.indices, indices)
+
+
+def _encode_categories(x: Array, columns: list[int]) -> bool:
+    """Return whether features with few different values have a constant sum, as the indicators of categories have."""
+    if len(columns) < 3:
+        return False
+    with np.errstate(all="ignore"):
+        correlations = np.corrcoef(x[:, columns].T)
+    return bool(np.isfinite(correlations).all() and np.linalg.eigvalsh(correlations)[0] < DEPENDENT)
 
 
 def _measure_dimension(points: Array, nearest: Indices) -> float:

@@ -1,0 +1,245 @@
+"""MultipleImputer: missing cells filled several times, at random, with values of similar rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ravine._typing import Array
+from ravine.checks import check_integer, make_generator
+
+__all__ = ["MultipleImputer"]
+
+# Donors: complete rows that are kept, at most. More take longer and hardly change the neighbours.
+MOST_DONORS = 2000
+# Each missing cell is drawn again this many times, from neighbours in all other features.
+N_SWEEPS = 3
+# Fewest and most neighbours, unless a number is given: the root of the number of donors between these.
+FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 5, 40
+# A feature of which at least this share of the values is repeated gets values of donors as they are.
+REPEATED = 0.5
+# Width of the smooth noise that is added to a drawn value, in standard deviations of the neighbours: Silverman's rule.
+SMOOTHING = 1.06
+# Numbers in a block of distances.
+BLOCK = 1 << 21
+
+
+class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Several random completions of rows with missing cells.
+
+    A missing cell gets the value of a random one of the rows that are nearest in all other features, plus smooth noise,
+    with the variance of these neighbours. The completed rows have the density of complete ones, while means or medians
+    would pile up. Features that are missing together (the categories of one column) get the values of one row. Cells
+    that are used to find neighbours may be missing themselves: they are drawn from all rows first, and everything is
+    then drawn again three times.
+
+    Parameters
+    ----------
+    n_imputations : int, default=8
+        Number of completions.
+    n_neighbors : int or None, default=None
+        Number of nearest rows of which one is drawn. None: the root of the number of rows, at least 5, at most 40.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Attributes
+    ----------
+    donors_ : ndarray of shape (m, n_features)
+        Complete rows (at most 2000) whose values fill the cells of new rows.
+    donor_gaps_ : ndarray of bool of shape (m, n_features)
+        Cells of these rows that were missing themselves.
+    seed_ : int
+        Seed of the completions.
+    mean_, scale_ : ndarray of shape (n_features,)
+        Means and standard deviations of the values that are there; distances are measured in these units.
+    repeated_ : ndarray of bool of shape (n_features,)
+        Features with few different values, to which no noise is added.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only if all features of X have names that are strings.
+
+    See Also
+    --------
+    fit_consensus : One tree from several completions, and the instability of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ravine import MultipleImputer
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> X[::5, 1] = np.nan
+    >>> completions = MultipleImputer(n_imputations=4, random_state=0).fit(X).impute(X)
+    >>> completions.shape
+    (4, 100, 3)
+    >>> bool(np.isnan(completions).any())
+    False
+    """
+
+    def __init__(self, n_imputations: int = 8, *, n_neighbors: int | None = None, random_state: Any = None) -> None:
+        self.n_imputations = n_imputations
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: object = None) -> MultipleImputer:
+        """Keep rows, completed once, whose values fill missing cells.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            NaN marks a missing cell.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        check_integer("n_imputations", self.n_imputations, low=1)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, low=1)
+        values = self._validate(X, reset=True)
+        gaps = np.isnan(values)
+        _refuse_empty_features(gaps, getattr(self, "feature_names_in_", None))
+        self.mean_ = np.nanmean(values, axis=0)
+        spread = np.nanstd(values, axis=0)
+        self.scale_ = np.where(spread > 0.0, spread, 1.0)
+        self.repeated_ = np.array([_is_repeated(column[~gap]) for column, gap in zip(values.T, gaps.T, strict=True)])
+        rng = make_generator(self.random_state)
+        self.seed_ = int(rng.integers(2**31))
+        z = (values - self.mean_) / self.scale_
+        some = np.arange(len(z)) if len(z) <= MOST_DONORS else np.sort(rng.choice(len(z), MOST_DONORS, replace=False))
+        self.donor_gaps_ = gaps[some]
+        self.donors_ = self._complete(z[some], None, gaps[some], rng) * self.scale_ + self.mean_
+        return self
+
+    def impute(self, X: ArrayLike) -> Array:
+        """Return several completions of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_imputations, n_samples, n_features)
+            The same for the same X.
+        """
+        check_is_fitted(self)
+        values = self._validate(X, reset=False)
+        gaps = np.isnan(values)
+        out = np.repeat(values[None], self.n_imputations, axis=0)
+        rows = np.flatnonzero(gaps.any(axis=1))
+        if not len(rows):
+            return out
+        z, donors = ((x - self.mean_) / self.scale_ for x in (values[rows], self.donors_))
+        for k in range(self.n_imputations):
+            rng = np.random.default_rng([self.seed_, k])
+            filled = self._complete(z, donors, self.donor_gaps_, rng)
+            cells = gaps[rows]
+            block = out[k, rows]
+            block[cells] = (filled * self.scale_ + self.mean_)[cells]
+            out[k, rows] = block
+        return out
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Return the first completion of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        return np.asarray(self.impute(X)[0])
+
+    # ------------------------------------------------------------------------------------------- inner parts
+
+    def _validate(self, X: Any, *, reset: bool) -> Array:
+        return np.asarray(
+            validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"), dtype=np.float64
+        )
+
+    def _complete(
+        self, z: Array, donors: Array | None, donor_gaps: NDArray[np.bool_], rng: np.random.Generator
+    ) -> Array:
+        """Return rows, in units of standard deviations, with all missing cells drawn from donors.
+
+        The donors are the rows themselves by default. They give only values that are not missing in ``donor_gaps``, and
+        only a bootstrap sample of them takes part at a time, so that completions differ as much as they should.
+        """
+        gaps, filled = np.isnan(z), z.copy()
+        donors = filled if donors is None else donors
+        groups = _group_features(gaps)
+        for group in groups:  # a first value, from any donor
+            known = np.flatnonzero(~donor_gaps[:, group[0]])
+            rows = np.flatnonzero(gaps[:, group[0]])
+            filled[np.ix_(rows, group)] = donors[np.ix_(rng.choice(known, len(rows)), group)]
+        for _ in range(N_SWEEPS):
+            for group in sorted(groups, key=lambda group: int(gaps[:, group[0]].sum())):
+                rows = np.flatnonzero(gaps[:, group[0]])
+                known = np.flatnonzero(~donor_gaps[:, group[0]])
+                known = np.unique(rng.choice(known, len(known)))  # a bootstrap sample
+                others = np.setdiff1d(np.arange(z.shape[1]), group)
+                filled[np.ix_(rows, group)] = self._draw(filled[rows], donors[known], group, others, rng)
+        return filled
+
+    def _draw(
+        self, rows: Array, donors: Array, group: NDArray[np.intp], others: NDArray[np.intp], rng: np.random.Generator
+    ) -> Array:
+        """Draw the features of a group for rows from the donors that are nearest in the other features."""
+        k = self.n_neighbors or min(max(math.isqrt(len(donors)), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
+        k = min(k, len(donors))
+        near = _find_nearest(rows[:, others], donors[:, others], k)
+        chosen = near[np.arange(len(rows)), rng.integers(k, size=len(rows))]
+        values = donors[np.ix_(chosen, group)]
+        smooth = ~self.repeated_[group]
+        if k > 1 and smooth.any():
+            around = donors[:, group[smooth]][near]
+            mean, spread = around.mean(axis=1), around.std(axis=1)
+            width = SMOOTHING * k**-0.2
+            noise = width * spread * rng.standard_normal(spread.shape)
+            values[:, smooth] = mean + (values[:, smooth] - mean + noise) / math.sqrt(1.0 + width**2)
+        return values
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _refuse_empty_features(gaps: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
+    empty = np.flatnonzero(gaps.all(axis=0))
+    if len(empty):
+        name = f"feature {empty[0]}" if names is None else repr(str(names[empty[0]]))
+        raise ValueError(f"all cells of {name} are missing: leave it out.")
+
+
+def _is_repeated(values: Array) -> bool:
+    """Return whether most values occur more than once."""
+    _, counts = np.unique(values, return_counts=True)
+    return bool(counts[counts > 1].sum() >= REPEATED * len(values))
+
+
+def _group_features(gaps: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
+    """Return groups of features that are missing in the same rows, without those that are never missing."""
+    groups: dict[bytes, list[int]] = {}
+    for j in np.flatnonzero(gaps.any(axis=0)).tolist():
+        groups.setdefault(np.packbits(gaps[:, j]).tobytes(), []).append(j)
+    return [np.array(group, dtype=np.intp) for group in groups.values()]
+
+
+def _find_nearest(rows: Array, donors: Array, k: int) -> NDArray[np.intp]:
+    """Return the nearest donors of each row, in no particular order."""
+    squares = np.einsum("ij,ij->i", donors, donors)
+    out = np.empty((len(rows), k), dtype=np.intp)
+    step = max(1, BLOCK // max(1, len(donors)))
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        distances = squares - 2.0 * (block @ donors.T)
+        out[start : start + step] = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    return out
