@@ -26,6 +26,8 @@ FIGURES = {
     "few_labels": ["labels_2d", "gap_and_none"],
     "ten_labels": ["ten_labels"],
     "bertopic_slot": ["bertopic_slot"],
+    "missing_values": ["missing_values"],
+    "mixed_table": ["mixed_table"],
     "projected_density": ["projected_density"],
     "alpha_path": ["alpha_path"],
     "projection_index": ["projection_index"],

@@ -1,65 +1,62 @@
 """
-Numbers, categories and missing cells
-=====================================
+Numbers and categories
+======================
 
-Real tables have text and gaps. ``MixedScaler`` turns a data frame into features of comparable variance: numbers are
-standardised, categories become features, and missing cells are filled.
+Birds with two measurements, an island and a colour: neither the numbers nor the categories alone tell the four kinds
+apart. ``MixedScaler`` gives both a comparable variance, and a tree of hyperplanes finds the kinds.
 """
 
 # %%
-# The birds of ``ravine demo`` with two more columns: their habitat, which depends on the species, and the month in
-# which they were seen, which does not. Every tenth cell is missing.
-
-from io import StringIO
+# Two groups differ in their measurements; within each, two kinds differ in island, colour and nest.
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityTree, MixedScaler
-from ravine.cli.demo import simulate_birds
 
 rng = np.random.default_rng(0)
-birds = pd.read_csv(StringIO(simulate_birds()), index_col="ring")
-kinds = birds.pop("kind")
-usual = kinds.map({"finch": "hedge", "thrush": "wood", "swift": "town", "wader": "shore"})
-birds["habitat"] = np.where(
-    rng.random(len(birds)) < 0.75, usual, rng.choice(["hedge", "wood", "town", "shore"], len(birds))
-)
-birds["month"] = rng.choice(["April", "May", "June"], len(birds))
-birds = birds.mask(rng.random(birds.shape) < 0.1)
-print(birds.head())
+n = 600
+kind = rng.integers(0, 4, n)
+large, northern = kind // 2, kind % 2
+columns = {
+    "wing": 90.0 + 28.0 * large + 4.0 * rng.normal(size=n),
+    "bill": 14.0 + 7.0 * large + 1.5 * rng.normal(size=n),
+    "island": np.where(rng.random(n) < 0.95, np.array(["South", "North"])[northern], "Middle").astype(object),
+    "colour": np.where(rng.random(n) < 0.95, np.array(["brown", "grey"])[northern], "white").astype(object),
+    "nest": np.where(rng.random(n) < 0.95, np.array(["tree", "cliff"])[northern], "ground").astype(object),
+}
+table = np.column_stack([values.astype(object) for values in columns.values()])
 
 # %%
-# Scale, cluster, compare with the species.
+# Scale and cluster. The features are named after the columns and categories.
 
-scaler = MixedScaler(missing="median")
-X = scaler.fit_transform(birds)
-labels = MinimumDensityTree(random_state=0).fit_predict(X)
-print(f"{X.shape[1]} features, {labels.max() + 1} clusters")
-print(pd.crosstab(kinds, labels, colnames=["cluster"]))
-print(f"adjusted Rand index {adjusted_rand_score(kinds, labels):.2f}")
+scaler = MixedScaler()
+features = scaler.fit_transform(table)
+print(", ".join(scaler.get_feature_names_out(list(columns))))
+tree = MinimumDensityTree(4, random_state=0).fit(features)
+print(f"four clusters: adjusted Rand index {adjusted_rand_score(kind, tree.labels_):.2f}")
+for name, chosen in {"numbers": slice(0, 2), "categories": slice(2, None)}.items():
+    labels = MinimumDensityTree(2, random_state=0).fit(features[:, chosen]).labels_
+    print(f"two clusters of the {name} alone: {adjusted_rand_score(kind, labels):.2f}")
 
 # %%
-# Clusters in two of the measurements, and the habitats in each cluster.
+# Clusters in the two measurements, and the shares of the categories in each.
 
-COLOURS = np.array(["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"])
-figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.2), layout="constrained")
-left.scatter(birds["wing_mm"], birds["bill_mm"], s=12, c=COLOURS[labels], lw=0)
+colours = np.array(["#0072b2", "#d55e00", "#009e73", "#cc79a7"])
+figure, (left, right) = plt.subplots(1, 2, figsize=(10.0, 3.8), layout="constrained", width_ratios=(1.0, 1.3))
+left.scatter(columns["wing"], columns["bill"], c=colours[tree.labels_], s=10)
 left.set(xlabel="wing (mm)", ylabel="bill (mm)")
-left.set_title("Rows in which both are known", loc="left", fontsize=11)
-shares = pd.crosstab(labels, birds["habitat"].fillna("missing"), normalize="index")
-start = np.zeros(len(shares))
-for habitat, colour in zip(shares, ("#7b9e3f", "#bbbbbb", "#d9b36c", "#8f8fb3", "#3f6f5e"), strict=True):
-    right.barh(shares.index, shares[habitat], left=start, color=colour, label=habitat)
-    start += shares[habitat].to_numpy()
-right.set_yticks(shares.index, [f"cluster {k}" for k in shares.index])
-for tick in right.get_yticklabels():
-    tick.set_color(COLOURS[int(tick.get_text().split()[1])])
-right.invert_yaxis()
-right.set(xlabel="share of the habitats")
-right.legend(frameon=False, ncols=5, loc="upper center", bbox_to_anchor=(0.5, -0.14), columnspacing=0.8)
-for axes in (left, right):
-    axes.spines[["top", "right"]].set_visible(False)
+left.set_title("Measurements, by cluster", loc="left", fontsize=11)
+heads = [(name, text) for name in ("island", "colour", "nest") for text in np.unique(columns[name].astype(str))]
+shares = np.array([[np.mean(columns[name][tree.labels_ == k] == text) for name, text in heads] for k in range(4)])
+right.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+for i, j in np.ndindex(*shares.shape):
+    shade = "white" if shares[i, j] > 0.6 else "black"
+    right.text(j, i, f"{100 * shares[i, j]:.0f}", ha="center", va="center", fontsize=8, color=shade)
+right.set_xticks(range(len(heads)), [f"{name}={text}" for name, text in heads], rotation=40, ha="right", fontsize=8)
+right.set_yticks(range(4), [f"cluster {k} ({np.sum(tree.labels_ == k)} rows)" for k in range(4)], fontsize=8)
+for tick, colour in zip(right.get_yticklabels(), colours, strict=True):
+    tick.set_color(colour)
+right.set_title("Share of each category, %", loc="left", fontsize=11)
 plt.show()

@@ -190,7 +190,7 @@ def fit_estimator(
     X, imputer = prepared.X, prepared.preparation.imputer
     if imputer is None or not np.isnan(X).any():
         return make_estimator().fit(X, labels), None
-    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer)
+    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer, labels)
     return consensus.estimator, consensus
 
 

@@ -68,7 +68,9 @@ class Consensus:
         return vote(self.estimator, self.imputer.impute(X))[0]
 
 
-def fit_consensus(estimator: Any, X: ArrayLike, *, imputer: MultipleImputer | None = None) -> Consensus:
+def fit_consensus(
+    estimator: Any, X: ArrayLike, y: object = None, *, imputer: MultipleImputer | None = None
+) -> Consensus:
     """Cluster rows with missing cells: one tree from several random completions, and how stable it is.
 
     Each completion of X is clustered by a copy of the estimator. The most frequent number of clusters is kept, the
@@ -81,6 +83,8 @@ def fit_consensus(estimator: Any, X: ArrayLike, *, imputer: MultipleImputer | No
         Not changed.
     X : array-like of shape (n_samples, n_features)
         NaN marks a missing cell.
+    y : object, optional
+        Passed to ``fit`` of the estimator, for example labels that are known.
     imputer : MultipleImputer, optional
         By default one with eight completions and the ``random_state`` of the estimator.
 
@@ -108,10 +112,12 @@ def fit_consensus(estimator: Any, X: ArrayLike, *, imputer: MultipleImputer | No
     if imputer is None:
         imputer = MultipleImputer(random_state=getattr(estimator, "random_state", None))
     imputer = clone(imputer).fit(X)
-    return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer)
+    return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer, y)
 
 
-def choose_consensus(make_estimator: Callable[[], Any], completions: Array, imputer: MultipleImputer) -> Consensus:
+def choose_consensus(
+    make_estimator: Callable[[], Any], completions: Array, imputer: MultipleImputer, y: object = None
+) -> Consensus:
     """Fit an estimator to each completion, and choose the clustering on which they agree most.
 
     Parameters
@@ -120,10 +126,12 @@ def choose_consensus(make_estimator: Callable[[], Any], completions: Array, impu
         Makes an unfitted estimator.
     completions : ndarray of shape (m, n, d)
     imputer : MultipleImputer
+    y : object, optional
+        Passed to ``fit``.
     """
-    fits = [make_estimator().fit(X) for X in completions]
+    fits = [make_estimator().fit(X, y) for X in completions]
     labels = [np.asarray(fit.labels_) for fit in fits]
-    sizes = tuple(len(np.unique(one)) for one in labels)
+    sizes = tuple(len(np.unique(one[one >= 0])) for one in labels)  # -1 marks outliers
     counts = Counter(sizes)
     usual = min(counts, key=lambda k: (-counts[k], k))
     agreement = [
