@@ -99,4 +99,4 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "faq": [], "get_started": [], "how_it_works": [], "choosing": []}
+html_sidebars = {"index": [], "faq": [], "get_started": [], "how_it_works": [], "choosing": [], "performance": []}
