@@ -275,6 +275,18 @@ def test_predict_fills_cells_as_the_fit_did():
     assert model.predict({name: np.array([7.5, np.nan]) for name in "abcd"}).shape == (2,)
 
 
+def test_memberships_are_averaged_over_the_completions():
+    text, _, gaps = blobs_with_gaps()
+    printed = ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2, "--memberships").stderr
+    assert "are unstable" in printed or "is unstable" in printed
+    written = read("data-ravine/labels.csv")
+    again = ravine("predict", "data-ravine/model.ravine", "data.csv", "--memberships").stdout
+    fitted, predicted = (np.array(column(text, "membership"), dtype=float) for text in (written, again))
+    complete = ~gaps.any(axis=1)
+    assert np.allclose(fitted[complete], predicted[complete], atol=1e-4)
+    assert (predicted > 0.0).all() and (predicted <= 1.0).all()
+
+
 def test_missing_multiple_is_refused_where_it_makes_no_sense():
     text, _, _ = blobs_with_gaps()
     write("\n".join([f"{line},{'kind' if k == 0 else k % 2}" for k, line in enumerate(text.splitlines())]))
@@ -282,6 +294,8 @@ def test_missing_multiple_is_refused_where_it_makes_no_sense():
     assert "is an option of cluster" in message
     message = ravine("cluster", "data.csv", "--missing", "multiple", "--normalize", "l2", code=1).stderr
     assert "--normalize l2 needs complete rows" in message
+    message = ravine("cluster", "data.csv", "--missing", "multiple", "--outliers", "auto", code=2).stderr
+    assert "--missing multiple and --outliers cannot be combined" in message
     ravine("cluster", "data.csv", "--missing", "drop", "--clusters", 2)
     message = ravine("predict", "data-ravine/model.ravine", "data.csv", "--missing", "multiple", code=1).stderr
     assert "fit it with --missing multiple" in message

@@ -20,7 +20,7 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, st
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
 from ravine.cli.streams import escape
-from ravine.explain import describe_evidence
+from ravine.explain import describe_evidence, format_plural
 from ravine.models import TableModel
 from ravine.report import find_suggestion
 from ravine.tables import (
@@ -162,11 +162,10 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
     if classify and options.missing == "multiple":
         raise click.UsageError("--missing multiple is an option of cluster: use impute-median or drop.")
     given = request.settings
-    once = [
-        f"--{name.replace('_', '-')}" for name in ("outliers", "use_labels") if given.get(name) not in (None, False)
-    ]
+    once = [name for name in ("outliers", "use_labels") if given.get(name) not in (None, False)]
     if once and options.missing == "multiple":
-        raise click.UsageError(f"--missing multiple and {once[0]} cannot be combined: use --missing impute-median.")
+        option = f"--{once[0].replace('_', '-')}"
+        raise click.UsageError(f"--missing multiple and {option} cannot be combined: use --missing impute-median.")
     as_text = tuple(name for name in (options.key, label_column) if name is not None)
     with console.step("reading"):
         reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
@@ -327,9 +326,10 @@ def describe_completions(completions: dict[str, Any]) -> str:
     """Return how far the completions of missing cells agree."""
     clusters, n_unstable = completions["clusters"], completions["unstable_rows"]
     numbers = ", ".join(map(str, clusters))
+    unstable = f"{format_plural(n_unstable, 'row')} {'is' if n_unstable == 1 else 'are'} unstable"
     return (
-        f"Missing cells were filled {len(clusters)} times (clusters: {numbers}); {n_unstable} rows "
-        f"are unstable: more than {UNSTABLE:.0%} of the completions put them into another cluster"
+        f"Missing cells were filled {len(clusters)} times (clusters: {numbers}); {unstable}: more than "
+        f"{100 * UNSTABLE:.0f} % of the completions choose another cluster"
     )
 
 

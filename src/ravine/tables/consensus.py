@@ -155,7 +155,7 @@ def vote(estimator: Any, completions: Array) -> tuple[Labels, Array]:
 def average_memberships(estimator: Any, completions: Array, labels: Labels) -> Array:
     """Return the membership of each row in its cluster, averaged over its completions."""
     rows = np.arange(len(labels))
-    return np.mean([estimator.predict_proba(X)[rows, labels] for X in completions], axis=0)
+    return np.asarray(np.mean([estimator.predict_proba(X)[rows, labels] for X in completions], axis=0))
 
 
 def _predict_all(estimator: Any, completions: Array) -> Labels:
