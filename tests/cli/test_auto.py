@@ -284,7 +284,8 @@ def test_memberships_are_averaged_over_the_completions():
     fitted, predicted = (np.array(column(text, "membership"), dtype=float) for text in (written, again))
     complete = ~gaps.any(axis=1)
     assert np.allclose(fitted[complete], predicted[complete], atol=1e-4)
-    assert (predicted > 0.0).all() and (predicted <= 1.0).all()
+    assert (predicted > 0.0).all()
+    assert (predicted <= 1.0).all()
 
 
 def test_missing_multiple_is_refused_where_it_makes_no_sense():
