@@ -13,12 +13,14 @@ CLUSTERERS = {
         "", "", "test=True", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2", "method='sqp', n_init=1",
         "bandwidth=0.5", "bandwidth=1e-200", "select='last', polish=False", "subsample=20", "n_jobs=2", "n_alpha=1",
         "test=True, test_method='exact'", "optimiser='gradient'", "tol=0.0", "alpha_max=10.0", "bandwidth='nothing'",
+        "contamination=0.2", "contamination='auto'",
     ],
     "MinimumDensityTree": [
         "", "2", "3", "5", "3, refine=False", "3, split_next='depth'", "4, split_next='size'", "'suggested'",
         "2, test=True", "n_init=1", "3, n_jobs=2", "3, min_cluster_size=1", "3, split_next='density', init='axes'",
         "test_method='exact'", "200", "0", "shape='any'", "2, shape='any'", "4, shape='any', min_cluster_size=1",
-        "3, shape='convex'", "2, shape='any', test=True",
+        "3, shape='convex'", "2, shape='any', test=True", "3, contamination=0.1", "contamination='auto'",
+        "max_cluster_size=0.4", "3, max_cluster_size=12, min_cluster_size=0.05", "3, contamination=0.7",
     ],
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
 }  # fmt: skip
@@ -29,8 +31,16 @@ CLASSIFIERS = [
 CHECK_CLUSTERS = """
 labels = model.labels_
 assert labels.shape == ({n},), labels.shape
-assert labels.min() >= 0
-assert np.array_equal(model.predict(X), labels), "predict differs from labels_"
+if getattr(model, "contamination", None) is None:
+    assert labels.min() >= 0
+    assert np.array_equal(model.predict(X), labels), "predict differs from labels_"
+else:
+    assert np.array_equal(model.predict(X)[labels >= 0], labels[labels >= 0]), "predict differs from labels_"
+if hasattr(model, "predict_proba"):
+    proba = model.predict_proba(X)
+    assert np.array_equal(proba.argmax(axis=1), model.predict(X)), "memberships differ from predict"
+    assert np.allclose(proba.sum(axis=1), 1.0), "memberships do not sum to 1"
+    assert (model.outlier_scores_ >= 0.0).all() and (model.outlier_scores_ <= 1.0).all()
 """
 CHECK_PLANE = """
 if model.hyperplane_.splits:
@@ -55,7 +65,10 @@ for strategy in ("diverse", "uncertainty", "change", "density"):
 ROUND_TRIP = """
 from ravine import load, save
 save(model, "model.ravine")
-assert np.array_equal(load("model.ravine").predict(X), labels), "predictions of the saved model differ"
+again = load("model.ravine")
+assert np.array_equal(again.predict(X), model.predict(X)), "predictions of the saved model differ"
+if hasattr(model, "predict_proba"):
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X)), "memberships of the saved model differ"
 """
 WEIGHTS = ["rng.uniform(size={n})", "rng.integers(0, 2, {n})", "np.ones({n})", "np.full({n}, 1e-320)",
            "10.0 ** rng.uniform(-300, 300, {n})", "10.0 ** rng.uniform(-40, 40, {n})",
@@ -87,7 +100,7 @@ def write_estimator(rng: np.random.Generator) -> str:
     else:
         name = str(rng.choice(list(CLUSTERERS), p=[0.5, 0.47, 0.03]))
         parameters = _add_seed(choose(rng, CLUSTERERS[name]))
-        weights = f"X, sample_weight={choose(rng, WEIGHTS)}" if rng.random() < 0.15 and "Tree" not in name else "X"
+        weights = f"X, sample_weight={choose(rng, WEIGHTS)}" if rng.random() < 0.15 else "X"
         lines = [f"{rows.text}from ravine import {name}"]
         lines += [f"model = {name}({parameters}).fit({weights.format(n=max(rows.n_rows, 1))})"]
         check = CHECK_CLUSTERS + ("" if "Tree" in name else CHECK_PLANE)

@@ -143,3 +143,10 @@ def test_weights_need_the_default_splitter():
 
     with pytest.raises(ValueError, match="sample_weight needs the default splitter"):
         MinimumDensityTree(2, splitter=Never(), split_next="size").fit(X, sample_weight=np.full(len(X), 2.0))
+
+
+def test_one_weight_may_exceed_all_others():
+    weights = np.full(len(X), 1e-30)
+    weights[5] = 1e30
+    model = MinimumDensityTree(2, random_state=0).fit(X, sample_weight=weights)
+    assert_array_equal(model.predict(X), model.labels_)

@@ -122,3 +122,11 @@ def test_density_of_a_normal_leaf_is_robust():
     if len(leaf.levels) == 1:  # of Mahalanobis distances
         covariance = np.linalg.inv(leaf.transform @ leaf.transform.T) / leaf.precisions[0, 0]
         assert_allclose(np.sqrt(np.diag(covariance)), [1.0, 2.0, 5.0], rtol=0.2)
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-200, 1e150])
+def test_scores_of_extreme_numbers_are_scores(unit):
+    for rows in (unit * DIRTY, unit * np.round(DIRTY), unit * np.where(np.arange(303)[:, None] == 7, 1e8, DIRTY)):
+        scores = MinimumDensityTree(3, **QUICK).fit(rows).outlier_scores_
+        assert (scores >= 0.0).all()
+        assert (scores <= 1.0).all()

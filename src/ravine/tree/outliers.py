@@ -31,6 +31,8 @@ ROWS_OF_LEAF, MOST_BYTES, FEWEST_ROWS = 2000, 1 << 26, 50
 PART_OF_LEVEL = 0.5
 # Rows beyond the upper quartile by more than this many interquartile ranges are outliers: "far out" in a box plot.
 FENCE = 3.0
+# Negative log-densities are at most this, and units of features at least that, so that nothing overflows.
+LARGEST, LEAST_UNIT = 1e300, 1e-290
 # Bytes of a block of rows.
 BLOCK_BYTES = 1 << 19
 
@@ -114,7 +116,7 @@ class OutlierModel:
         out = np.empty(len(X))
         with np.errstate(over="ignore", invalid="ignore"):  # rows far beyond those of the fit
             self._fill(out, X, leaves)
-        return np.nan_to_num(out, copy=False, nan=np.inf, posinf=np.inf)
+        return np.nan_to_num(out, copy=False, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
 
     def _fill(self, out: Array, X: NDArray[np.floating[Any]], leaves: Indices) -> None:
         for k in np.flatnonzero(np.bincount(leaves)).tolist():
@@ -125,7 +127,8 @@ class OutlierModel:
         """Map negative log-densities to [0, 1]: the median to 0.5, the upper quartile to 0.75."""
         _, middle, high = self.quartiles.tolist()
         spread = high - middle
-        u = np.clip((values - middle) / (spread if spread > 0.0 else 1.0), -1e300, 1e300)
+        with np.errstate(over="ignore"):
+            u = np.clip((values - middle) / (spread if spread > 0.0 else 1.0), -LARGEST, LARGEST)
         return np.asarray(0.5 + 0.5 * u / (1.0 + np.abs(u)))
 
 
@@ -155,7 +158,7 @@ def _measure_units(differences: Array) -> Array:
     spread = np.median(np.abs(differences), axis=0)
     largest = np.abs(differences).max(axis=0)
     unit = np.where(spread > 1e-9 * largest, spread, largest)
-    return np.where(unit > 0.0, unit, float(unit.max()) or 1.0)
+    return np.maximum(np.where(unit > 0.0, unit, float(unit.max()) or 1.0), LEAST_UNIT)
 
 
 def _find_weighted_median(values: list[float], weights: list[int]) -> float:

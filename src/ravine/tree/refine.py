@@ -110,6 +110,8 @@ def refine_tree(
     if not 2 <= n_clusters <= MOST_LEAVES or graph.rows.is_sparse or too_few:
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
+    if not np.ptp(sample, axis=0).any():  # as with weights of which one is far larger than all others
+        return tree, leaf_of_row
     means = _fit_means(sample, n_clusters)
     if tree.n_leaves == n_clusters:
         leaves = leaf_of_row[graph.indices]
