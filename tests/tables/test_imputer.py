@@ -96,6 +96,21 @@ def test_nearest_rows_are_those_of_a_loop():
         assert set(found) == set(np.argsort([np.sum((row - donor) ** 2) for donor in donors])[:7])
 
 
+def test_single_feature_is_drawn_from_all_rows():
+    x = np.random.default_rng(0).normal(size=(400, 1))
+    x[::2] = np.nan
+    Z = MultipleImputer(1, random_state=0).fit(x).impute(x)[0, ::2, 0]
+    assert abs(Z.mean() - np.nanmean(x)) < 0.25
+    assert abs(Z.std() - np.nanstd(x)) < 0.2
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 1), (6, 2)])
+def test_few_rows_are_completed(shape):
+    X = np.random.default_rng(0).normal(size=shape)
+    imputer = MultipleImputer(2, random_state=0).fit(X)
+    assert np.isfinite(imputer.impute(np.full(shape, np.nan))).all()
+
+
 def test_features_missing_together_are_one_group():
     gaps = np.zeros((6, 5), dtype=bool)
     gaps[[1, 2], 1] = gaps[[1, 2], 3] = True

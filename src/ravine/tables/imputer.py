@@ -194,7 +194,9 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Draw the features of a group for rows from the donors that are nearest in the other features."""
         k = self.n_neighbors or min(max(math.isqrt(len(donors)), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
         k = min(k, len(donors))
-        near = _find_nearest(rows[:, others], donors[:, others], k)
+        near = rng.integers(len(donors), size=(len(rows), k))  # of a single feature, all donors are equally near
+        if len(others):
+            near = _find_nearest(rows[:, others], donors[:, others], k)
         chosen = near[np.arange(len(rows)), rng.integers(k, size=len(rows))]
         values = donors[np.ix_(chosen, group)]
         smooth = ~self.repeated_[group]
