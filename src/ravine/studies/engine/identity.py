@@ -14,7 +14,7 @@ __all__ = ["StoredSettings", "describe_settings", "get_default_arguments"]
 # Arguments that were added after results had been stored, and whose defaults do nothing.
 IDLE = ("largest_angle",)
 # Parameters of estimators that were added later, with the values that studies use: they test no split.
-LATER = {"test_method": "pooled"}
+LATER = {"test_method": "pooled", "contamination": None}
 
 
 class StoredSettings(NamedTuple):
