@@ -279,7 +279,7 @@ class MinimumDensityHyperplane(
                     self.pvalue_ = self.valley_test_.pvalue
             if rows.is_lazy:
                 fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
-            self._training = TrainingRows(X, weights, {"labels": fit.labels})
+            self._training = TrainingRows(X, weights, {"labels": fit.labels}, rows)
             self._store(fit)
             self._find_outliers()
             if self.contamination is not None:

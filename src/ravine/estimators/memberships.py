@@ -152,6 +152,9 @@ class MembershipMixin:
                 f"{name} is not known: it is computed from the rows of the fit, which neither pickles nor model files "
                 f"contain. Use {name} before the estimator is saved, or fit again."
             )
+        known = self._training.rows
+        if known is not None and not known.is_lazy:
+            return known
         return validate_readable_rows(self, self._training.X, reset=False)
 
     def _check_unchanged(self, rows: Rows, leaves: NDArray[np.intp]) -> None:

@@ -320,7 +320,7 @@ class MinimumDensityTree(
             with rows.session():
                 constraints = self._check_constraints(rows, y, must_link, cannot_link, n_clusters)
                 n_separated = self._grow(rows, n_clusters, weights, constraints)
-            self._training = TrainingRows(X, weights)
+            self._training = TrainingRows(X, weights, rows=rows)
             self._find_outliers()
             self.labels_ = self._mark(self.labels_)
             if self.shape == "any" and self.shape_ == "convex":

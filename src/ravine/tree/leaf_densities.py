@@ -51,9 +51,9 @@ class LeafDensity:
     precisions: Array
     levels: Array
 
-    def evaluate(self, X: NDArray[np.floating[Any]]) -> Array:
-        """Return the log-density at each row."""
-        z = X - self.center
+    def evaluate(self, X: NDArray[np.floating[Any]], overwrite: bool = False) -> Array:
+        """Return the log-density at each row; with ``overwrite``, the memory of an X of float64 is used."""
+        z = np.subtract(X, self.center, out=X if overwrite and X.dtype == np.float64 else None)
         if len(self.levels) == 1:  # the mean is the centre
             factors = np.sqrt(self.precisions[0])
             z = z @ (self.transform * factors) if self.transform.ndim == 2 else z * (self.transform * factors)

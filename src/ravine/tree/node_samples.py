@@ -29,17 +29,18 @@ def sample_nodes(tree: Tree, leaves: Indices, most: int = MOST_ROWS) -> dict[int
     most : int
     """
     rank = np.random.default_rng(0).integers(2**32, size=len(leaves), dtype=np.uint32)
+    sizes = np.bincount(leaves, minlength=len(tree))
+    # Nearly always, all rows that are chosen have such a rank.
+    enough = (most + 10.0 * most**0.5) / max(int(sizes[tree.left == NONE].min()), 1)
+    low = np.flatnonzero(rank < 2**32 * enough) if enough < 1.0 else np.arange(len(leaves))
+    leaf_of_low = leaves[low]
     found: dict[int, Indices] = {}
     for k in reversed(range(len(tree))):  # children have larger numbers than their parents
         if tree.left[k] == NONE:
-            members = np.flatnonzero(leaves == k)
+            members = low[leaf_of_low == k]
+            if len(members) < min(most, sizes[k]):
+                members = np.flatnonzero(leaves == k)
         else:
             members = np.concatenate([found[int(tree.left[k])], found[int(tree.right[k])]])
-        ranks = rank[members]
-        if len(members) > most:
-            # Nearly always, all rows that are chosen have such a rank.
-            low = np.flatnonzero(ranks < 2**32 * (most + 10.0 * most**0.5) / len(members))
-            if len(low) >= most:
-                members, ranks = members[low], ranks[low]
-        found[k] = members[np.lexsort((members, ranks))[:most]]
+        found[k] = members[np.lexsort((members, rank[members]))[:most]]
     return found

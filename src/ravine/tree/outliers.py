@@ -121,7 +121,7 @@ class OutlierModel:
     def _fill(self, out: Array, X: NDArray[np.floating[Any]], leaves: Indices) -> None:
         for k in np.flatnonzero(np.bincount(leaves)).tolist():
             here = np.flatnonzero(leaves == k)
-            out[here] = -self.densities[k].evaluate(X[here])
+            out[here] = -self.densities[k].evaluate(X.take(here, axis=0), overwrite=True)
 
     def _map(self, values: Array) -> Array:
         """Map negative log-densities to [0, 1]: the median to 0.5, the upper quartile to 0.75."""
