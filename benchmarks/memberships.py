@@ -1,0 +1,264 @@
+"""Memberships and outliers: calibration, comparison with other outlier scores, cost, and the pictures of the page.
+
+    python benchmarks/memberships.py [reliability] [outliers] [cost] [pictures]
+
+Prints tables as Markdown and writes the images of docs/memberships.md. All data are simulated; the rules were chosen on
+other seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import make_moons
+from sklearn.ensemble import IsolationForest
+from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import LocalOutlierFactor
+
+from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine.plotting.style import COLOURS, GREY, INK, MARKERS, import_pyplot, tidy_axes
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+NOISE = {
+    "normal": lambda rng, shape: rng.normal(size=shape),
+    "heavy-tailed": lambda rng, shape: rng.standard_t(5, size=shape) / 1.29,
+    "skewed": lambda rng, shape: rng.exponential(size=shape) - 1.0,
+    "uniform": lambda rng, shape: rng.uniform(-1.73, 1.73, size=shape),
+}
+SHAPES = ("normal", "elongated", "heavy-tailed", "skewed", "uniform", "moons", "rings")
+SHARES, KINDS, N_SEEDS = (0.01, 0.05, 0.1), ("uniform", "far"), 2
+N_MIXTURES, N_BINS = 80, 10
+
+
+def draw_mixture(rng: np.random.Generator, noise: str, separation: tuple[float, float], elongated: bool = False) -> Any:
+    """Draw rows of 2 to 5 clusters in 2 to 10 (or 20) dimensions, and their labels."""
+    k, n = int(rng.integers(2, 6)), int(rng.choice([500, 1000, 2000]))
+    d = int(rng.choice([2, 3, 5, 10]))
+    centers = rng.normal(size=(k, d))
+    distances = np.linalg.norm(centers[:, None] - centers, axis=2) + 1e9 * np.eye(k)
+    centers *= rng.uniform(*separation) / distances.min()
+    y = rng.choice(k, n, p=rng.dirichlet(np.full(k, 6.0)))
+    z = NOISE[noise](rng, (n, d)) * rng.uniform(0.6, 1.4, size=k)[y][:, None]
+    if elongated:
+        turns = [np.linalg.qr(rng.normal(size=(d, d)))[0] * np.exp(rng.uniform(-0.8, 0.8, d)) for _ in range(k)]
+        z = np.stack([turns[j] @ row for j, row in zip(y.tolist(), z, strict=True)])
+    return centers[y] + z, y
+
+
+# ----------------------------------------------------------------------------------------------- reliability
+
+
+def collect_memberships(seed: int, noise: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return memberships and whether each is that of the true component, of a tree with the true number of clusters."""
+    X, y = draw_mixture(np.random.default_rng([41, seed]), noise, (2.2, 6.0))
+    k = int(y.max()) + 1
+    mdt = MinimumDensityTree(k, shape="convex", random_state=0).fit(X)
+    if mdt.n_clusters_ < k:
+        return None
+    table = np.zeros((k, k))
+    np.add.at(table, (mdt.labels_, y), 1.0)
+    clusters, components = linear_sum_assignment(-table)
+    cluster_of = np.empty(k, dtype=np.intp)
+    cluster_of[components] = clusters
+    return mdt.predict_proba(X).ravel(), np.eye(k)[cluster_of[y]].ravel()
+
+
+def measure_reliability() -> None:
+    """Print the calibration error of each family and draw the curves."""
+    plt = import_pyplot()
+    figure, ax = plt.subplots(figsize=(5.2, 4.4), layout="constrained")
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle="--")
+    print("\n| clusters | mixtures | mean calibration error | Brier score |\n|---|---|---|---|")
+    for number, noise in enumerate(NOISE):
+        found = [collect_memberships(10 * seed + number, noise) for seed in range(N_MIXTURES // len(NOISE))]
+        kept = [one for one in found if one is not None]
+        p, truth = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        bins = np.minimum((p * N_BINS).astype(np.intp), N_BINS - 1)
+        counts = np.bincount(bins, minlength=N_BINS)
+        means, shares = np.bincount(bins, p) / counts, np.bincount(bins, truth) / counts
+        error = float((counts * np.abs(means - shares)).sum() / counts.sum())
+        print(f"| {noise} | {len(kept)} | {error:.3f} | {np.mean((p - truth) ** 2):.3f} |")
+        ax.plot(means, shares, color=COLOURS[number], marker=MARKERS[number], label=noise)
+    ax.set_xlabel("membership")
+    ax.set_ylabel("share of rows of that cluster")
+    ax.legend(frameon=False, title="clusters")
+    tidy_axes(ax, 9.0)
+    figure.savefig(IMAGES / "membership_reliability.png", dpi=130)
+
+
+# ----------------------------------------------------------------------------------------------- outliers
+
+
+def draw_contaminated(shape: str, kind: str, share: float, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Draw clusters of a shape with a share of uniform or far rows; return rows, marks and the number of clusters."""
+    rng = np.random.default_rng([43, SHAPES.index(shape), KINDS.index(kind), round(1000 * share), seed])
+    if shape == "moons":
+        X, k = make_moons(1000, noise=0.08, random_state=seed)[0], 2
+    elif shape == "rings":
+        angle, radius = 2.0 * np.pi * rng.random(1000), np.where(rng.random(1000) < 0.5, 1.0, 3.0)
+        radius = radius + 0.15 * rng.normal(size=1000)
+        X, k = np.c_[radius * np.cos(angle), radius * np.sin(angle)], 2
+    else:
+        X, y = draw_mixture(rng, shape if shape in NOISE else "normal", (5.0, 9.0), shape == "elongated")
+        k = int(y.max()) + 1
+    m, d = max(2, round(share * len(X) / (1.0 - share))), X.shape[1]
+    middle, half = (X.max(axis=0) + X.min(axis=0)) / 2.0, (X.max(axis=0) - X.min(axis=0)) / 2.0
+    if kind == "uniform":
+        others = middle + 1.1 * half * rng.uniform(-1.0, 1.0, size=(m, d))
+    else:
+        u = rng.normal(size=(m, d))
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        others = middle + u * half * np.sqrt(d) * rng.uniform(1.2, 2.5, size=(m, 1))
+    order = rng.permutation(len(X) + m)
+    return np.concatenate([X, others])[order], np.repeat([False, True], [len(X), m])[order], k
+
+
+def score_all(X: np.ndarray, marks: np.ndarray, k: int) -> tuple[dict[str, float], np.ndarray]:
+    """Return the area under the ROC curve of each method, and the rows that contamination="auto" marks."""
+    lof = LocalOutlierFactor().fit(X)
+    mdt = MinimumDensityTree(k, contamination="auto", random_state=0).fit(X)
+    scores = {
+        "tree, k": mdt.outlier_scores_,
+        "tree, auto": MinimumDensityTree(random_state=0).fit(X).outlier_scores_,
+        "IsolationForest": -IsolationForest(random_state=0).fit(X).score_samples(X),
+        "LocalOutlierFactor": -lof.negative_outlier_factor_,
+    }
+    return {name: float(roc_auc_score(marks, values)) for name, values in scores.items()}, mdt.labels_ < 0
+
+
+def compare_outliers() -> None:
+    """Print the mean area under the ROC curve by shape, kind and share of the outliers."""
+    found: dict[str, list[dict[str, float]]] = {}
+    marked = []
+    for shape in SHAPES:
+        for kind in KINDS:
+            for share in SHARES:
+                for seed in range(N_SEEDS):
+                    X, marks, k = draw_contaminated(shape, kind, share, seed)
+                    areas, auto = score_all(X, marks, k)
+                    for name in (shape, f"{kind} rows", f"{100 * share:.0f} %", "all"):
+                        found.setdefault(name, []).append(areas)
+                    marked.append((auto[marks].mean(), auto[~marks].mean()))
+    methods = list(found["all"][0])
+    print(f"\n| data | {' | '.join(methods)} |\n|{'---|' * (1 + len(methods))}")
+    names = [*SHAPES, *(f"{kind} rows" for kind in KINDS), *(f"{100 * share:.0f} %" for share in SHARES), "all"]
+    for name in names:
+        means = [np.mean([one[method] for one in found[name]]) for method in methods]
+        print(f"| {name} | {' | '.join(f'{mean:.3f}' for mean in means)} |")
+    recall, false = np.mean(marked, axis=0)
+    print(
+        f"\ncontamination='auto' marks {100 * recall:.0f} % of the outliers and {100 * false:.1f} % of the other rows"
+    )
+
+
+# ----------------------------------------------------------------------------------------------- cost
+
+
+def measure_cost(n: int = 10**6, d: int = 20) -> None:
+    """Print processor times of a fit, of memberships and of outlier scores."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) + np.where(rng.random(n) < 0.4, 6.0, 0.0)[:, None] * np.eye(d)[0]
+    best: dict[str, float] = {}
+    for _ in range(5):
+        model = MinimumDensityHyperplane(random_state=0)
+        for name, work in {
+            "root fit": lambda model=model: model.fit(X),
+            "memberships": lambda model=model: model.predict_proba(X),
+            "outlier scores": lambda model=model: model.outlier_scores_,
+        }.items():
+            start = time.process_time()
+            work()
+            best[name] = min(best.get(name, np.inf), time.process_time() - start)
+    start = time.process_time()
+    MinimumDensityTree(2, random_state=0).fit(X)
+    best["fit of a tree with two clusters"] = time.process_time() - start
+    ratio = (best["memberships"] + best["outlier scores"]) / best["root fit"]
+    print("\n| | seconds |\n|---|---|\n" + "\n".join(f"| {name} | {t:.2f} |" for name, t in best.items()))
+    print(f"\nmemberships and outlier scores together take {ratio:.1f} times the root fit")
+
+
+# ----------------------------------------------------------------------------------------------- pictures
+
+
+def draw_pictures() -> None:
+    """Draw memberships, outliers and exemplars; and clusters with known labels and limited sizes."""
+    plt = import_pyplot()
+    rng = np.random.default_rng(3)
+    centers = np.array([[0.0, 0.0], [4.6, 0.4], [1.8, 4.2]])
+    X = np.concatenate([center + rng.normal(size=(150, 2)) for center in centers] + [rng.uniform(-6, 11, size=(14, 2))])
+    mdt = MinimumDensityTree(3, shape="convex", contamination="auto", random_state=0).fit(X)
+    figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.6), layout="constrained", sharex=True, sharey=True)
+    _draw_memberships(axes[0], mdt, X)
+    _draw_outliers(axes[1], mdt, X)
+    figure.savefig(IMAGES / "memberships.png", dpi=130)
+    plt.close(figure)
+    Z = np.concatenate([rng.normal(size=(150, 2)) * [0.8, 2.2] + [shift, 0.0] for shift in (0.0, 3.2)])
+    above = Z[:, 1] > 0.3
+    y = np.where(rng.random(300) < 0.08, above, -1)
+    fits = {
+        "two clusters, without labels": (MinimumDensityTree(2, random_state=0).fit(Z), None),
+        "two clusters, 8 % of the rows labelled": (
+            MinimumDensityTree(2, use_labels=True, random_state=0).fit(Z, y),
+            y,
+        ),
+        "at most 30 % of the rows in a cluster": (
+            MinimumDensityTree(max_cluster_size=0.3, random_state=0).fit(Z),
+            None,
+        ),
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(11.4, 4.2), layout="constrained", sharex=True, sharey=True)
+    for ax, (title, (model, labels)) in zip(axes, fits.items(), strict=True):
+        _draw_clusters(ax, model, Z, title)
+        if labels is not None:
+            known = np.flatnonzero(labels >= 0)
+            ax.scatter(*Z[known].T, s=60, facecolors="none", edgecolors=INK, linewidths=1.4, label="labelled")
+            ax.legend(frameon=False, loc="upper right")
+    figure.savefig(IMAGES / "known_labels.png", dpi=130)
+
+
+def _draw_clusters(ax: Any, model: Any, X: np.ndarray, title: str) -> None:
+    for k in range(model.n_clusters_):
+        here = model.labels_ == k
+        ax.scatter(*X[here].T, s=16, color=COLOURS[k % 8], marker=MARKERS[k % 8], linewidths=0)
+    ax.set_title(title, fontsize=10)
+    tidy_axes(ax, 9.0)
+
+
+def _draw_memberships(ax: Any, mdt: Any, X: np.ndarray) -> None:
+    x, y = (np.linspace(low - 0.6, high + 0.6, 240) for low, high in zip(X.min(axis=0), X.max(axis=0), strict=True))
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    top = mdt.predict_proba(grid).max(axis=1).reshape(240, 240)
+    drawn = ax.contourf(x, y, top, levels=np.linspace(0.3, 1.0, 8), cmap="Greys_r", alpha=0.75)
+    ax.figure.colorbar(drawn, ax=ax, label="membership in the own cluster")
+    _draw_clusters(ax, mdt, X, "memberships")
+
+
+def _draw_outliers(ax: Any, mdt: Any, X: np.ndarray) -> None:
+    _draw_clusters(ax, mdt, X, "outliers, exemplars and centres")
+    out = mdt.labels_ < 0
+    ax.scatter(*X[out].T, s=46, color=INK, marker="x", label=f"{mdt.n_outliers_} outliers")
+    typical = np.concatenate(mdt.exemplars_)
+    ax.scatter(*X[typical].T, s=70, facecolors="none", edgecolors=INK, linewidths=1.3, label="exemplars")
+    ax.scatter(*mdt.cluster_centers_.T, s=150, color=INK, marker="+", linewidths=2.2, label="centres")
+    ax.legend(frameon=False, loc="upper left")
+
+
+PARTS = {
+    "reliability": measure_reliability,
+    "outliers": compare_outliers,
+    "cost": measure_cost,
+    "pictures": draw_pictures,
+}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    warnings.simplefilter("ignore")
+    for part in parser.parse_args().parts:
+        PARTS[part]()
