@@ -59,6 +59,18 @@ assert 0.0 <= success_ratio(y, given % 2) <= 1.0
 assert 0.0 <= binary_v_measure(y, given % 2) <= 1.0
 """,
     """
+from ravine import MixedScaler
+features = MixedScaler(missing={missing!r}, handle_unknown="other").fit(X).transform(X)
+assert features.shape[0] == {n}
+assert not np.isinf(features).any()
+""",
+    """
+from ravine import MultipleImputer
+completions = MultipleImputer(2, random_state=0).fit(X).impute(X)
+assert completions.shape[:2] == (2, {n})
+assert np.isfinite(completions).all()
+""",
+    """
 from ravine.baselines import neighbour_graph
 graph = neighbour_graph(X, {k})
 assert graph.shape == ({n}, {n})
@@ -75,6 +87,7 @@ def write_function(rng: np.random.Generator) -> str:
         n=rows.n_rows,
         k=int(rng.integers(0, 8)),
         method=choose(rng, ["pooled", "exact"]),
+        missing=choose(rng, ["error", "median", "keep"]),
         bandwidth=choose(rng, ["1.0", "0.01", "1e-12", "1e-300", "1e300", "abs(X[0, 0]) / 10", "0.0"]),
     )
     labels = write_labels(rng, rows.n_rows) if "y" in call else ""

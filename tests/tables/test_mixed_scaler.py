@@ -190,3 +190,10 @@ def test_parameters_are_checked():
         MixedScaler(categorical=["weight"]).fit(X)
     chosen = MixedScaler(categorical=[1, "x2", -1]).fit(X)
     assert list(chosen.categories_) == ["x1", "x2", "x4"]
+
+
+def test_columns_need_names_of_their_own():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.ones((5, 2)), columns=["a", "a"])
+    with pytest.raises(ValueError, match="several columns named 'a'"):
+        MixedScaler().fit(frame)

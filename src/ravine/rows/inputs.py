@@ -21,7 +21,14 @@ from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sparse import SparseRows, is_sparse_matrix
 from ravine.rows.workers.rounds import ClusterError, get_current_client
 
-__all__ = ["allow_sparse", "validate_array", "validate_readable_rows", "validate_rows", "validate_rows_in_memory"]
+__all__ = [
+    "allow_sparse",
+    "check_unique_names",
+    "validate_array",
+    "validate_readable_rows",
+    "validate_rows",
+    "validate_rows_in_memory",
+]
 
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool, measure: bool = False) -> Rows:
@@ -202,7 +209,7 @@ def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]
         _check_feature_names(estimator, X, reset=reset)
         _check_n_features(estimator, X, reset=reset)
         return X
-    _check_unique_names(X)
+    check_unique_names(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if kind in ("M", "m"):
         raise TypeError("X holds dates or durations: turn them into numbers first, for example days since a date.")
@@ -225,7 +232,7 @@ def _convert(estimator: Any, X: Any, *, reset: bool) -> NDArray[np.floating[Any]
     return rows
 
 
-def _check_unique_names(X: Any) -> None:
+def check_unique_names(X: Any) -> None:
     """Raise an error if two columns of a data frame have the same name."""
     names = list(map(str, X.columns)) if is_frame(X) else []
     repeated = [name for name, count in Counter(names).items() if count > 1]

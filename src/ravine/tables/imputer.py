@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._typing import Array
 from ravine.checks import check_integer, make_generator
+from ravine.rows.inputs import check_unique_names
 
 __all__ = ["MultipleImputer"]
 
@@ -103,16 +104,18 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = self._validate(X, reset=True)
         gaps = np.isnan(values)
         _refuse_empty_features(gaps, getattr(self, "feature_names_in_", None))
-        self.mean_ = np.nanmean(values, axis=0)
-        spread = np.nanstd(values, axis=0)
+        exponent = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # squares of large values overflow
+        units = np.ldexp(values, -exponent)
+        self.mean_ = np.ldexp(np.nanmean(units, axis=0), exponent)
+        spread = np.ldexp(np.nanstd(units, axis=0), exponent)
         self.scale_ = np.where(spread > 0.0, spread, 1.0)
         self.repeated_ = np.array([_is_repeated(column[~gap]) for column, gap in zip(values.T, gaps.T, strict=True)])
         rng = make_generator(self.random_state)
         self.seed_ = int(rng.integers(2**31))
-        z = (values - self.mean_) / self.scale_
+        z = self._standardise(values)
         some = np.arange(len(z)) if len(z) <= MOST_DONORS else np.sort(rng.choice(len(z), MOST_DONORS, replace=False))
         self.donor_gaps_ = gaps[some]
-        self.donors_ = self._complete(z[some], None, gaps[some], rng) * self.scale_ + self.mean_
+        self.donors_ = self._restore(self._complete(z[some], None, gaps[some], rng))
         return self
 
     def impute(self, X: ArrayLike) -> Array:
@@ -134,13 +137,13 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rows = np.flatnonzero(gaps.any(axis=1))
         if not len(rows):
             return out
-        z, donors = ((x - self.mean_) / self.scale_ for x in (values[rows], self.donors_))
+        z, donors = self._standardise(values[rows]), self._standardise(self.donors_)
         for k in range(self.n_imputations):
             rng = np.random.default_rng([self.seed_, k])
             filled = self._complete(z, donors, self.donor_gaps_, rng)
             cells = gaps[rows]
             block = out[k, rows]
-            block[cells] = (filled * self.scale_ + self.mean_)[cells]
+            block[cells] = self._restore(filled)[cells]
             out[k, rows] = block
         return out
 
@@ -160,9 +163,22 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------- inner parts
 
     def _validate(self, X: Any, *, reset: bool) -> Array:
+        check_unique_names(X)
         return np.asarray(
             validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"), dtype=np.float64
         )
+
+    def _standardise(self, values: Array) -> Array:
+        """Return values in standard deviations from the mean."""
+        exponent = np.frexp(np.maximum(np.abs(self.mean_), self.scale_))[1]
+        mean, scale = np.ldexp(self.mean_, -exponent), np.ldexp(self.scale_, -exponent)
+        return np.asarray((np.ldexp(values, -exponent) - mean) / scale)
+
+    def _restore(self, z: Array) -> Array:
+        """Return values from standard deviations from the mean; never larger than floating-point numbers can be."""
+        largest = np.finfo(np.float64).max / 4.0
+        with np.errstate(over="ignore"):
+            return np.asarray(np.clip(np.clip(z * self.scale_, -largest, largest) + self.mean_, -largest, largest))
 
     def _complete(
         self, z: Array, donors: Array | None, donor_gaps: NDArray[np.bool_], rng: np.random.Generator

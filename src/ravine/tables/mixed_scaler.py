@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value
+from ravine.rows.inputs import check_unique_names
 from ravine.tables.categories import MIN_FREQUENCY, UNKNOWN, Categories, count_categories, group_rare, is_free_text
 from ravine.tables.choose import join_names
 from ravine.tables.prepare import Preparation, check_finite, join_counts
@@ -205,6 +206,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         if not names or not len(table):
             raise ValueError(f"X has {len(table)} rows and {len(names)} columns: at least one of each is required.")
         if not is_arrow:
+            check_unique_names(table)
             validate_data(self, table, reset=reset, skip_check_array=True)
         columns = {str(name): _to_array(table[name]) for name in names}
         if reset:

@@ -181,7 +181,8 @@ class Preparation:
             return medians
         for _, texts, place in self.list_features():
             if texts is None:
-                medians[place] = np.nanmedian(raw[:, place])
+                with np.errstate(over="ignore"):  # values that are too large are refused below
+                    medians[place] = np.nanmedian(raw[:, place])
             else:
                 medians[place] = np.arange(len(texts)) == np.nansum(raw[:, place], axis=0).argmax()
         return medians
@@ -367,8 +368,9 @@ def _refuse_empty_columns(raw: Array, plan: Preparation) -> None:
 
 def check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
     """Raise an error that names the first column with an infinite value."""
-    if np.isfinite(raw.sum()):  # neither infinite nor missing values
-        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(raw.sum()):  # neither infinite nor missing values
+            return
     for j, name in enumerate(names):
         infinite = np.isinf(raw[:, j])
         if infinite.any():
