@@ -159,17 +159,11 @@ class TreeGrowthMixin:
                     rows, n_clusters, splitter, rng, pool, shared, limits, constraints
                 )
                 use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
-                if constraints is not None:
-                    tree, leaves = self._meet_constraints(
-                        rows, tree, leaves, splitter, shared, constraints, n_clusters, limits
+                n_shown = tree.n_clusters
+                if not use_shapes:
+                    tree, leaves, suggested = self._continue_growth(
+                        rows, tree, leaves, n_clusters, splitter, rng, shared, limits, constraints
                     )
-                elif n_clusters is None and not use_shapes:
-                    assert isinstance(splitter, DensitySplitter)
-                    n_shown = tree.n_clusters
-                    if self._has_large_leaf(tree, limits):
-                        tree, leaves = self._split_large_leaves(rows, tree, leaves, splitter, shared, limits)
-                    else:
-                        suggested = suggest_tree(tree, leaves, rows, splitter, rng, **shared)
         if use_shapes:
             assert isinstance(shapes, Shapes)
             joined = self._store_shapes(shapes, rows, n_clusters)
@@ -182,6 +176,29 @@ class TreeGrowthMixin:
         if suggested is not None:
             self._suggest(n_shown, suggested)
         return n_separated
+
+    def _continue_growth(
+        self,
+        rows: Rows,
+        tree: Tree,
+        leaves: NDArray[np.intp],
+        n_clusters: int | None,
+        splitter: Splitter,
+        rng: np.random.Generator,
+        shared: dict[str, Any],
+        limits: SizeLimits,
+        constraints: Constraints | None,
+    ) -> tuple[Tree, NDArray[np.intp], tuple[Tree, NDArray[np.intp]] | None]:
+        """Meet constraints, or split clusters that are too large, or suggest more; the last is returned beside."""
+        if constraints is not None:
+            met = self._meet_constraints(rows, tree, leaves, splitter, shared, constraints, n_clusters, limits)
+            return *met, None
+        if n_clusters is not None:
+            return tree, leaves, None
+        assert isinstance(splitter, DensitySplitter)
+        if self._has_large_leaf(tree, limits):
+            return *self._split_large_leaves(rows, tree, leaves, splitter, shared, limits), None
+        return tree, leaves, suggest_tree(tree, leaves, rows, splitter, rng, **shared)
 
     def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
         self.n_shown_ = n_shown
