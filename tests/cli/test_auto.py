@@ -253,6 +253,7 @@ def test_missing_cells_are_filled_several_times():
     printed = ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2).stderr
     assert "missing cells filled several times with values of similar rows: 'a' " in printed
     assert "Missing cells were filled 8 times (clusters: 2, 2, 2, 2, 2, 2, 2, 2)" in printed
+    assert "model.ravine contains 150 rows of the table, from which missing cells are drawn" in printed
     written = read("data-ravine/labels.csv")
     labels = np.array(column(written, "cluster")).astype(int)
     assert max((labels == y).mean(), (labels != y).mean()) > 0.95

@@ -54,6 +54,9 @@ def write_outputs(stage: Path, result: Result, console: Console, figures: bool =
             with (stage / SUGGESTIONS).open("wb") as stream:
                 write_csv(make_suggestions_table(result), stream)
         save(result.model, stage / MODEL)
+    imputer = result.model.preparation.imputer
+    if imputer is not None:
+        console.report(f"{MODEL} contains {len(imputer.donors_)} rows of the table, from which missing cells are drawn")
     if figures:
         with console.step("drawing"):
             write_figures(stage / FIGURES, result)
