@@ -207,3 +207,12 @@ def test_attributes_need_a_fit():
             getattr(MinimumDensityTree(), name)
     with pytest.raises(NotFittedError):
         MinimumDensityTree().predict_proba(X)
+
+
+@pytest.mark.parametrize("name", ["cluster_centers_", "exemplars_", "outlier_scores_", "probabilities_"])
+def test_rows_that_changed_after_the_fit_are_an_error(name):
+    X = make_blobs([40, 40], centers=[[0.0, 0.0], [8.0, 0.0]], random_state=0)[0]
+    tree = MinimumDensityTree(2, random_state=0).fit(X)
+    X *= 100.0
+    with pytest.raises(ValueError, match="X has changed since the fit"):
+        getattr(tree, name)

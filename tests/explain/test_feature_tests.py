@@ -127,7 +127,15 @@ def test_clusters_that_a_half_does_not_find_are_not_tested():
     X = np.random.default_rng(0).normal(size=(39, 3))
     few = compare_clusters(fit_tree(X), X, (0, 1))
     assert np.isnan(few.pvalue).all()
-    assert "not tested" in str(few)
+    assert "not tested: there are too few rows" in str(few)
+
+
+def test_joins_by_links_do_not_stop_the_comparison_or_the_report(tmp_path):
+    X = make_clusters(12, k=3)
+    first, second = (int(np.flatnonzero(fit_tree(X, 3).labels_ == k)[0]) for k in (0, 1))
+    tree = MinimumDensityTree(2, max_cluster_size=250, random_state=0).fit(X, must_link=[(first, second)])
+    assert compare_clusters(tree, X).pvalue.shape == (tree.n_clusters_, 8)
+    write_report(tmp_path / "report.html", tree, X)
 
 
 def test_matched_clusters_agree_with_an_exhaustive_search():

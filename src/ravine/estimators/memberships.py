@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 # Attribute that holds the reference to the rows of the fit.
 TRAINING = "_training"
+# About this number of rows of the fit is compared with its result before anything is computed from them.
+CHECKED_ROWS = 1000
 
 
 class MembershipMixin:
@@ -63,13 +65,13 @@ class MembershipMixin:
 
     def _compute_probabilities(self) -> Array:
         rows = self._read_training_rows("probabilities_")
-        _, leaves = self._get_partition()
+        tree, leaves = self._get_partition()
         function = self._make_membership_function()
 
         def find_own(X: Any) -> Array:
             return np.asarray(function(X).max(axis=1))
 
-        self._check_unchanged(rows, leaves)
+        _check_unchanged(rows, tree, leaves)
         return np.asarray(rows.apply(find_own))
 
     def _make_membership_function(self) -> Callable[[Any], Array]:
@@ -153,15 +155,13 @@ class MembershipMixin:
                 f"contain. Use {name} before the estimator is saved, or fit again."
             )
         known = self._training.rows
-        if known is not None and not known.is_lazy:
-            return known
-        return validate_readable_rows(self, self._training.X, reset=False)
-
-    def _check_unchanged(self, rows: Rows, leaves: NDArray[np.intp]) -> None:
-        """Raise an error if the values of X have changed since the fit, so that its rows reach other leaves."""
-        tree, _ = self._get_partition()
-        if rows.shape[0] != len(leaves) or not np.array_equal(np.asarray(rows.apply(tree.apply)), leaves):
-            raise ValueError("X has changed since the fit: fit again, or give a copy of X to fit.")
+        if known is None or known.is_lazy:
+            known = validate_readable_rows(self, self._training.X, reset=False)
+        tree, leaves = self._get_fit_partition()
+        if known.in_memory and len(leaves) == known.shape[0]:
+            some = np.arange(0, len(leaves), max(1, len(leaves) // CHECKED_ROWS))
+            _check_unchanged(known.subset(some), tree, leaves[some])
+        return known
 
     def __getstate__(self) -> Any:
         if TRAINING in self.__dict__ and "odds" not in self._training.values:
@@ -175,6 +175,12 @@ class MembershipMixin:
                 self._get_split_odds()
         except (ValueError, TypeError, AttributeError):  # no rows, or they have changed
             return
+
+
+def _check_unchanged(rows: Rows, tree: Tree, leaves: NDArray[np.intp]) -> None:
+    """Raise an error if the values of X have changed since the fit, so that its rows reach other leaves."""
+    if rows.shape[0] != len(leaves) or not np.array_equal(np.asarray(rows.apply(tree.apply)), leaves):
+        raise ValueError("X has changed since the fit: fit again, or give a copy of X to fit.")
 
 
 class _Memberships:

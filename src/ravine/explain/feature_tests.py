@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ __all__ = ["FeatureTests", "compare_clusters"]
 MOST_ROWS, MOST_FEATURES = 20_000, 200
 # With fewer rows there are no halves, and a cluster with fewer judges is not tested.
 FEWEST_ROWS, FEWEST_JUDGES = 40, 5
+# With more judges the test of Kolmogorov & Smirnov uses the limit of many rows.
+MOST_EXACT = 1000
 # A cluster counts as found in a half of the rows if this share of the rows in either of the two is in both.
 SAME_CLUSTER = 0.5
 # Features in which this share of the rows repeat a value have gaps between values: they are not tested for a valley.
@@ -78,7 +80,9 @@ class FeatureTests:
         for k, (first, second) in enumerate(self.clusters):
             lines.append(f"cluster {first} and {'all other rows' if second is None else f'cluster {second}'}")
             if np.isnan(self.pvalue[k]).all():
-                lines.append("  not tested: half of the rows does not find the same clusters")
+                few = 2 * self.n_rows <= FEWEST_ROWS  # an odd row is among them
+                reason = "there are too few rows" if few else "half of the rows does not find the same clusters"
+                lines.append(f"  not tested: {reason}")
                 continue
             for j in np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist():
                 p = self.adjusted[k, j]
@@ -106,7 +110,8 @@ def compare_clusters(
       separate them (not for features of repeated values).
 
     P is twice the smaller one. If j is independent of the other features and has a single mode, P ≤ 0.05 occurs at most
-    5 % of the time, whatever the clusters are. Holm's correction then covers all features and comparisons.
+    5 % of the time, whatever the clusters are (above 1000 judges on a side, in the limit of many). Holm's correction
+    then covers all features and comparisons.
 
     Parameters
     ----------
@@ -158,8 +163,9 @@ def compare_clusters(
     first, judges = np.sort(chosen[: len(chosen) // 2]), np.sort(chosen[len(chosen) // 2 :])
     if len(chosen) >= FEWEST_ROWS:
         half = _fit_half(estimator, rows[first], n_clusters, int(rng.integers(2**31)))
-        found = _match_clusters(labels[np.sort(chosen)], half.predict(rows[np.sort(chosen)]), n_clusters)
-        pvalue = _test_features(half, rows[first], rows[judges], [_translate(one, found) for one in comparisons])
+        if half is not None:
+            found = _match_clusters(labels[first], half.predict(rows[first]), n_clusters)
+            pvalue = _test_features(half, rows[first], rows[judges], [_translate(one, found) for one in comparisons])
     return FeatureTests(
         comparisons, _measure_effects(rows, labels, comparisons), pvalue, _correct(pvalue), len(judges), names
     )
@@ -177,21 +183,24 @@ def _list_comparisons(clusters: Any, n_clusters: int) -> list[Comparison]:
 
 
 def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) -> Any:
-    """Fit the same clusterer to half of the rows, with the number of clusters given."""
+    """Fit the same clusterer to half of the rows, with the number of clusters given; return None if that fails."""
     from sklearn.base import clone
 
     half = clone(estimator).set_params(random_state=seed, callback=None, contamination=None)
-    if isinstance(half, MinimumDensityTree):
+    if isinstance(half, MinimumDensityTree):  # labels and links that are known are not passed on
         share = len(rows) / max(int(estimator.tree_.size[0]), 1)
         half.set_params(
             n_clusters=n_clusters,
-            shape=estimator.shape_,
+            use_labels=False,
             min_cluster_size=_shrink_size(estimator.min_cluster_size, share),
             max_cluster_size=_shrink_size(estimator.max_cluster_size, share),
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSplitWarning)  # its clusters are then not matched
-        return half.fit(rows)
+        try:
+            return half.fit(rows)
+        except ValueError:  # such clusters cannot be formed from so few rows
+            return None
 
 
 def _shrink_size(size: Any, share: float) -> Any:
@@ -271,7 +280,10 @@ def _test_distributions(inside: NDArray[Any], outside: NDArray[Any]) -> float:
     """Return the P-value of the test of Kolmogorov & Smirnov, which repeated values make conservative."""
     from scipy.stats import ks_2samp
 
-    return float(ks_2samp(inside, outside, method="asymp").pvalue)
+    is_small = max(len(inside), len(outside)) <= MOST_EXACT
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy falls back to the limit of many rows
+        return float(ks_2samp(inside, outside, method="exact" if is_small else "asymp").pvalue)
 
 
 def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_]], judges: Array) -> float:
@@ -298,13 +310,9 @@ def _is_repeated(values: Array) -> bool:
 def _correct(pvalue: Array) -> Array:
     """Return the P-values after Holm's correction; NaN stays and does not count."""
     adjusted, tested = np.full(pvalue.shape, np.nan), ~np.isnan(pvalue)
-    adjusted[tested] = list(_hold_down(pvalue[tested]))
-    return adjusted
-
-
-def _hold_down(pvalue: Array) -> Iterator[float]:
-    order, n = np.argsort(pvalue, kind="stable"), len(pvalue)
-    sorted_values = np.minimum(1.0, np.maximum.accumulate(pvalue[order] * np.arange(n, 0, -1)))
+    values = pvalue[tested]
+    order, n = np.argsort(values, kind="stable"), len(values)
     corrected = np.empty(n)
-    corrected[order] = sorted_values
-    yield from corrected.tolist()
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * np.arange(n, 0, -1)))
+    adjusted[tested] = corrected
+    return adjusted

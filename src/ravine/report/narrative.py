@@ -186,6 +186,12 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
         )
     if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
         out.append(f"The clusters are convex. {found.estimator.shape_reason_}")
+    n_outliers = getattr(found.estimator, "n_outliers_", 0) if found.same_rows else 0
+    if n_outliers:
+        out.append(
+            f"{format_plural(n_outliers, 'row')} {'has' if n_outliers == 1 else 'have'} the label -1, which marks "
+            "outliers. Sizes, means and densities include them in the clusters on whose sides they lie."
+        )
     if found.known is not None and found.known.table is None:
         out.append(
             f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."
