@@ -86,6 +86,13 @@ def test_api_reference_lists_every_public_name(module):
     assert sorted(listed) == sorted(import_module(module).__all__)
 
 
+def test_api_reference_lists_the_names_of_model_files():
+    text = (ROOT / "docs/api.md").read_text("utf-8")
+    (block,) = re.findall(r"currentmodule:: ravine\.models\n(.*?)```", text, re.DOTALL)
+    listed = re.findall(r"^   (\w+)$", block, re.MULTILINE)
+    assert {*listed, "load", "save"} == set(import_module("ravine.models").__all__)  # these two are names of ravine
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_name_has_an_example(module):
     home = import_module(module)
