@@ -10,7 +10,7 @@ import pytest
 
 import ravine
 from support.floors import pin, read_requirements
-from support.wheels import COMPILERS, choose_wheel, make_path_without_compiler
+from support.wheels import COMPILERS, choose_builders, choose_wheel, make_path_without_compiler
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -47,6 +47,14 @@ def test_wheel_fits_the_version_of_python():
     wheels = [Path(f"ravine-1-{tag}-linux.whl") for tag in ("cp311-cp311", "cp312-abi3")]
     assert choose_wheel(wheels, (3, 11)) == wheels[0]
     assert [choose_wheel(wheels, (3, minor)) for minor in (12, 13, 14)] == [wheels[1]] * 3
+    with pytest.raises(SystemExit, match=r"no wheel cp311-cp311 for Python 3\.11 .*cp312-abi3.* Install CPython 3\.11"):
+        choose_wheel(wheels[1:], (3, 11))
+
+
+@pytest.mark.parametrize(("minors", "expected"), [((14, 13), [13]), ((12, 11, 13), [11, 12]), ((11,), [11]), ((), [])])
+def test_lowest_version_builds_each_wheel(minors, expected):
+    pythons = {(3, minor): Path(f"python3.{minor}") for minor in minors}
+    assert choose_builders(pythons) == [Path(f"python3.{minor}") for minor in expected]
 
 
 @pytest.mark.skipif(not Path("/usr/bin/env").exists(), reason="no /usr/bin")

@@ -2,10 +2,11 @@
 
     python tests/support/wheels.py [--python PATH ...] [--chroot FOLDER ...]
 
-The wheels are built from the source distribution, one by CPython 3.11 and one by 3.12 for the stable ABI (3.12 and
-newer), and repaired by auditwheel. Every CPython from 3.11 to 3.14 that is installed gets a fresh environment with the
-wheel that fits, a PATH without a compiler, and `smoke.py`. --chroot names the root of another system, made for example
-by `debootstrap --variant=minbase --include=python3.14-venv,ca-certificates sid FOLDER`.
+The wheels are built from the source distribution, one by CPython 3.11 and one for the stable ABI (3.12 and newer) by
+the lowest of these versions that is installed, and repaired by auditwheel. Every CPython from 3.11 to 3.14 that is
+installed gets a fresh environment with the wheel that fits, a PATH without a compiler, and `smoke.py`. --chroot names
+the root of another system, made for example by
+`debootstrap --variant=minbase --include=python3.14-venv,ca-certificates sid FOLDER`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DIST = ROOT / "dist"
 SMOKE = Path(__file__).with_name("smoke.py")
 VERSIONS = ((3, 11), (3, 12), (3, 13), (3, 14))
-BUILT_BY = {(3, 11): "cp311-cp311", (3, 12): "cp312-abi3"}
+OLD_TAG, STABLE_TAG = "cp311-cp311", "cp312-abi3"
 COMPILERS = ("gcc", "g++", "cc", "c++", "clang", "clang++")
 
 
@@ -56,6 +57,19 @@ def find_pythons(given: list[Path]) -> dict[tuple[int, int], Path]:
     return dict(sorted(found.items()))
 
 
+def get_tag(version: tuple[int, int]) -> str:
+    """Return the tag of the wheel for a version of CPython."""
+    return OLD_TAG if version < (3, 12) else STABLE_TAG
+
+
+def choose_builders(pythons: dict[tuple[int, int], Path]) -> list[Path]:
+    """Return the interpreter that builds each wheel: the lowest version among those that the wheel is for."""
+    builders: dict[str, Path] = {}
+    for version, python in sorted(pythons.items()):
+        builders.setdefault(get_tag(version), python)
+    return list(builders.values())
+
+
 def build(pythons: dict[tuple[int, int], Path]) -> list[Path]:
     """Build the source distribution and the repaired wheels below `dist`."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -65,9 +79,8 @@ def build(pythons: dict[tuple[int, int], Path]) -> list[Path]:
     run(tools / "bin" / "python", "-m", "build", "--sdist", "--outdir", DIST, ROOT)
     (source,) = DIST.glob("*.tar.gz")
     with tempfile.TemporaryDirectory() as raw:
-        for version in BUILT_BY:
-            if version in pythons:
-                run(pythons[version], "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, source)
+        for python in choose_builders(pythons):
+            run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", raw, source)
         environment = os.environ | {"PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         for wheel in sorted(Path(raw).glob("*.whl")):
             run(tools / "bin" / "auditwheel", "repair", "--wheel-dir", DIST, wheel, env=environment)
@@ -76,8 +89,16 @@ def build(pythons: dict[tuple[int, int], Path]) -> list[Path]:
 
 def choose_wheel(wheels: list[Path], version: tuple[int, int]) -> Path:
     """Return the wheel for a version of CPython."""
-    tag = BUILT_BY[min(version, (3, 12))]
-    return next(wheel for wheel in wheels if tag in wheel.name)
+    tag = get_tag(version)
+    fitting = [wheel for wheel in wheels if tag in wheel.name]
+    if not fitting:
+        built = ", ".join(wheel.name for wheel in wheels) or "none"
+        needed = "3.11" if tag == OLD_TAG else "3.12 or newer"
+        sys.exit(
+            f"no wheel {tag} for Python {version[0]}.{version[1]} (built: {built}). "
+            f"Install CPython {needed}, or name one with --python."
+        )
+    return fitting[0]
 
 
 def make_path_without_compiler(folder: Path) -> Path:
@@ -107,6 +128,8 @@ def try_wheel(python: Path, wheel: Path) -> str:
 def try_in_chroot(root: Path, wheels: list[Path]) -> str:
     """Try a wheel with the Python of another system, which has no compiler."""
     versions = [version for version in VERSIONS if (root / f"usr/bin/python{version[0]}.{version[1]}").exists()]
+    if not versions:
+        sys.exit(f"{root} has no CPython from 3.11 to 3.14 in usr/bin. Install one there.")
     assert not any((root / "usr/bin" / compiler).exists() for compiler in COMPILERS)
     wheel, inside = choose_wheel(wheels, versions[-1]), Path("/tmp/ravine-wheel")
     folder = root / inside.relative_to("/")
@@ -138,6 +161,8 @@ def main() -> None:
     arguments = parser.parse_args()
     pythons = find_pythons(arguments.python)
     print("interpreters:", *(f"{major}.{minor} ({path})" for (major, minor), path in pythons.items()), sep="\n  ")
+    if not pythons:
+        sys.exit("no CPython from 3.11 to 3.14 was found. Install one, or name one with --python.")
     wheels = build(pythons)
     lines = [try_wheel(python, choose_wheel(wheels, version)) for version, python in pythons.items()]
     lines += [try_in_chroot(root, wheels) for root in arguments.chroot]
