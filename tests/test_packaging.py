@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,17 @@ from support.floors import pin, read_requirements
 from support.wheels import COMPILERS, choose_builders, choose_wheel, make_path_without_compiler
 
 ROOT = Path(__file__).parents[1]
+# Files and folders that coverage, builds, tools and editors leave behind.
+LEFTOVERS = re.compile(
+    r"""(^|/)(
+        \.coverage[^/]* | coverage\.(xml|json|lcov) | htmlcov | [^/]*\.(gcda|gcno|gcov|profraw|profdata)
+      | __pycache__ | [^/]*\.(py[cod]|so|dylib|dll|o|a|obj|whl|egg) | [^/]*\.egg-info | build | dist | out | _build
+      | CMakeCache\.txt | CMakeFiles | \.venv[^/]* | \.(pytest|mypy|ruff)_cache | \.hypothesis
+      | \.idea | \.vscode | \.DS_Store | Thumbs\.db | [^/]*~
+      | \#[^/]*\# | \.\#[^/]* | [^/]*\.(sw[op]|orig|rej|bak|tmp|log)
+    )(/|$)""",
+    re.VERBOSE,
+)
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -74,6 +86,31 @@ def test_addresses_come_from_one_variable(monkeypatch):
     assert urls.dynamic_metadata("urls") == {}
     with pytest.raises(ValueError, match="field 'urls'"):
         urls.dynamic_metadata("version")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="not a checkout of git")
+def test_no_leftover_of_a_tool_is_tracked():
+    command = ["git", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), "ls-files", "-z"]
+    tracked = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
+    assert "pyproject.toml" in tracked
+    assert [name for name in tracked if LEFTOVERS.search(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".coverage.host.pid1.x",
+        "src/a.gcda",
+        "a/__pycache__/b.pyc",
+        "build/x",
+        "docs/_build/i.html",
+        "notes.md~",
+        "src/.a.swp",
+    ],
+)
+def test_leftovers_are_recognised(name):
+    assert LEFTOVERS.search(name)
+    assert not LEFTOVERS.search("docs/builders.md")
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.stem)
