@@ -62,7 +62,7 @@ lint: $(INSTALLED)
 
 # The documentation site in docs/_build/html; `make docs-pages` leaves out the pictures of the gallery.
 DOCS_INSTALLED := $(VENV)/.installed-docs
-SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 --fail-on-warning --keep-going --quiet
+SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 -d docs/_build/doctrees --fail-on-warning --keep-going --quiet
 
 $(DOCS_INSTALLED): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev,docs]'
