@@ -93,5 +93,5 @@ bench: $(INSTALLED) $(BENCH_VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python $(BENCH)
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) .venv-floors .venv-latest build dist out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) .venv-floors .venv-latest build dist out docs/_build docs/api docs/gallery .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
