@@ -136,6 +136,32 @@ def test_categories_are_counted_without_missing_cells():
     assert not is_free_text({"a": 10, "b": 20})
 
 
+def test_equal_values_of_other_types_are_other_categories():
+    cells = np.array([[1, True], [2, 1], [3, True], [4, 1]], dtype=object)
+    scaler = MixedScaler(categorical=[1])
+    Z = scaler.fit_transform(cells)
+    assert scaler.categories_ == {"x1": ("1", "True")}
+    np.testing.assert_allclose(Z[:, 1], [-0.5 / np.sqrt(0.5), 0.5 / np.sqrt(0.5)] * 2)
+    np.testing.assert_allclose(Z[:, 2], -Z[:, 1])
+    texts = np.array(["3.0", 3.0, 3, "nan", np.nan], dtype=object)
+    encoded = Categories(("3", "3.0", "nan")).encode("k", texts)
+    np.testing.assert_array_equal(encoded[:4].argmax(axis=1), [1, 0, 0, 2])
+    assert np.isnan(encoded[4]).all()
+
+
+def test_integers_are_the_same_categories_with_missing_cells():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": np.arange(12.0), "z": np.arange(12) % 3})
+    gaps = frame.assign(z=frame.z.where(frame.index > 3))  # floats
+    scaler = MixedScaler(categorical=["z"], missing="keep")
+    whole = scaler.fit(frame).transform(frame)
+    np.testing.assert_array_equal(scaler.transform(gaps)[4:], whole[4:])
+    assert scaler.fit(gaps).categories_ == {"z": ("0", "1", "2")}
+    assert np.isfinite(scaler.transform(frame)).all()
+    assert count_categories([1.5, 2.0, np.float32(2), 2, 1e300, np.inf]) == {"1.5": 1, "1e+300": 1, "2": 3, "inf": 1}
+    np.testing.assert_array_equal(Categories(("3.0", "a")).encode("k", np.array([3.0])), [[1.0, 0.0]])  # text 3.0
+
+
 def test_unknown_categories_are_an_error_or_average():
     X = as_objects(table())
     new = X[:1].copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ __all__ = [
     "count_categories",
     "group_rare",
     "is_free_text",
+    "name_category",
 ]
 
 ENCODINGS = ("one-hot", "famd")
@@ -33,6 +35,8 @@ OTHER = "other"
 MIN_FREQUENCY = 0.02
 # A column is free text, not categories, if more than this share of the rows have a text that is rare or their own.
 MOST_RARE = 0.5
+# Floats below it have the digits of an integer; larger ones are rounded.
+LARGEST_INTEGER = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,14 @@ class Categories:
         """
         position = {name: k for k, name in enumerate(self.names)}
         position |= dict.fromkeys(self.rare, position.get(OTHER, 0))
-        encoded: dict[Any, Array] = {}
+        rest = None if unknown is None else position.get(OTHER)
+        encoded: dict[tuple[type, str], Array] = {}
         rows = []
         for value in values.tolist():
-            if value not in encoded:
+            key = type(value), str(value)  # not the value: 1, 1.0 and True are equal
+            if key not in encoded:
                 row = np.zeros(len(self.names))
-                place = position.get(str(value), position.get(OTHER) if unknown is not None else None)
+                place = position.get(name_category(value), position.get(str(value), rest))
                 if is_missing_value(value):
                     row[:] = np.nan
                 elif place is not None:
@@ -77,16 +83,22 @@ class Categories:
                     row[:] = unknown
                 else:
                     raise ValueError(
-                        f"column {column!r} contains {str(value)[:40]!r}, a category unknown to the model."
+                        f"column {column!r} contains {name_category(value)[:40]!r}, a category unknown to the model."
                     )
-                encoded[value] = row
-            rows.append(encoded[value])
+                encoded[key] = row
+            rows.append(encoded[key])
         return np.array(rows).reshape(-1, len(self.names))
+
+
+def name_category(cell: Any) -> str:
+    """Return the text of a cell; whole floats are written as integers, which become floats where cells are missing."""
+    number = float(cell) if isinstance(cell, float | np.floating) else math.nan
+    return str(int(number)) if number.is_integer() and abs(number) < LARGEST_INTEGER else str(cell)
 
 
 def count_categories(cells: Iterable[Any]) -> dict[str, int]:
     """Return the number of cells of each category, in the order of their names; missing cells are not counted."""
-    counts = Counter(str(cell) for cell in cells if not is_missing_value(cell))
+    counts = Counter(name_category(cell) for cell in cells if not is_missing_value(cell))
     return dict(sorted(counts.items()))
 
 
