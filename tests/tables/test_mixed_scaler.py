@@ -83,6 +83,28 @@ def test_data_frames_of_any_library_give_the_same_features():
         assert scaler.get_feature_names_out().tolist() == names
 
 
+def test_categorical_columns_of_integers_are_categories():
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    a, z = np.arange(12.0), np.arange(12) % 3
+    encoded = arrow.array(z).dictionary_encode()
+    expected = MixedScaler(categorical=["z"]).fit_transform(pandas.DataFrame({"a": a, "z": z}))
+    for frame in (
+        pandas.DataFrame({"a": a, "z": pandas.Categorical(z)}),
+        pandas.DataFrame({"a": a, "z": pandas.Series(encoded, dtype=pandas.ArrowDtype(encoded.type))}),
+        arrow.table({"a": a, "z": encoded}),
+    ):
+        scaler = MixedScaler().fit(frame)
+        assert scaler.get_feature_names_out().tolist() == ["a", "z=0", "z=1", "z=2"]
+        np.testing.assert_array_equal(scaler.transform(frame), expected)
+
+
+def test_lists_of_numbers_and_text_are_read_as_they_are():
+    rows = [[1, "a"], [2, "b"], [3, "a"]]
+    scaler = MixedScaler()
+    np.testing.assert_array_equal(scaler.fit_transform(rows), MixedScaler().fit_transform(np.array(rows, dtype=object)))
+    assert scaler.get_feature_names_out().tolist() == ["x0", "x1=a", "x1=b"]
+
+
 def test_output_can_be_a_data_frame():
     frame = frames()[0]
     out = MixedScaler().set_output(transform="pandas").fit_transform(frame)

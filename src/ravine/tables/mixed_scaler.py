@@ -161,7 +161,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         unknown = check_choice("handle_unknown", self.handle_unknown, UNKNOWN)
         min_frequency = check_number("min_frequency", self.min_frequency, low=0.0, high=0.5)
         columns = self._read(X, reset=True)
-        found = {name: columns[name] for name in _choose_categorical(self.categorical, columns)}
+        chosen = _choose_categorical(self.categorical, columns, _list_categorical(X))
+        found = {name: columns[name] for name in chosen}
         categories = {name: _find_categories(name, values, min_frequency) for name, values in found.items()}
         self.categories_ = {name: known.names for name, known in categories.items()}
         self.rare_ = {name: known.rare for name, known in categories.items() if known.rare}
@@ -200,7 +201,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             raise TypeError("MixedScaler does not accept sparse matrices: it scales columns of tables.")
         is_frame, is_arrow = hasattr(table, "columns"), hasattr(table, "column_names")
         if not is_frame and not is_arrow:
-            values = validate_data(self, table, reset=reset, dtype=None, ensure_all_finite=False)
+            dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
+            values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)
             return {f"x{j}": values[:, j] for j in range(values.shape[1])}
         names = list(table.column_names if is_arrow else table.columns)
         if not names or not len(table):
@@ -232,12 +234,24 @@ def _to_array(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
 
 
-def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]]) -> list[str]:
-    """Return the names of the columns of categories."""
+def _list_categorical(table: Any) -> list[str]:
+    """Return the names of the columns of a data frame or table whose type is categorical, whatever their values are."""
+    if hasattr(table, "column_names"):
+        kinds = {str(name): table[name].type for name in table.column_names}
+    else:
+        kinds = {str(name): getattr(table[name], "dtype", None) for name in getattr(table, "columns", ())}
+    kinds = {name: getattr(kind, "pyarrow_dtype", kind) for name, kind in kinds.items()}
+    return [name for name, kind in kinds.items() if type(kind).__name__ in ("CategoricalDtype", "DictionaryType")]
+
+
+def _choose_categorical(
+    categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str] = ()
+) -> list[str]:
+    """Return the names of the columns of categories; by default those declared as such, and those without numbers."""
     names = list(columns)
     if isinstance(categorical, str):
         check_choice("categorical", categorical, ("auto",))
-        return [name for name in names if not _is_numeric(columns[name])]
+        return [name for name in names if name in declared or not _is_numeric(columns[name])]
     chosen = []
     for entry in categorical:
         if isinstance(entry, int | np.integer) and not isinstance(entry, bool) and -len(names) <= entry < len(names):
