@@ -179,6 +179,14 @@ def test_any_clusterer_and_imputer_can_be_used():
     assert set(two.labels) == {0, 1}
 
 
+def test_consensus_refuses_to_mark_outliers():
+    X = remove_cells(three_clusters(90)[0], 0.1)
+    with pytest.raises(ValueError, match="set contamination=None"):
+        fit_consensus(MinimumDensityTree(3, contamination=0.05), X)
+    consensus = fit_consensus(MinimumDensityTree(3, random_state=0), X, imputer=MultipleImputer(2, random_state=0))
+    assert np.isfinite(consensus.estimator.score_outliers(consensus.X)).all()
+
+
 def test_complete_rows_are_stable():
     X, _ = three_clusters(90)
     consensus = fit_consensus(KMeans(3, n_init=2, random_state=0), X, imputer=MultipleImputer(2, random_state=1))

@@ -48,7 +48,8 @@ class Result:
         Rows of X whose labels would help most.
     outlier_scores : ndarray of shape (n_kept,) or None
     instability : ndarray of shape (n_kept,) or None
-        Share of the completions of missing cells that put a row into another group.
+        Share of the completions of missing cells that put a row into another group: by a tree of each completion after
+        a fit, by the tree of the model in `ravine predict`.
     consensus : Consensus or None
         Agreement of these completions.
     protects_formulas : bool

@@ -80,7 +80,7 @@ def fit_consensus(
     Parameters
     ----------
     estimator : MinimumDensityTree or another clusterer
-        Not changed.
+        Not changed. One with ``contamination`` is refused: a consensus does not mark outliers.
     X : array-like of shape (n_samples, n_features)
         NaN marks a missing cell.
     y : object, optional
@@ -109,6 +109,11 @@ def fit_consensus(
     >>> bool(consensus.instability.mean() < 0.05)
     True
     """
+    if getattr(estimator, "contamination", None) is not None:
+        raise ValueError(
+            "fit_consensus does not mark outliers: set contamination=None, and score the rows of the result with "
+            "consensus.estimator.score_outliers(consensus.X)."
+        )
     if imputer is None:
         imputer = MultipleImputer(random_state=getattr(estimator, "random_state", None))
     imputer = clone(imputer).fit(X)

@@ -244,9 +244,7 @@ def _list_categorical(table: Any) -> list[str]:
     return [name for name, kind in kinds.items() if type(kind).__name__ in ("CategoricalDtype", "DictionaryType")]
 
 
-def _choose_categorical(
-    categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str] = ()
-) -> list[str]:
+def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str]) -> list[str]:
     """Return the names of the columns of categories; by default those declared as such, and those without numbers."""
     names = list(columns)
     if isinstance(categorical, str):
