@@ -187,7 +187,9 @@ def test_rare_categories_are_reported():
     printed = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--clusters", 2).stderr
     assert "'kind': rare categories count as 'other': 'c', 'd'" in printed
     assert load("data-ravine/model.ravine").preparation.rare == {"kind": ("c", "d")}
-    assert "other: c, d" in ravine("describe", "data-ravine/model.ravine").stdout
+    described = ravine("describe", "data-ravine/model.ravine").stdout
+    assert "'kind' as in FAMD: 'a', 'b', 'other'" in described
+    assert "other: 'c', 'd'" in described
 
 
 # ----------------------------------------------------------------------------------------------- --normalize l2

@@ -327,6 +327,13 @@ def test_known_labels_are_used_on_request():
     assert not set(labels[known & (y != 1)]) & set(labels[known & (y == 1)])
 
 
+def test_minus_one_is_not_a_label_that_is_used():
+    name = write(table(extra=lambda y: {"kind": np.where(np.arange(len(y)) % 5, -1, y)})[0])
+    message = ravine("cluster", name, "--label-column", "kind", "--use-labels", "--clusters", 3, code=1).stderr
+    assert "'kind' contains -1, which is ambiguous" in message
+    ravine("cluster", name, "--label-column", "kind", "--clusters", 3, "--no-figures")  # only compares
+
+
 def test_sizes_of_clusters_are_options():
     ravine("cluster", write(table()[0]), "--max-cluster-size", 0.2, "--min-cluster-size", 10)
     labels = np.array(column(read("data-ravine/labels.csv"), "cluster"), dtype=int)

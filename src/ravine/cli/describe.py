@@ -86,9 +86,9 @@ def _describe_preparation(table: Any, estimator: Any) -> list[str]:
     lines = [f"{len(plan.columns)} columns: {', '.join(map(escape, plan.columns))}"]
     how = "as in FAMD" if plan.encoding == "famd" else "as zeros and ones"
     for name, texts in plan.categories.items():
-        lines.append(f"  {name!r} {how}: {', '.join(map(escape, texts))}")
+        lines.append(f"  {name!r} {how}: {', '.join(map(repr, texts))}")
         if name in plan.rare:
-            lines.append(f"    other: {', '.join(map(escape, plan.rare[name]))}")
+            lines.append(f"    other: {', '.join(map(repr, plan.rare[name]))}")
     if plan.normalize == "l2":
         lines.append("each row is divided by its length first")
     lines.append(f"scaling of the features: {SCALINGS[plan.scaling]}; missing cells: {MISSING[plan.missing]}")

@@ -116,14 +116,14 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     """Read a table and fit the estimator to it."""
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
+    uses_labels = classify or request.settings.get("use_labels", False)
     table, choices = read_choices(source, request, console)
     with console.step("preparing"):
-        given = None if label_column is None else read_labels(table, label_column, console.report, learn=classify)
+        given = None if label_column is None else read_labels(table, label_column, console.report, learn=uses_labels)
         if options.auto:
             table, choices = apply_remedy(table, choices, console.report)
         prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
-    uses_labels = classify or request.settings.get("use_labels", False)
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:

@@ -94,7 +94,7 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
     column : str
     report : callable
     learn : bool
-        Whether a classifier is trained on the labels. Then -1 is rejected: it could also mean "unlabelled".
+        Whether an estimator learns from the labels. Then -1 is rejected: it could also mean "unlabelled".
     """
     cells = [None if is_missing(cell) else cell for cell in decode_dictionary(table[column]).to_pylist()]
     labels = [cell for cell in cells if cell is not None]
