@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -56,6 +56,51 @@ def test_links_that_can_be_met_are_met(seed, n_clusters):
     if len(must) or len(cannot):
         assert_met(model, None, must, cannot)
     assert_array_equal(model.predict_proba(X).argmax(axis=1), model.labels_)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, "auto"])
+@pytest.mark.parametrize("min_cluster_size", [1, 5])
+def test_disjoint_pairs_without_clusters_are_met(n_clusters, min_cluster_size):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows, pairs = rng.normal(size=(60, 3)), rng.permutation(60)[:24].reshape(12, 2)
+        tree = MinimumDensityTree(n_clusters, min_cluster_size=min_cluster_size, **QUICK)
+        model = tree.fit(rows, must_link=pairs[:6], cannot_link=pairs[6:])
+        assert_met(model, None, pairs[:6], pairs[6:])
+        assert n_clusters == "auto" or model.n_clusters_ <= n_clusters
+        assert_array_equal(model.predict(rows), model.labels_)
+
+
+def test_links_of_overlapping_classes_are_met():
+    rows, y = load_iris(return_X_y=True)
+    rows = StandardScaler().fit_transform(rows)
+    for seed in range(6):
+        pairs = np.random.default_rng(seed).integers(0, len(y), (60, 2))
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        same = y[pairs[:, 0]] == y[pairs[:, 1]]
+        model = MinimumDensityTree(3, **QUICK).fit(rows, must_link=pairs[same], cannot_link=pairs[~same])
+        assert_met(model, None, pairs[same], pairs[~same])
+        assert model.n_clusters_ == 3
+
+
+def test_links_of_repeated_rows_are_met():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        rows = rng.integers(0, 4, (80, 2)).astype(float)
+        y = rng.integers(0, 3, (4, 4))[rows[:, 0].astype(int), rows[:, 1].astype(int)]
+        pairs = rng.permutation(80)[:40].reshape(20, 2)
+        same = y[pairs[:, 0]] == y[pairs[:, 1]]
+        model = MinimumDensityTree("auto", **QUICK).fit(rows, must_link=pairs[same], cannot_link=pairs[~same])
+        assert_met(model, None, pairs[same], pairs[~same])
+
+
+def test_links_win_over_the_smallest_size():
+    rows = np.r_[np.arange(20.0), 100.0][:, np.newaxis]
+    model = MinimumDensityTree(2, min_cluster_size=5, **QUICK).fit(rows, cannot_link=[(19, 20)], must_link=[(0, 19)])
+    assert_met(model, None, [(0, 19)], [(19, 20)])
+    weights = np.full(21, 0.01)
+    model = MinimumDensityTree(2, **QUICK).fit(rows, None, weights, cannot_link=[(19, 20)])
+    assert_met(model, None, (), [(19, 20)])
 
 
 def test_classes_without_a_valley_are_separated():

@@ -196,7 +196,9 @@ class MinimumDensityTree(
     pickles and model files do not contain X.
 
     With labels or links, every hyperplane that separates linked rows is moved, or the node is not split. Leaves with
-    rows that cannot be in one cluster are split, and leaves with linked rows are joined. Trees are then not refined.
+    rows that cannot be in one cluster are split, and leaves with linked rows are joined. If constraints are left, all
+    their rows are assigned to clusters, and leaves are split until each has rows of one, if necessary with fewer than
+    ``min_cluster_size`` rows. Trees are then not refined.
 
     With weights, n is their sum. Integer weights equal repetition, unless there are more rows than the graph of nearest
     neighbours has or than are subsampled: the random choices then differ. Outlier scores do not use weights.

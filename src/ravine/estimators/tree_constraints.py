@@ -12,6 +12,7 @@ from ravine.checks import check_flag
 from ravine.estimators.cluster_sizes import SizeLimits
 from ravine.rows import Rows
 from ravine.tree import Splitter, Tree, grow
+from ravine.tree.completion import LabelSplitter, complete_constraints
 from ravine.tree.constrained import ConstrainedSplitter, join_leaves
 from ravine.tree.constraints import Constraints, make_constraints
 from ravine.tree.policies import check_split_next
@@ -63,6 +64,7 @@ class TreeConstraintMixin:
         limits: SizeLimits,
     ) -> tuple[Tree, NDArray[np.intp]]:
         """Split leaves with rows that cannot be in one cluster, and join leaves with rows that are in one."""
+        grown = leaves
         grower = ConstrainedSplitter(splitter, constraints, limits.smallest, is_exclusive=True)
         tree, leaves = grow(rows, grower, n_clusters=None, priority=None, start=(tree, leaves), **shared)
         joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
@@ -81,6 +83,14 @@ class TreeConstraintMixin:
                 break
             tree, leaves = more, more_leaves
             joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
+        is_met = not constraints.list_violations(joined.cluster[leaves])
+        if not is_met or (n_clusters is not None and joined.n_clusters > n_clusters):
+            complete = complete_constraints(constraints, rows, grown, n_clusters)
+            for size in (limits.smallest, 0):  # links win over min_cluster_size
+                label_splitter = LabelSplitter(complete, max(size, 1))
+                options = {**shared, "min_cluster_size": size, "start": (tree, leaves)}
+                tree, leaves = grow(rows, label_splitter, n_clusters=None, priority=None, **options)
+            joined = join_leaves(tree, leaves, rows, complete, n_clusters)
         if joined.n_clusters < joined.n_leaves:
             self.shape_, self.shape_reason_ = "any", "Leaves were joined to meet constraints."
         return joined, leaves

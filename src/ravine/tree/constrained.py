@@ -17,7 +17,7 @@ from ravine.tree.editing import renumber_clusters
 from ravine.tree.grow import Split, Splitter, split_rows
 from ravine.tree.nodes import NONE, Tree
 
-__all__ = ["ConstrainedSplitter", "join_leaves"]
+__all__ = ["ConstrainedSplitter", "join_leaves", "separate_sides"]
 
 Indices = NDArray[np.intp]
 
@@ -144,7 +144,7 @@ class ConstrainedSplitter:
             counted = np.ones(len(x)) / len(marked)
             counted[len(marked) :] = share / max(len(others), 1)
             kept = counted > 0.0
-            found += _separate(x[kept], on_right[kept], counted[kept] * len(marked))
+            found += separate_sides(x[kept], on_right[kept], counted[kept] * len(marked))
         return found
 
 
@@ -160,7 +160,7 @@ def _is_similar(plane: Hyperplane, other: Hyperplane, rows: Rows, indices: Indic
     return depth >= LEAST_DEPTH * depth_of_other
 
 
-def _separate(x: Array, on_right: NDArray[np.bool_], weights: Array) -> list[Hyperplane]:
+def separate_sides(x: Array, on_right: NDArray[np.bool_], weights: Array) -> list[Hyperplane]:
     """Return the hyperplane between two sides by a linear support vector machine; none if the rows are equal."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
