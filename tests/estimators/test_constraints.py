@@ -137,6 +137,14 @@ def test_constraints_that_cannot_be_met_are_named():
     assert model.violated_constraints_ == [("cannot_link", 0, 1)]
 
 
+def test_more_clusters_than_asked_for_are_named():
+    with pytest.warns(UserWarning, match="the constraints are met with 3 clusters, more than n_clusters=2"):
+        model = MinimumDensityTree(2, **QUICK).fit(X, cannot_link=[(0, 1), (1, 2), (0, 2)])
+    assert_met(model, None, (), [(0, 1), (1, 2), (0, 2)])
+    with pytest.raises(ValueError, match="cannot_link needs at least two clusters, got n_clusters=1"):
+        MinimumDensityTree(1, **QUICK).fit(X, cannot_link=[(0, 1)])
+
+
 def test_labels_are_ignored_by_default():
     plain = MinimumDensityTree(3, **QUICK).fit(X)
     wrong = np.random.default_rng(0).integers(0, 3, len(X))

@@ -334,7 +334,7 @@ class MinimumDensityTree(
                     NoSplitWarning,
                     stacklevel=2,
                 )
-            self._name_violations(constraints)
+            self._name_violations(constraints, n_clusters)
             self._warn_of_large_clusters(rows, n_clusters, weights)
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"

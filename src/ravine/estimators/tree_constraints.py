@@ -50,6 +50,8 @@ class TreeConstraintMixin:
             raise ValueError(
                 f"y has {found.n_classes} different labels, more than n_clusters={n_clusters}: allow more clusters."
             )
+        if found is not None and n_clusters == 1 and found.apart:
+            raise ValueError("cannot_link needs at least two clusters, got n_clusters=1: allow more clusters.")
         return found
 
     def _meet_constraints(
@@ -95,8 +97,8 @@ class TreeConstraintMixin:
             self.shape_, self.shape_reason_ = "any", "Leaves were joined to meet constraints."
         return joined, leaves
 
-    def _name_violations(self, constraints: Constraints | None) -> None:
-        """Store the constraints that are not met, and warn of them."""
+    def _name_violations(self, constraints: Constraints | None, n_clusters: int | None) -> None:
+        """Store the constraints that are not met, and warn of them, and of more clusters than were asked for."""
         self.__dict__.pop("violated_constraints_", None)
         if constraints is None:
             return
@@ -107,6 +109,13 @@ class TreeConstraintMixin:
             warnings.warn(
                 f"{len(self.violated_constraints_)} of {len(constraints.links)} constraints are not met: "
                 f"{', '.join(some)}{f' and {more} more' if more else ''}. See violated_constraints_.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if n_clusters is not None and self.tree_.n_clusters > n_clusters:
+            warnings.warn(
+                f"the constraints are met with {self.tree_.n_clusters} clusters, more than n_clusters={n_clusters}: "
+                "allow more clusters, or remove constraints.",
                 UserWarning,
                 stacklevel=3,
             )
