@@ -1,5 +1,7 @@
 """Labels and links that can be met are met; the others are counted and named."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -168,6 +170,17 @@ def test_constraints_survive_a_file(tmp_path):
     again = load(tmp_path / "model.ravine")
     assert again.violated_constraints_ == model.violated_constraints_
     assert_array_equal(again.predict(X), model.labels_)
+
+
+def test_edits_update_the_violated_constraints(tmp_path):
+    apart = (0, int(np.argmax(Y == 2)))
+    model = MinimumDensityTree(3, **QUICK).fit(X, cannot_link=[apart])
+    for one in (model, pickle.loads(pickle.dumps(model))):
+        assert one.prune(0).violated_constraints_ == [("cannot_link", *apart)]
+        assert one.prune(0).split(0, X, min_cluster_size=20).violated_constraints_ == []
+        assert one.violated_constraints_ == []
+    save(model, tmp_path / "model.ravine")
+    assert not hasattr(load(tmp_path / "model.ravine").prune(0), "violated_constraints_")
 
 
 @pytest.mark.parametrize(

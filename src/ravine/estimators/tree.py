@@ -118,7 +118,7 @@ class MinimumDensityTree(
     n_clusters_ : int
     violated_constraints_ : list of (str, int, int)
         Kind ("label", "must_link" or "cannot_link") and rows of every constraint that is not met, if there are any
-        constraints.
+        constraints. Edits of the tree update it; those of a tree from a model file remove it.
     probabilities_ : ndarray of shape (n_samples,)
         Membership of each row in its cluster. This and the next four are computed when they are first used.
     outlier_scores_ : ndarray of shape (n_samples,)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine.checks import check_flag
 from ravine.estimators.cluster_sizes import SizeLimits
+from ravine.estimators.training_rows import TrainingRows
 from ravine.rows import Rows
 from ravine.tree import Splitter, Tree, grow
 from ravine.tree.completion import LabelSplitter, complete_constraints
@@ -39,6 +40,7 @@ class TreeConstraintMixin:
         shape_reason_: str
         tree_: Tree
         leaves_: NDArray[np.intp]
+        _training: TrainingRows
 
     def _check_constraints(
         self, rows: Rows, y: Any, must_link: ArrayLike | None, cannot_link: ArrayLike | None, n_clusters: int | None
@@ -102,6 +104,7 @@ class TreeConstraintMixin:
         self.__dict__.pop("violated_constraints_", None)
         if constraints is None:
             return
+        self._training.values["constraints"] = constraints  # for edits
         self.violated_constraints_ = constraints.list_violations(self.tree_.cluster[self.leaves_])
         if self.violated_constraints_:
             some = [f"{kind} ({i}, {j})" for kind, i, j in self.violated_constraints_[:MOST_NAMED]]

@@ -21,7 +21,7 @@ from ravine.tree.grow import split_rows
 __all__ = ["TreeEditMixin"]
 
 # Values of the fit that edits do not change.
-KEPT = ("outliers", "scores", "marks", "threshold")
+KEPT = ("outliers", "scores", "marks", "threshold", "constraints")
 
 
 class TreeEditMixin:
@@ -36,6 +36,7 @@ class TreeEditMixin:
         leaves_: NDArray[np.intp]
         suggested_leaves_: NDArray[np.intp]
         labels_: NDArray[np.intp]
+        violated_constraints_: list[tuple[str, int, int]]
         _training: TrainingRows
 
         def _get_fit_partition(self) -> tuple[Tree, NDArray[np.intp]]: ...
@@ -164,5 +165,8 @@ class TreeEditMixin:
             values["odds"] = odds.renumber(find_new_nodes(self.tree_, tree), tree)
         edited._training = TrainingRows(rows, self._training.weights, values)
         edited._store(tree, leaves)
+        edited.__dict__.pop("violated_constraints_", None)  # model files do not contain the constraints
+        if "constraints" in values:
+            edited.violated_constraints_ = values["constraints"].list_violations(tree.cluster[leaves])
         edited.labels_ = edited._mark(edited.labels_)
         return edited
