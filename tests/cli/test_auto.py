@@ -160,7 +160,7 @@ def test_groups_and_rules_name_categories():
     printed = ravine("cluster", write(mixed()), "--encode", "famd", "--clusters", 2).stderr
     assert "kind=red 0 % (others" in printed or "kind=blue 0 % (others" in printed
     rules = ravine("describe", "data-ravine/model.ravine").stdout
-    assert "'kind' as in FAMD: blue, green, red" in rules
+    assert "'kind' as in FAMD: 'blue', 'green', 'red'" in rules
     assert "Rules in the units of the table" in rules
     assert "if kind is red" in rules
 
