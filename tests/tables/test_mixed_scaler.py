@@ -134,6 +134,26 @@ def test_rare_categories_are_grouped_and_named():
     np.testing.assert_allclose(scaler.transform(np.array([["c"]], dtype=object)), Z[-1:])
 
 
+def test_warning_names_the_category_that_rare_ones_join():
+    kinds = np.array(["a"] * 60 + ["other"] * 37 + ["c", "d", "d"], dtype=object)[:, None]
+    with pytest.warns(UserWarning, match="'x0': 'c', 'd', together with the category 'other' of the column"):
+        scaler = MixedScaler(min_frequency=0.03).fit(kinds)
+    assert scaler.categories_ == {"x0": ("a", "other")}
+    assert scaler.mean_.tolist() == [0.6, 0.4]
+
+
+def test_fit_that_fails_changes_nothing():
+    X = as_objects(table())
+    scaler = MixedScaler().fit(X)
+    before = scaler.categories_, scaler.rare_, scaler.transform(X)
+    other = X.copy()
+    other[:, 1], other[5, 0] = np.where(np.arange(200) % 2, "new", "newer"), np.inf
+    with pytest.raises(ValueError, match="infinite"):
+        scaler.fit(other)
+    assert (scaler.categories_, scaler.rare_) == before[:2]
+    np.testing.assert_array_equal(scaler.transform(X), before[2])
+
+
 def test_lone_rare_category_is_not_far_away():
     kinds = np.array(["a"] * 999 + ["b"], dtype=object)[:, None]
     with warnings.catch_warnings():

@@ -49,10 +49,13 @@ class Categories:
         Categories that become features, sorted; the group of rare ones is the last.
     rare : tuple of str
         Categories that count as `OTHER`.
+    has_other : bool
+        Whether the column has a category of the name `OTHER`, which the rare ones join.
     """
 
     names: tuple[str, ...]
     rare: tuple[str, ...] = ()
+    has_other: bool = False
 
     def encode(self, column: str, values: NDArray[Any], unknown: Sequence[float] | None = None) -> Array:
         """Return the indicators of the categories; NaN for missing cells.
@@ -109,7 +112,7 @@ def group_rare(counts: Mapping[str, int], min_frequency: float) -> Categories:
     if len(rare) + (OTHER in counts) < 2 or not rare:
         return Categories(tuple(counts))
     names = [name for name in counts if name not in {*rare, OTHER}]
-    return Categories((*names, OTHER), tuple(rare))
+    return Categories((*names, OTHER), tuple(rare), OTHER in counts)
 
 
 def is_free_text(counts: Mapping[str, int], min_frequency: float = MIN_FREQUENCY) -> bool:

@@ -14,12 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.tables.categories import MIN_FREQUENCY, Categories, count_categories, group_rare, is_free_text
+from ravine.tables.categories import MIN_FREQUENCY, OTHER, Categories, count_categories, group_rare, is_free_text
 from ravine.tables.read import Report
 from ravine.tables.sniff import is_missing, is_number
 from ravine.tables.table_error import TableError
 
-__all__ = ["ColumnChoices", "choose_features", "extract_columns", "join_names", "read_labels", "resolve_columns"]
+__all__ = [
+    "ColumnChoices",
+    "choose_features",
+    "describe_rare",
+    "extract_columns",
+    "join_names",
+    "read_labels",
+    "resolve_columns",
+]
 
 # A column with more distinct texts than this is not categorical.
 MAX_CATEGORIES = 50
@@ -136,6 +144,12 @@ def _has_fraction(label: Any) -> bool:
 def join_names(names: Sequence[str], most: int = 8) -> str:
     """Return the first names as text, with the number of those left out."""
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def describe_rare(categories: Categories) -> str:
+    """Return the rare categories of a column as text, and the category that they join."""
+    joined = f", together with the category {OTHER!r} of the column" if categories.has_other else ""
+    return f"{join_names(categories.rare, 5)}{joined}"
 
 
 # ----------------------------------------------------------------------------------------------- types of columns
@@ -257,7 +271,7 @@ def _find_categories(table: Any, name: str, encode: str, report: Report) -> Cate
     found = group_rare(counts, MIN_FREQUENCY)
     report(f"{name!r} has {len(counts)} categories, encoded and scaled as in FAMD: {join_names(list(found.names), 5)}")
     if found.rare:
-        report(f"{name!r}: rare categories count as 'other': {join_names(found.rare, 5)}")
+        report(f"{name!r}: rare categories count as 'other': {describe_rare(found)}")
     return found
 
 

@@ -17,7 +17,7 @@ from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value
 from ravine.rows.inputs import check_unique_names
 from ravine.tables.categories import MIN_FREQUENCY, UNKNOWN, Categories, count_categories, group_rare, is_free_text
-from ravine.tables.choose import join_names
+from ravine.tables.choose import describe_rare, join_names
 from ravine.tables.prepare import Preparation, check_finite, join_counts
 
 __all__ = ["MixedScaler"]
@@ -40,8 +40,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         polars and pyarrow, and columns of Python objects that are not all numbers. Columns of booleans are numbers.
     min_frequency : float, default=0.02
         Categories with a smaller share of the rows are rare. If a column has several, they are grouped as ``"other"``,
-        with a warning that names them. A group or category that is still rare is divided by the root of this share, so
-        that a few rows are not far from all others. 0 keeps all categories.
+        with a warning that names them; a category of this name joins the group. A group or category that is still rare
+        is divided by the root of this share, so that a few rows are not far from all others. 0 keeps all categories.
     handle_unknown : {"error", "other"}, default="error"
         Treatment of categories that the fit has not seen: an error that names the column and the category, or the group
         ``"other"``. In a column without this group, all features of such a cell are 0, their mean.
@@ -164,21 +164,23 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         chosen = _choose_categorical(self.categorical, columns, _list_categorical(X))
         found = {name: columns[name] for name in chosen}
         categories = {name: _find_categories(name, values, min_frequency) for name, values in found.items()}
-        self.categories_ = {name: known.names for name, known in categories.items()}
-        self.rare_ = {name: known.rare for name, known in categories.items() if known.rare}
+        names = {name: known.names for name, known in categories.items()}
+        rare = {name: known.rare for name, known in categories.items() if known.rare}
         plan = Preparation(
-            tuple(columns), self.categories_, "impute-median" if missing == "median" else "error",
-            rare=self.rare_, encoding="famd", unknown="error",
+            tuple(columns), names, "impute-median" if missing == "median" else "error",
+            rare=rare, encoding="famd", unknown="error",
         )  # fmt: skip
         raw = plan.matrix(columns)
         check_finite(raw, plan.feature_names)
         _refuse_empty(raw, plan)
         self._refuse_missing(raw, plan)
         plan = plan.fitted(raw, min_frequency)
+        # Last, so that a failed fit does not change them.
+        self.categories_, self.rare_ = names, rare
         self.mean_, self.scale_ = plan.centre, plan.scale
         self._plan = replace(plan, unknown=unknown)
-        if self.rare_:
-            listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
+        if rare:
+            listed = "; ".join(f"{name!r}: {describe_rare(categories[name])}" for name in rare)
             warnings.warn(f"rare categories are grouped as 'other' ({listed}).", UserWarning, stacklevel=3)
         return raw
 
