@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ravine import MinimumDensityTree, load, save
+from ravine import MinimumDensityTree, compare_clusters, load, save
 from ravine.tree.constraints import make_constraints
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
@@ -156,6 +156,18 @@ def test_labels_are_ignored_by_default():
     assert_array_equal(pipeline.fit(X, wrong)[-1].labels_, pipeline.fit(X)[-1].labels_)
 
 
+def test_labels_that_are_used_must_be_given():
+    with pytest.raises(ValueError, match="use_labels=True needs labels: give fit a y"):
+        MinimumDensityTree(3, use_labels=True, **QUICK).fit(X)
+
+
+def test_features_of_clusters_with_constraints_are_compared():
+    y = label_some(np.where(Y == 3, 0, Y), 0.2, 0)
+    model = MinimumDensityTree(3, use_labels=True, max_cluster_size=0.9, **QUICK).fit(X, y)
+    assert model.shape_ == "any"  # cells are not joined with max_cluster_size, but leaves of one label are
+    assert compare_clusters(model, X).n_rows == len(X) // 2
+
+
 def test_any_kind_of_label_is_understood():
     texts = np.array([None, "a", "b", "c", "d"], dtype=object)[label_some(Y, 0.1, 0) + 1]
     numbers = np.where(label_some(Y, 0.1, 0) >= 0, label_some(Y, 0.1, 0) * 1.0, np.nan)
@@ -202,7 +214,7 @@ def test_edits_update_the_violated_constraints(tmp_path):
 )
 def test_contradictions_are_refused_by_name(constraints, message):
     with pytest.raises(ValueError, match=message):
-        MinimumDensityTree(3, use_labels=True).fit(X, **constraints)
+        MinimumDensityTree(3, use_labels="y" in constraints).fit(X, **constraints)
 
 
 def test_groups_are_connected_by_all_links():

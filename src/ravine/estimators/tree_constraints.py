@@ -47,6 +47,8 @@ class TreeConstraintMixin:
     ) -> Constraints | None:
         """Return the constraints of a fit; None if there are none."""
         labels = y if check_flag("use_labels", self.use_labels) else None
+        if self.use_labels and y is None:
+            raise ValueError("use_labels=True needs labels: give fit a y, or leave use_labels=False.")
         found = make_constraints(rows.shape[0], labels, must_link, cannot_link)
         if found is not None and n_clusters is not None and found.n_classes > n_clusters:
             raise ValueError(

@@ -134,7 +134,8 @@ def compare_clusters(
     A small P says that a feature differs between the clusters, not that the clusters are real: a cut through one cloud
     of correlated features makes all of them differ. `valley_test` answers that question. A feature that is merely
     correlated with one that separates the clusters differs, too. Clusters that half of the rows do not find again are
-    not tested, nor are features beyond the 200 with the largest differences in the first half. Weights are ignored.
+    not tested, nor are features beyond the 200 with the largest differences in the first half. Weights, labels and
+    links are ignored.
 
     Examples
     --------
