@@ -168,6 +168,11 @@ def test_features_of_clusters_with_constraints_are_compared():
     assert compare_clusters(model, X).n_rows == len(X) // 2
 
 
+def test_cells_cannot_be_joined_with_constraints():
+    with pytest.raises(ValueError, match="does not test them, but labels or links are given: use shape='convex'"):
+        MinimumDensityTree(3, shape="any", **QUICK).fit(X, cannot_link=[(0, 1)])
+
+
 def test_any_kind_of_label_is_understood():
     texts = np.array([None, "a", "b", "c", "d"], dtype=object)[label_some(Y, 0.1, 0) + 1]
     numbers = np.where(label_some(Y, 0.1, 0) >= 0, label_some(Y, 0.1, 0) * 1.0, np.nan)
@@ -202,6 +207,10 @@ def test_edits_update_the_violated_constraints(tmp_path):
         ({"must_link": [(0, 0)]}, r"must_link must be pairs of two different rows from 0 to 269, got \(0, 0\)"),
         ({"cannot_link": [(0, 270)]}, r"cannot_link must be pairs of two different rows from 0 to 269, got \(0, 270\)"),
         ({"cannot_link": [0, 1]}, "cannot_link must be pairs of indices"),
+        (
+            {"must_link": [(0, 1), (1, 2, 3)]},
+            r"must_link must be pairs of indices of rows, .* got \[\(0, 1\), \(1, 2, 3\)\]",
+        ),
         ({"must_link": [(0.5, 1.0)]}, "must_link must be pairs of indices"),
         (
             {"y": ["a", "b"] + [None] * 268, "must_link": [(0, 1)]},

@@ -77,8 +77,8 @@ class TreeShapeMixin:
         obstacle = next((name for name, applies in obstacles.items() if applies), "")
         if shape == "any" and obstacle:
             raise ValueError(
-                f"shape='any' cuts cells of its own and does not test them, which contradicts {obstacle}: use "
-                "shape='convex', or leave that parameter at its default."
+                f"shape='any' cuts cells of its own and does not test them, but {obstacle}: use shape='convex', or "
+                "leave that out."
             )
         return obstacle
 

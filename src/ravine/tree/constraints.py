@@ -108,7 +108,10 @@ def _check_pairs(name: str, pairs: ArrayLike | None, n: int) -> list[tuple[int, 
     """Return pairs of different rows."""
     if pairs is None:
         return []
-    values = np.asarray(pairs)
+    try:
+        values = np.asarray(pairs)
+    except ValueError:  # of different lengths
+        values = np.zeros(1)
     if values.size == 0:
         return []
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
