@@ -1,6 +1,7 @@
 """Labels and links that can be met are met; the others are counted and named."""
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -232,3 +233,23 @@ def test_groups_are_connected_by_all_links():
     assert found.apart == {(0, 4), (2, 4)}
     assert found.list_violations(np.array([0, 0, 1, 0, 1, 1, 0])) == [("cannot_link", 2, 4)]
     assert make_constraints(3, [-1, -1, -1]) is None
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_conflicts_are_those_among_all_pairs(seed):
+    rng = np.random.default_rng(seed)
+    found = make_constraints(30, rng.integers(-1, 4, 30), None, None) or make_constraints(30, None, [(0, 1)], [(1, 2)])
+    first, second = rng.choice(30, 4), rng.choice(30, 4)
+    here, there = set(found.group[first].tolist()), set(found.group[second].tolist())
+    assert found.list_conflicts(first) == sorted((a, b) for a, b in found.apart if {a, b} <= here)
+    crossed = [(a, b) for a, b in found.apart if (a in here and b in there) or (b in here and a in there)]
+    assert found.allows(first, second) == (not crossed)
+
+
+def test_conflicts_of_many_labels_take_little_time():
+    found = make_constraints(400, np.arange(400))
+    start = time.process_time()
+    for i in range(2000):
+        assert len(found.list_conflicts(np.array([i % 399, i % 399 + 1]))) == 1
+    assert time.process_time() - start < 1.0  # a search of all pairs takes 9 s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,15 +43,24 @@ class Constraints:
     is_joint: list[bool]
     n_classes: int = 0
 
+    @cached_property
+    def _others(self) -> dict[int, set[int]]:
+        """Groups that are apart from each group; every look-up among all pairs would take long with many labels."""
+        found: dict[int, set[int]] = {}
+        for a, b in self.apart:
+            found.setdefault(a, set()).add(b)
+            found.setdefault(b, set()).add(a)
+        return found
+
     def list_conflicts(self, indices: Indices) -> list[tuple[int, int]]:
         """Return the pairs of groups among some rows that cannot be in one cluster."""
         here = set(np.unique(self.group[indices]).tolist())
-        return sorted(pair for pair in self.apart if pair[0] in here and pair[1] in here)
+        return sorted((a, b) for a in here for b in self._others.get(a, set()) & here if a < b)
 
     def allows(self, first: Indices, second: Indices) -> bool:
         """Return whether some rows may be in one cluster with others."""
         groups, others = (set(np.unique(self.group[rows]).tolist()) for rows in (first, second))
-        return not any((a in groups and b in others) or (b in groups and a in others) for a, b in self.apart)
+        return all(self._others.get(a, set()).isdisjoint(others) for a in groups)
 
     def list_violations(self, labels: Indices) -> list[Violation]:
         """Return the constraints that the clusters of all rows violate."""
