@@ -142,7 +142,7 @@ def test_warning_names_the_category_that_rare_ones_join():
     assert scaler.mean_.tolist() == [0.6, 0.4]
 
 
-def test_fit_that_fails_changes_nothing():
+def test_fit_that_fails_keeps_categories_and_features():
     X = as_objects(table())
     scaler = MixedScaler().fit(X)
     before = scaler.categories_, scaler.rare_, scaler.transform(X)
