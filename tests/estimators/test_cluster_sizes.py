@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
-from ravine import MinimumDensityTree, Split
+from ravine import MinimumDensityTree, NoSplitWarning, Split
 from ravine.estimators.cluster_sizes import check_size
 from ravine.tree.neighbours import repeat_rows
 
@@ -113,6 +113,13 @@ def test_sizes_count_weights():
     weights = np.where(np.arange(len(X)) < 150, 0.1, 1.0)
     model = MinimumDensityTree(4, min_cluster_size=10, **QUICK).fit(X, sample_weight=weights)
     assert np.bincount(model.labels_, weights).min() >= 10.0
+
+
+def test_weights_below_the_smallest_size_are_named():
+    with pytest.warns(
+        NoSplitWarning, match="a sum of weights of at least min_cluster_size=5 each. All weights sum to 1: "
+    ):
+        MinimumDensityTree(3, **QUICK).fit(X, sample_weight=np.full(len(X), 1.0 / len(X)))
 
 
 def test_equal_weights_draw_every_row_once():

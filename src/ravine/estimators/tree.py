@@ -338,11 +338,18 @@ class MinimumDensityTree(
             self._warn_of_large_clusters(rows, n_clusters, weights)
             if n_clusters is not None and n_separated < n_clusters:
                 found = f"only {n_separated}" if n_separated > 1 else "no two"
+                least = f"at least min_cluster_size={self.min_cluster_size} rows"
+                if weights is not None:
+                    least = f"a sum of weights of at least min_cluster_size={self.min_cluster_size}"
                 is_complete = self.n_clusters_ == n_clusters and self.shape_ == "convex"
                 end = ". All splits are therefore those of a Gaussian mixture or of k-means." if is_complete else "."
+                if weights is not None and weights.sum() < n_clusters * self._check_sizes(rows, None, weights).smallest:
+                    end += (
+                        f" All weights sum to {weights.sum():.6g}: multiply them, for example so that their mean is 1."
+                    )
                 warnings.warn(
-                    f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with at least "
-                    f"min_cluster_size={self.min_cluster_size} rows each{end}",
+                    f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with {least} "
+                    f"each{end}",
                     NoSplitWarning,
                     stacklevel=2,
                 )
