@@ -104,6 +104,15 @@ def test_centers_and_exemplars_leave_outliers_out():
     assert max(some.max() for some in model.exemplars_) < 300
 
 
+def test_predict_marks_no_row_of_a_tie_at_the_threshold():
+    rows = np.repeat(np.arange(4.0)[:, np.newaxis] // 2 * 9.0, 25, axis=0)
+    model = MinimumDensityTree(2, contamination=0.1, **QUICK).fit(rows)
+    assert len(np.unique(model.outlier_scores_)) == 1
+    assert np.count_nonzero(model.labels_ == -1) == 10
+    assert np.count_nonzero(model.predict(rows, outliers=True) == -1) == 0
+    assert "same outlier score" in " ".join(model.predict.__doc__.split())
+
+
 def test_ties_are_marked_up_to_the_share():
     marked, threshold = choose_outliers(np.array([0.5, 0.5, 0.5, 0.5, 0.2]), 0.4, 0.9)
     assert marked.tolist() == [True, True, False, False, False]

@@ -49,7 +49,8 @@ class OutlierMixin(MembershipMixin):
         ----------
         X : array-like of shape (n_samples, n_features)
         outliers : bool, default=False
-            Whether outliers get the label -1. Only if ``contamination`` is given.
+            Whether outliers get the label -1. Only if ``contamination`` is given. ``labels_`` marks that share of the
+            rows even if others have the same outlier score as the last of them; here none of these is an outlier.
 
         Returns
         -------
