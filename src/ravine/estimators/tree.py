@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ravine._typing import Array
 from ravine.checks import (
     check_cluster_count,
     check_enough_rows,
@@ -25,6 +26,7 @@ from ravine.estimators.tree_constraints import TreeConstraintMixin
 from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.estimators.tree_growth import TreeGrowthMixin
 from ravine.estimators.tree_shapes import TreeShapeMixin
+from ravine.rows import Rows
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Candidate, Splitter, Tree
@@ -337,23 +339,25 @@ class MinimumDensityTree(
             self._name_violations(constraints, n_clusters)
             self._warn_of_large_clusters(rows, n_clusters, weights)
             if n_clusters is not None and n_separated < n_clusters:
-                found = f"only {n_separated}" if n_separated > 1 else "no two"
-                least = f"at least min_cluster_size={self.min_cluster_size} rows"
-                if weights is not None:
-                    least = f"a sum of weights of at least min_cluster_size={self.min_cluster_size}"
-                is_complete = self.n_clusters_ == n_clusters and self.shape_ == "convex"
-                end = ". All splits are therefore those of a Gaussian mixture or of k-means." if is_complete else "."
-                if weights is not None and weights.sum() < n_clusters * self._check_sizes(rows, None, weights).smallest:
-                    end += (
-                        f" All weights sum to {weights.sum():.6g}: multiply them, for example so that their mean is 1."
-                    )
-                warnings.warn(
-                    f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with {least} "
-                    f"each{end}",
-                    NoSplitWarning,
-                    stacklevel=2,
-                )
+                self._warn_of_few_valleys(rows, n_clusters, n_separated, weights)
         return self
+
+    def _warn_of_few_valleys(self, rows: Rows, n_clusters: int, n_separated: int, weights: Array | None) -> None:
+        """Warn that valleys separate fewer clusters than were asked for."""
+        found = f"only {n_separated}" if n_separated > 1 else "no two"
+        least, end = f"at least min_cluster_size={self.min_cluster_size} rows each.", ""
+        if self.n_clusters_ == n_clusters and self.shape_ == "convex":
+            end = " All splits are therefore those of a Gaussian mixture or of k-means."
+        if weights is not None:
+            least = f"a sum of weights of at least min_cluster_size={self.min_cluster_size} each."
+            total = float(weights.sum())
+            if total < n_clusters * self._check_sizes(rows, None, weights).smallest:
+                end += f" All weights sum to {total:.6g}: multiply them, for example so that their mean is 1."
+        warnings.warn(
+            f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with {least}{end}",
+            NoSplitWarning,
+            stacklevel=3,
+        )
 
     def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
         return self.tree_, self.leaves_
