@@ -34,6 +34,11 @@ def assert_met(model, y=None, must_link=(), cannot_link=()):
     assert model.violated_constraints_ == []
 
 
+def test_a_single_label_constrains_nothing_and_is_met():
+    model = MinimumDensityTree(2, use_labels=True, **QUICK).fit(X, np.where(np.arange(len(X)) == 3, 1, -1))
+    assert model.violated_constraints_ == []
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([2, 3, 4, 6, "auto"]), st.floats(0.02, 0.5))
 def test_labels_of_clusters_are_met(seed, n_clusters, share):

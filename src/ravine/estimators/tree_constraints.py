@@ -105,6 +105,8 @@ class TreeConstraintMixin:
         """Store the constraints that are not met, and warn of them, and of more clusters than were asked for."""
         self.__dict__.pop("violated_constraints_", None)
         if constraints is None:
+            if self.use_labels:  # a single label constrains nothing
+                self.violated_constraints_: list[tuple[str, int, int]] = []
             return
         self._training.values["constraints"] = constraints  # for edits
         self.violated_constraints_ = constraints.list_violations(self.tree_.cluster[self.leaves_])
