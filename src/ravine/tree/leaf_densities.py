@@ -143,7 +143,8 @@ def _find_center(x: Array, pooled: Array) -> tuple[Array, Array, float, Array]:
             transform = 1.0 / np.sqrt(variances)
             z = (x - center) * transform
         else:
-            covariance = (1.0 - shrinkage) * np.cov(central, rowvar=False, bias=True).reshape(d, d)
+            centred = central - central.mean(axis=0)
+            covariance = (1.0 - shrinkage) * (centred.T @ centred) / len(centred)
             covariance[np.diag_indices(d)] += shrinkage * pooled + LEAST
             values, vectors = np.linalg.eigh(covariance)
             transform = vectors / np.sqrt(np.maximum(values, LEAST))
