@@ -46,7 +46,7 @@ def test_rules_name_categories():
 def test_one_cluster_and_wrong_numbers_are_described():
     model, _, features = make_model(n_clusters=1)
     assert model.rules(0) == "All 240 rows belong to one cluster."
-    with pytest.raises(ValueError, match="no cluster 1"):
+    with pytest.raises(ValueError, match="cluster must be an integer from 0 to 0, got 1"):
         model.rules(1)
     plane = TableModel(MinimumDensityHyperplane().fit(features), model.preparation)
     with pytest.raises(TypeError, match="MinimumDensityTree"):

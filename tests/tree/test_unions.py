@@ -70,7 +70,7 @@ def test_rules_of_a_cluster_of_one_leaf_are_those_of_the_leaf():
 def test_rules_need_one_leaf_or_one_cluster(tree):
     with pytest.raises(ValueError, match="leaf=1 and cluster=0 are both given: choose one"):
         tree.rules(1, cluster=0)
-    with pytest.raises(ValueError, match="there is no cluster 2: the tree has the clusters 0 to 1"):
+    with pytest.raises(ValueError, match="cluster must be an integer from 0 to 1, got 2"):
         tree.rules(cluster=2)
     with pytest.raises(TypeError, match="cluster must be an integer"):
         tree.rules(cluster=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import check_integer
 from ravine.models.table_rules import write_rule
 from ravine.tables import Preparation, join_counts, vote
 
@@ -77,6 +78,5 @@ class TableModel:
             raise TypeError(
                 f"rules needs a MinimumDensityTree, but the estimator is a {type(self.estimator).__name__}."
             )
-        if not 0 <= cluster < tree.n_clusters:
-            raise ValueError(f"there is no cluster {cluster}: the tree has the clusters 0 to {tree.n_clusters - 1}.")
-        return write_rule(tree, cluster, self.preparation, n_columns)
+        number = check_integer("cluster", cluster, low=0, high=tree.n_clusters - 1)
+        return write_rule(tree, number, self.preparation, n_columns)

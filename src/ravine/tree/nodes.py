@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import check_integer
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree import editing, html, text
@@ -311,11 +312,8 @@ class Tree:
             return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
         if leaf is not None:
             raise ValueError(f"leaf={leaf!r} and cluster={cluster!r} are both given: choose one.")
-        if isinstance(cluster, bool) or not isinstance(cluster, int | np.integer):
-            raise TypeError(f"cluster must be an integer, got {cluster!r}.")
-        if not 0 <= cluster < self.n_clusters:
-            raise ValueError(f"there is no cluster {cluster}: the tree has the clusters 0 to {self.n_clusters - 1}.")
-        return text.describe_cluster(self, int(cluster), feature_names, n_features)
+        number = check_integer("cluster", cluster, low=0, high=self.n_clusters - 1)
+        return text.describe_cluster(self, number, feature_names, n_features)
 
     # ------------------------------------------------------------------------------------------- other trees
 
