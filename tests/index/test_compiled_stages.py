@@ -242,27 +242,27 @@ def test_more_columns_than_rows_run_compiled_in_the_row_space(rng, without_compi
     assert np.array_equal(fast.labels_, slow.labels_)
 
 
-class EndlessStage:
-    """A stage that would take minutes: many rows, and a tolerance that is never reached."""
+class LongStage:
+    """A stage of some seconds: many rows and columns, and a tolerance that is never reached."""
 
     def __init__(self, rng):
-        self.sample = DenseSample(rng.standard_normal((200_000, 30)))
-        self.index = make_twins(self.sample, 0.01, 0.9)[1]
+        self.sample = DenseSample(rng.standard_normal((50_000, 200)))
+        self.index = make_twins(self.sample, 0.03, 0.9)[1]
 
     def run(self):
         options = {"max_iter": 100_000, "tolerance": -1.0, "memory": Memory()}
-        drive(self.sample, [self.index.minimise(np.eye(30)[0], **options)])
+        drive(self.sample, [self.index.minimise(np.eye(200)[0], **options)])
 
 
 def test_a_signal_ends_a_long_stage(rng):
-    stage = EndlessStage(rng)
+    stage = LongStage(rng)
 
     def interrupt(*_):
         raise KeyboardInterrupt("from the handler")
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt, match="from the handler"):
             stage.run()
     finally:
@@ -271,7 +271,7 @@ def test_a_signal_ends_a_long_stage(rng):
 
 
 def test_an_exception_ends_long_stages_on_threads(rng):
-    stage, futures = EndlessStage(rng), []
+    stage, futures = LongStage(rng), []
 
     def fail_beside_it():
         with open_pool(2) as pool:
