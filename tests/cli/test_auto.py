@@ -178,8 +178,30 @@ def test_columns_that_famd_cannot_use_are_named():
     lines = ["size,kind,name", *(f"{k % 7}.5,same,person {k}" for k in range(60))]
     message = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--drop", "name", code=1).stderr
     assert "column 'kind' has one category, 'same'" in message
-    message = ravine("cluster", "data.csv", "--encode", "famd", "--drop", "kind", code=1).stderr
+    message = ravine("cluster", "data.csv", "--encode", "famd", code=1).stderr
+    assert "column 'kind' has one category, 'same'" in message
     assert "column 'name' has 60 distinct texts, most of them rare" in message
+
+
+def test_first_error_names_all_problems_of_a_table():
+    lines = ["size,kind,nothing,day,width", *(f"{k % 7}.5,a,,2020-01-0{1 + k % 9},{k or ''}" for k in range(60))]
+    message = ravine("cluster", write("\n".join(lines)), code=1).stderr
+    assert "'kind' (text such as 'a'), 'day' (dates or times), 'nothing' (all cells empty) are not numeric" in message
+    assert "cells are missing in 'width'" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--outliers", "auto"), "--outliers needs one completion of the rows"),
+        (("--normalize", "l2"), "--normalize l2 needs complete rows"),
+    ],
+)
+def test_auto_says_why_cells_are_filled_with_medians(options, reason):
+    lines = ["size,width", *(f"{k % 7}.5,{k % 5 or ''}" for k in range(60))]
+    printed = ravine("cluster", write("\n".join(lines)), "--auto", "--clusters", 2, *options).stderr
+    assert f"auto: 'width' is filled where cells are missing, with medians because {reason}" in printed
+    assert json.loads(read("data-ravine/summary.json"))["settings"]["missing"] == "impute-median"
 
 
 def test_rare_categories_are_reported():

@@ -233,7 +233,7 @@ def test_missing_cells_are_an_error_kept_or_filled():
         (lambda X: X.__setitem__((slice(None), 1), "only"), "'x1' has one category, 'only'"),
         (lambda X: X.__setitem__((slice(None), 1), None), "'x1': all cells are missing"),
         (lambda X: X.__setitem__((slice(None), 0), np.nan), "'x0': all cells are missing"),
-        (lambda X: X.__setitem__((5, 0), np.inf), "'x0' contains an infinite value \\(row 6\\)"),
+        (lambda X: X.__setitem__((5, 0), np.inf), "'x0' \\(row 6\\) contains an infinite value"),
         (lambda X: X.__setitem__((slice(None), 1), [f"name {k}" for k in range(200)]), "'x1' has 200 distinct texts"),
     ],
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -170,14 +170,23 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
     with console.step("reading"):
         reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
         table = read_table(source, reading, console.report)
-    fill = "impute-median" if classify or once or options.normalize == "l2" else "multiple"
+    reason = explain_medians(request.command, once, options.normalize)
     return table, resolve_columns(
         table,
         ColumnChoices(
             options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize,
-            fill,
+            "impute-median" if reason else "multiple", reason,
         ),
     )  # fmt: skip
+
+
+def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:
+    """Return why missing cells cannot be filled several times; empty if they can."""
+    if command == "classify":
+        return "classify fits completed rows once"
+    if once:
+        return f"--{once[0].replace('_', '-')} needs one completion of the rows"
+    return "--normalize l2 needs complete rows" if normalize == "l2" else ""
 
 
 def fit_estimator(

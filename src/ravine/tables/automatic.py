@@ -126,7 +126,17 @@ def _describe_changes(found: Remedy, choices: ColumnChoices) -> Iterator[str]:
     if found.choices.encode != choices.encode:
         yield f"{_join(found.encode)} encoded as categories"
     if found.choices.missing != choices.missing:
-        yield f"{_join(found.missing)} filled where cells are missing"
+        yield f"{_join(found.missing)} filled where cells are missing{_describe_fill(found.choices)}"
+
+
+def _describe_fill(choices: ColumnChoices) -> str:
+    """Return a warning if medians replace several completions, with the reason."""
+    if choices.missing != "impute-median":
+        return ""
+    return (
+        f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster "
+        "(--missing drop leaves them out)"
+    )
 
 
 def _join(names: Sequence[str]) -> str:

@@ -57,6 +57,8 @@ class ColumnChoices:
         Whether rows are divided by their lengths.
     fill : {"multiple", "impute-median"}
         Treatment of missing cells to suggest.
+    fill_reason : str
+        Why ``fill`` is not "multiple".
     """
 
     drop: tuple[str, ...] = ()
@@ -67,6 +69,7 @@ class ColumnChoices:
     scale: str = "standard"
     normalize: str = "none"
     fill: str = "multiple"
+    fill_reason: str = ""
 
 
 def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:
@@ -162,15 +165,20 @@ def choose_features(
     columns, indices = list_columns(table, choices)
     if indices:
         report(f"{join_names(indices)}: index of a data frame, not used (--key {indices[0]} copies it to the results)")
-    texts, booleans, others = _sort_by_type(table, columns)
+    texts, booleans, empty, others = _sort_by_type(table, columns)
     if others or (texts and choices.encode == "error"):
+        others |= dict.fromkeys(empty, "all cells empty")
         raise TableError(_describe_unusable(table, texts, others, columns, choices))
+    if empty:
+        raise TableError(_describe_empty(empty))
     if not columns:
         raise TableError("no column is left: drop fewer.")
     if booleans:
         report(f"{join_names(booleans)}: true and false are used as 1 and 0")
     _warn_about_counters(table, columns, report)
-    return tuple(columns), {name: _find_categories(table, name, choices.encode, report) for name in texts}
+    counts = {name: count_text_cells(table[name]) for name in texts}
+    _refuse_texts(counts, choices.encode)
+    return tuple(columns), {name: _find_categories(name, counts[name], choices.encode, report) for name in texts}
 
 
 def list_columns(table: Any, choices: ColumnChoices) -> tuple[list[str], list[str]]:
@@ -180,8 +188,8 @@ def list_columns(table: Any, choices: ColumnChoices) -> tuple[list[str], list[st
     return [name for name in table.column_names if name not in {*excluded, *indices}], indices
 
 
-def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the columns of text, those of booleans, and those of types that cannot be used."""
+def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[str], list[str], dict[str, str]]:
+    """Return the columns of text, those of booleans, empty ones, and those of types that cannot be used."""
     types = import_module("pyarrow").types
     texts, booleans, empty, others = [], [], [], {}
     for name in columns:
@@ -195,9 +203,7 @@ def _sort_by_type(table: Any, columns: Sequence[str]) -> tuple[list[str], list[s
             texts.append(name)
         elif not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
             others[name] = "dates or times" if types.is_temporal(kind) else str(kind)
-    if empty:
-        raise TableError(_describe_empty(empty))
-    return texts, booleans, others
+    return texts, booleans, empty, others
 
 
 def _describe_empty(names: Sequence[str]) -> str:
@@ -220,6 +226,8 @@ def _describe_unusable(
     if len(unusable) == len(columns):
         problem = f"no column is numeric: {listed}"
     remedy = find_remedy(table, choices)
+    if remedy.missing and choices.missing == "error":
+        problem += f", and cells are missing in {join_names(remedy.missing)}"
     advice = f"Add  {remedy.list_options(choices)}  or let --auto choose the same."
     if len(remedy.drop) == len(columns):
         advice = "Convert them to numbers."
@@ -245,29 +253,41 @@ def suggest_dropping(names: Sequence[str]) -> str:
     return words + (" ..." if len(names) > 5 else "")
 
 
-def _find_categories(table: Any, name: str, encode: str, report: Report) -> Categories:
-    """Return the categories of a column of text; rare ones are grouped if the encoding is "famd"."""
-    counts = count_text_cells(table[name])
+def _refuse_texts(counts: dict[str, dict[str, int]], encode: str) -> None:
+    """Raise one error that names all columns of text that cannot be encoded."""
+    problems = [_describe_text(name, found, encode) for name, found in counts.items()]
+    message = " ".join(filter(None, problems))
+    if message:
+        raise TableError(message)
+
+
+def _describe_text(name: str, counts: dict[str, int], encode: str) -> str:
+    """Return why a column of text cannot be encoded; empty if it can."""
     if not counts:
-        raise TableError(_describe_empty([name]))
-    if encode == "one-hot":
-        if len(counts) > MAX_CATEGORIES:
-            raise TableError(
-                f"column {name!r} has {len(counts)} distinct texts, too many for --encode one-hot (at most "
-                f"{MAX_CATEGORIES}): leave it out with {suggest_dropping([name])}, or use it as --key."
-            )
-        report(f"{name!r} has {len(counts)} categories, encoded as zeros and ones: {join_names(list(counts), 5)}")
-        return Categories(tuple(counts))
-    if is_free_text(counts):
-        raise TableError(
+        return _describe_empty([name])
+    if encode == "one-hot" and len(counts) > MAX_CATEGORIES:
+        return (
+            f"column {name!r} has {len(counts)} distinct texts, too many for --encode one-hot (at most "
+            f"{MAX_CATEGORIES}): leave it out with {suggest_dropping([name])}, or use it as --key."
+        )
+    if encode != "one-hot" and is_free_text(counts):
+        return (
             f"column {name!r} has {len(counts)} distinct texts, most of them rare: it is not categorical. Leave it out "
             f"with {suggest_dropping([name])}, or use it as --key."
         )
-    if len(counts) == 1:
-        raise TableError(
+    if encode != "one-hot" and len(counts) == 1:
+        return (
             f"column {name!r} has one category, {next(iter(counts))[:40]!r}, and cannot separate anything: leave it "
             f"out with {suggest_dropping([name])}."
         )
+    return ""
+
+
+def _find_categories(name: str, counts: dict[str, int], encode: str, report: Report) -> Categories:
+    """Return the categories of a column of text; rare ones are grouped if the encoding is "famd"."""
+    if encode == "one-hot":
+        report(f"{name!r} has {len(counts)} categories, encoded as zeros and ones: {join_names(list(counts), 5)}")
+        return Categories(tuple(counts))
     found = group_rare(counts, MIN_FREQUENCY)
     report(f"{name!r} has {len(counts)} categories, encoded and scaled as in FAMD: {join_names(list(found.names), 5)}")
     if found.rare:

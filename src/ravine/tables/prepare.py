@@ -367,12 +367,14 @@ def _refuse_empty_columns(raw: Array, plan: Preparation) -> None:
 
 
 def check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
-    """Raise an error that names the first column with an infinite value."""
+    """Raise an error that names all columns with an infinite value, and the first row of each."""
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(raw.sum()):  # neither infinite nor missing values
             return
-    for j, name in enumerate(names):
-        infinite = np.isinf(raw[:, j])
-        if infinite.any():
-            row = int(infinite.argmax()) + 1
-            raise TableError(f"column {name!r} contains an infinite value (row {row}): correct or empty that cell.")
+    infinite = np.isinf(raw)
+    found = [f"{names[j]!r} (row {infinite[:, j].argmax() + 1})" for j in np.flatnonzero(infinite.any(axis=0)).tolist()]
+    if len(found) == 1:
+        raise TableError(f"column {found[0]} contains an infinite value: correct or empty that cell.")
+    if found:
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        raise TableError(f"columns {', '.join(found[:8])}{more} contain infinite values: correct or empty these cells.")
