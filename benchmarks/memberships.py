@@ -1,9 +1,9 @@
-"""Memberships and outliers: calibration, comparison with other outlier scores, cost, and the pictures of the page.
+"""Memberships and outliers: calibration, comparison with other outlier scores, and cost.
 
-    python benchmarks/memberships.py [reliability] [outliers] [cost] [pictures]
+    python benchmarks/memberships.py [reliability] [outliers] [cost]
 
-Prints tables as Markdown and writes the images of docs/memberships.md. All data are simulated; the rules were chosen on
-other seeds.
+Prints tables as Markdown and writes docs/images/membership_reliability.png. All data are simulated; the rules were
+chosen on other seeds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import LocalOutlierFactor
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.plotting.style import COLOURS, GREY, INK, MARKERS, import_pyplot, tidy_axes
+from ravine.plotting.style import COLOURS, GREY, MARKERS, import_pyplot, tidy_axes
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 NOISE = {
@@ -183,77 +183,10 @@ def measure_cost(n: int = 10**6, d: int = 20) -> None:
     print(f"\nmemberships and outlier scores together take {ratio:.1f} times the root fit")
 
 
-# ----------------------------------------------------------------------------------------------- pictures
-
-
-def draw_pictures() -> None:
-    """Draw memberships, outliers and exemplars; and clusters with known labels and limited sizes."""
-    plt = import_pyplot()
-    rng = np.random.default_rng(3)
-    centers = np.array([[0.0, 0.0], [4.6, 0.4], [1.8, 4.2]])
-    X = np.concatenate([center + rng.normal(size=(150, 2)) for center in centers] + [rng.uniform(-6, 11, size=(14, 2))])
-    mdt = MinimumDensityTree(3, shape="convex", contamination="auto", random_state=0).fit(X)
-    figure, axes = plt.subplots(1, 2, figsize=(10.4, 4.6), layout="constrained", sharex=True, sharey=True)
-    _draw_memberships(axes[0], mdt, X)
-    _draw_outliers(axes[1], mdt, X)
-    figure.savefig(IMAGES / "memberships.png", dpi=130)
-    plt.close(figure)
-    Z = np.concatenate([rng.normal(size=(150, 2)) * [0.8, 2.2] + [shift, 0.0] for shift in (0.0, 3.2)])
-    above = Z[:, 1] > 0.3
-    y = np.where(rng.random(300) < 0.08, above, -1)
-    fits = {
-        "two clusters, without labels": (MinimumDensityTree(2, random_state=0).fit(Z), None),
-        "two clusters, 8 % of the rows labelled": (
-            MinimumDensityTree(2, use_labels=True, random_state=0).fit(Z, y),
-            y,
-        ),
-        "at most 30 % of the rows in a cluster": (
-            MinimumDensityTree(max_cluster_size=0.3, random_state=0).fit(Z),
-            None,
-        ),
-    }
-    figure, axes = plt.subplots(1, 3, figsize=(11.4, 4.2), layout="constrained", sharex=True, sharey=True)
-    for ax, (title, (model, labels)) in zip(axes, fits.items(), strict=True):
-        _draw_clusters(ax, model, Z, title)
-        if labels is not None:
-            known = np.flatnonzero(labels >= 0)
-            ax.scatter(*Z[known].T, s=60, facecolors="none", edgecolors=INK, linewidths=1.4, label="labelled")
-            ax.legend(frameon=False, loc="upper right")
-    figure.savefig(IMAGES / "known_labels.png", dpi=130)
-
-
-def _draw_clusters(ax: Any, model: Any, X: np.ndarray, title: str) -> None:
-    for k in range(model.n_clusters_):
-        here = model.labels_ == k
-        ax.scatter(*X[here].T, s=16, color=COLOURS[k % 8], marker=MARKERS[k % 8], linewidths=0)
-    ax.set_title(title, fontsize=10)
-    tidy_axes(ax, 9.0)
-
-
-def _draw_memberships(ax: Any, mdt: Any, X: np.ndarray) -> None:
-    x, y = (np.linspace(low - 0.6, high + 0.6, 240) for low, high in zip(X.min(axis=0), X.max(axis=0), strict=True))
-    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    top = mdt.predict_proba(grid).max(axis=1).reshape(240, 240)
-    drawn = ax.contourf(x, y, top, levels=np.linspace(0.3, 1.0, 8), cmap="Greys_r", alpha=0.75)
-    ax.figure.colorbar(drawn, ax=ax, label="membership in the own cluster")
-    _draw_clusters(ax, mdt, X, "memberships")
-
-
-def _draw_outliers(ax: Any, mdt: Any, X: np.ndarray) -> None:
-    _draw_clusters(ax, mdt, X, "outliers, exemplars and centres")
-    out = mdt.labels_ < 0
-    ax.scatter(*X[out].T, s=46, color=INK, marker="x", label=f"{mdt.n_outliers_} outliers")
-    typical = np.concatenate(mdt.exemplars_)
-    ax.scatter(*X[typical].T, s=70, facecolors="none", edgecolors=INK, linewidths=1.3, label="exemplars")
-    ax.scatter(*mdt.cluster_centers_.T, s=150, color=INK, marker="+", linewidths=2.2, label="centres")
-    ax.legend(frameon=False, loc="upper left")
-
-
 PARTS = {
     "reliability": measure_reliability,
     "outliers": compare_outliers,
     "cost": measure_cost,
-    "pictures": draw_pictures,
 }
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "gallery_thumbnails",
 ]
 
 # Links to the documentation of other projects need a network: they are made only where one is promised. Without them
@@ -86,7 +87,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_version_warning_banner": False,
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 9,  # all that a new user looks for
     "show_nav_level": 1,
     "navigation_depth": 3,
     "show_toc_level": 2,
@@ -99,4 +100,7 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "faq": [], "get_started": [], "how_it_works": [], "choosing": [], "performance": []}
+# Pages without subpages need no navigation at the side; the scripts of the gallery use its width.
+html_sidebars = {
+    name: [] for name in ("index", "faq", "get_started", "how_it_works", "choosing", "performance", "gallery/*")
+}

@@ -2,8 +2,9 @@
 A table of birds
 ================
 
-Measurements of 400 simulated birds of four species, as a data frame. The tree finds the species without their number,
-and says by which measurements every cluster differs from the others.
+Measurements of 400 simulated birds of four species, as a data frame. The tree finds the
+species without their number, and says by which measurements every cluster differs from
+the others.
 """
 
 # %%
@@ -24,7 +25,9 @@ birds = pd.read_csv(StringIO(simulate_birds()), index_col="ring")
 measurements = birds.drop(columns="kind")
 print(birds.head())
 
-model = make_pipeline(StandardScaler().set_output(transform="pandas"), MinimumDensityTree(random_state=0))
+model = make_pipeline(
+    StandardScaler().set_output(transform="pandas"), MinimumDensityTree(random_state=0)
+)
 labels = model.fit_predict(measurements)
 print(pd.crosstab(birds["kind"], labels, colnames=["cluster"]))
 
@@ -40,13 +43,20 @@ for leaf in tree.leaves():
 
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
 names = list(measurements.columns)
-figure, panels = plt.subplots(4, 4, figsize=(8.6, 8.6), layout="constrained", sharex="col")
+figure, panels = plt.subplots(
+    4, 4, figsize=(8.6, 8.6), layout="constrained", sharex="col"
+)
 for i, j in np.ndindex(4, 4):
     axes, x, y = panels[i, j], measurements[names[j]], measurements[names[i]]
     for k, colour in enumerate(COLOURS):
         mine = labels == k
         if i == j:
-            axes.hist(x[mine], bins=np.linspace(x.min(), x.max(), 34), color=colour, alpha=0.75)
+            axes.hist(
+                x[mine],
+                bins=np.linspace(x.min(), x.max(), 34),
+                color=colour,
+                alpha=0.75,
+            )
         else:
             axes.scatter(x[mine], y[mine], s=9, color=colour, lw=0, alpha=0.8)
     axes.spines[["top", "right"]].set_visible(False)
@@ -57,5 +67,7 @@ for i, j in np.ndindex(4, 4):
         axes.set_ylabel(names[i])
     if i == 3:
         axes.set_xlabel(names[j])
-figure.suptitle("Four clusters in four measurements of 400 birds, found without their number")
+figure.suptitle(
+    "Four clusters in four measurements of 400 birds, found without their number"
+)
 plt.show()

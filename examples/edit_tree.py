@@ -2,8 +2,9 @@
 Edit a tree
 ===========
 
-A tree can be changed after the fit: prune a split, merge leaves, split a leaf again, or cut the tree at another
-number of clusters. Every edit returns a copy; labels, predictions and pictures follow.
+A tree can be changed after the fit: prune a split, merge leaves, split a leaf again, or
+cut the tree at another number of clusters. Every edit returns a copy; labels,
+predictions and pictures follow.
 """
 
 # %%
@@ -22,13 +23,13 @@ mdt = MinimumDensityTree(random_state=0).fit(X)
 print(mdt.tree_)
 
 # %%
-# Merge the two clusters on the right, then split what is left of the largest cluster by force, although no test
-# supports it.
+# Merge the two clusters on the right, then split the first leaf by force, although no
+# test supports it.
 
 leaf = {k: int(mdt.tree_.apply(centers[k : k + 1].astype(float))[0]) for k in range(5)}
 merged = mdt.merge(leaf[3], leaf[4])
-node = int(np.flatnonzero(merged.tree_.size == merged.tree_.size[merged.tree_.leaves()].max())[-1])
-forced = merged.split(merged.tree_.leaves()[0], X)
+first = merged.tree_.leaves()[0]
+forced = merged.split(first, X)
 coarse = mdt.tree_.cut(3)
 print(merged.n_clusters_, forced.n_clusters_, coarse.n_clusters)
 
@@ -39,7 +40,7 @@ figure, panels = plt.subplots(2, 2, figsize=(10.0, 6.6), layout="constrained")
 trees = {
     f"(a) Fitted: {mdt.n_clusters_} clusters": mdt.tree_,
     f"(b) mdt.merge({leaf[3]}, {leaf[4]}): {merged.n_clusters_} clusters": merged.tree_,
-    f"(c) .split({merged.tree_.leaves()[0]}, X) of that: {forced.n_clusters_} clusters": forced.tree_,
+    f"(c) .split({first}, X) of that: {forced.n_clusters_} clusters": forced.tree_,
     "(d) mdt.tree_.cut(3): 3 clusters": coarse,
 }
 for axes, (title, tree) in zip(panels.ravel(), trees.items(), strict=True):

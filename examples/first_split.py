@@ -2,9 +2,9 @@
 One split of handwritten digits
 ===============================
 
-A minimum density hyperplane splits 1797 handwritten digits in two, without labels. Everything that describes the
-split can be drawn: the direction as an image, the density along it with its valley, the rows, and the mean image of
-each side.
+A minimum density hyperplane splits 1797 handwritten digits in two, without labels.
+Everything that describes the split can be drawn: the direction as an image, the density
+along it with its valley, the rows, and the mean image of each side.
 """
 
 # %%
@@ -24,7 +24,8 @@ print(mdh.hyperplane_.report(digits.feature_names))
 print(f"P = {mdh.pvalue_:.0e}")
 
 # %%
-# Project the rows on the normal, and on the direction of largest variance orthogonal to it.
+# Project the rows on the normal, and on the direction of largest variance orthogonal to
+# it.
 
 plane = mdh.hyperplane_
 p = X @ plane.normal
@@ -38,23 +39,36 @@ SIDES, INK = ("#0072b2", "#e69f00"), "#333333"
 def draw_density(axes):
     """Draw the projected density with the valley, its depth and its P-value."""
     density = ProjectedDensity(p, plane.bandwidth)
-    b = np.linspace(p.min() - 2.0 * plane.bandwidth, p.max() + 2.0 * plane.bandwidth, 600)
+    b = np.linspace(
+        p.min() - 2.0 * plane.bandwidth, p.max() + 2.0 * plane.bandwidth, 600
+    )
     axes.plot(b, density(b), color=INK, lw=1.8)
     for side, colour in zip((b <= plane.offset, b > plane.offset), SIDES, strict=True):
         axes.fill_between(b[side], density(b[side]), color=colour, alpha=0.25, lw=0)
     modes = np.asarray(density.modes())
-    mode = min(density(modes[modes < plane.offset].max()), density(modes[modes > plane.offset].min()))
+    mode = min(
+        density(modes[modes < plane.offset].max()),
+        density(modes[modes > plane.offset].min()),
+    )
     axes.plot(plane.offset, plane.density, "o", mfc="white", mec=INK, ms=9)
     arrow = {"arrowstyle": "<->", "color": INK}
-    axes.annotate("", (plane.offset, mode), (plane.offset, plane.density), arrowprops=arrow)
+    axes.annotate(
+        "", (plane.offset, mode), (plane.offset, plane.density), arrowprops=arrow
+    )
     axes.axhline(mode, color=INK, lw=0.8, ls=":")
     text = (
         f"relative depth {plane.relative_depth:.1f}: the lower mode is\n"
         f"{1.0 + plane.relative_depth:.1f} times as dense as the cut\n"
         f"P = {mdh.pvalue_:.0e}: valley test on held-out rows"
     )
-    axes.text(0.99, 0.96, text, transform=axes.transAxes, ha="right", va="top", color=INK)
-    axes.set(ylabel="projected density", ylim=(0.0, None), title="Density along the direction, cut at its lowest point")
+    axes.text(
+        0.99, 0.96, text, transform=axes.transAxes, ha="right", va="top", color=INK
+    )
+    axes.set(
+        ylabel="projected density",
+        ylim=(0.0, None),
+        title="Density along the direction, cut at its lowest point",
+    )
 
 
 def draw_rows(axes):
@@ -62,7 +76,9 @@ def draw_rows(axes):
     for digit in range(10):
         for side in (0, 1):
             rows = (digits.target == digit) & (mdh.labels_ == side)
-            axes.scatter(p[rows], q[rows], marker=f"${digit}$", s=26, c=SIDES[side], lw=0)
+            axes.scatter(
+                p[rows], q[rows], marker=f"${digit}$", s=26, c=SIDES[side], lw=0
+            )
     axes.set(xlabel="projection on the direction", ylabel="widest direction across it")
     axes.set_title("Rows: the digits they show")
 

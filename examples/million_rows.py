@@ -2,8 +2,9 @@
 A million rows
 ==============
 
-A fit takes a subsample first, then a few passes over all rows. The time of a fit grows with the number of rows, and a
-file that does not fit into memory is read a handful of times.
+A fit takes a subsample first, then a few passes over all rows. The time of a fit grows
+with the number of rows, and a file that does not fit into memory is read a handful of
+times.
 """
 
 # %%
@@ -21,7 +22,7 @@ from ravine import MinimumDensityHyperplane, RowBlocks
 
 
 def simulate(n):
-    """Simulate two clusters with three times as much spread along each other as across."""
+    """Simulate two long clusters, three times as long as they are wide."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 10))
     X[:, :9] *= 3.0
@@ -36,12 +37,18 @@ sizes = (1_000, 10_000, 100_000, 1_000_000)
 seconds = {"MinimumDensityHyperplane": [], "KMeans": []}
 for n in sizes:
     X = simulate(n)
-    models = MinimumDensityHyperplane(random_state=0), KMeans(2, n_init=1, random_state=0)
+    models = (
+        MinimumDensityHyperplane(random_state=0),
+        KMeans(2, n_init=1, random_state=0),
+    )
     for name, model in zip(seconds, models, strict=True):
         start = perf_counter()
         model.fit(X)
         seconds[name].append(perf_counter() - start)
-    print(f"{n:9} rows: " + ", ".join(f"{name} {times[-1]:.2f} s" for name, times in seconds.items()))
+    print(
+        f"{n:9} rows: "
+        + ", ".join(f"{name} {times[-1]:.2f} s" for name, times in seconds.items())
+    )
 in_memory = models[0]
 
 # %%
@@ -54,12 +61,16 @@ with tempfile.TemporaryDirectory() as folder:
     mdh = MinimumDensityHyperplane(random_state=0).fit(rows)
     print(rows)
     same = abs(mdh.hyperplane_.normal @ in_memory.hyperplane_.normal)
-    print(f"cosine of the two normals: {same:.12f}; equal labels: {np.array_equal(mdh.labels_, in_memory.labels_)}")
+    equal = np.array_equal(mdh.labels_, in_memory.labels_)
+    print(f"cosine of the two normals: {same:.12f}; equal labels: {equal}")
 
 # %%
-# The clusters overlap in every feature, and a million rows separate cleanly along the normal.
+# The clusters overlap in every feature, and a million rows separate cleanly along the
+# normal.
 
-figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.0, 3.4), layout="constrained")
+figure, (left, middle, right) = plt.subplots(
+    1, 3, figsize=(11.0, 3.4), layout="constrained"
+)
 left.hist(X[:, 0], bins=200, color="#8a8a8a")
 left.set_title("A feature", loc="left", fontsize=11)
 p = X @ in_memory.hyperplane_.normal

@@ -2,8 +2,9 @@
 Clusters of any shape
 =====================
 
-Hyperplanes cut the rows into cells, and cells that no valley separates are joined. A ring, a cluster inside it and an
-arc that bends around the ring are found, and each cluster stays a union of linear inequalities.
+Hyperplanes cut the rows into cells, and cells that no valley separates are joined. A
+ring, a cluster inside it and an arc that bends around the ring are found, and each
+cluster stays a union of linear inequalities.
 """
 
 # %%
@@ -30,7 +31,8 @@ print(mdt.tree_)
 print(f"shape: {mdt.shape_}. {mdt.shape_reason_}")
 
 # %%
-# The steps: rows, cells, joined cells. `find_shapes` is the function inside the estimator that cuts and joins.
+# The steps: rows, cells, joined cells. `find_shapes` is the function inside the
+# estimator that cuts and joins.
 
 shapes = find_shapes(as_rows(X), 3, 5, np.random.default_rng(0))
 

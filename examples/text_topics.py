@@ -2,12 +2,14 @@
 Topics of texts
 ===============
 
-The texts are the docstrings of about 700 functions of SciPy, so that no download is needed. A tree of the sparse
-TF-IDF matrix groups them by subject; the subpackage of each function is only used to look at the result.
+The texts are the docstrings of about 700 functions of SciPy, so that no download is
+needed. A tree of the sparse TF-IDF matrix groups them by subject; the subpackage of
+each function is only used to look at the result.
 """
 
 # %%
-# Collect the docstrings and weigh their words. Rows of unit length compare texts of different lengths.
+# Collect the docstrings and weigh their words. Rows of unit length compare texts of
+# different lengths.
 
 import importlib
 import inspect
@@ -21,7 +23,17 @@ from sklearn.preprocessing import Normalizer
 
 from ravine import MinimumDensityTree
 
-PACKAGES = ("stats", "signal", "linalg", "special", "sparse.linalg", "spatial.distance", "optimize", "ndimage", "fft")
+PACKAGES = (
+    "stats",
+    "signal",
+    "linalg",
+    "special",
+    "sparse.linalg",
+    "spatial.distance",
+    "optimize",
+    "ndimage",
+    "fft",
+)
 texts, homes, names = [], [], []
 for package in PACKAGES:
     module = importlib.import_module(f"scipy.{package}")
@@ -32,12 +44,15 @@ for package in PACKAGES:
             homes.append(package)
             names.append(name)
 homes = np.array(homes)
-words = TfidfVectorizer(stop_words="english", min_df=5, max_df=0.3, token_pattern=r"[a-z]{3,}")
+words = TfidfVectorizer(
+    stop_words="english", min_df=5, max_df=0.3, token_pattern=r"[a-z]{3,}"
+)
 X = words.fit_transform(texts)
-print(f"{X.shape[0]} texts, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} different words in a text")
+print(f"{X.shape[0]} texts, {X.shape[1]} words, {X.nnz / X.shape[0]:.0f} in a text")
 
 # %%
-# Sixteen directions of latent semantic analysis keep the subjects and drop most of the noise.
+# Sixteen directions of latent semantic analysis keep the subjects and drop most of the
+# noise.
 
 Z = make_pipeline(TruncatedSVD(16, random_state=0), Normalizer()).fit_transform(X)
 mdt = MinimumDensityTree(9, random_state=0).fit(Z)
@@ -52,14 +67,24 @@ for k in range(mdt.n_clusters_):
 # %%
 # Clusters against subpackages: area is the number of functions.
 
-table = np.array([[np.sum((mdt.labels_ == k) & (homes == home)) for home in PACKAGES] for k in range(mdt.n_clusters_)])
+table = np.array(
+    [
+        [np.sum((mdt.labels_ == k) & (homes == home)) for home in PACKAGES]
+        for k in range(mdt.n_clusters_)
+    ]
+)
 figure, axes = plt.subplots(figsize=(9.0, 5.0), layout="constrained")
 row, column = np.nonzero(table)
 axes.scatter(column, row, s=5.0 * table[row, column], color="#0072b2", alpha=0.75, lw=0)
-axes.set_xticks(range(len(PACKAGES)), [f"scipy.{home}" for home in PACKAGES], rotation=35, ha="right")
+axes.set_xticks(
+    range(len(PACKAGES)),
+    [f"scipy.{home}" for home in PACKAGES],
+    rotation=35,
+    ha="right",
+)
 axes.set_yticks(range(len(topics)), topics)
 axes.invert_yaxis()
-axes.set_title("Clusters of docstrings (most typical words) and where the functions come from", loc="left", fontsize=11)
+axes.set_title("Typical words of each cluster, and its functions", loc="left")
 axes.spines[:].set_visible(False)
 axes.grid(color="#dddddd", lw=0.6)
 axes.set_axisbelow(True)

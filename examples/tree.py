@@ -2,8 +2,9 @@
 A tree of handwritten digits
 ============================
 
-`MinimumDensityTree` splits the digits again and again while a test on held-out rows supports the split. The number of
-clusters is not given. Every leaf is shown by the mean of its images.
+`MinimumDensityTree` splits the digits again and again while a test on held-out rows
+supports the split. The number of clusters is not given. Every leaf is shown by the mean
+of its images.
 """
 
 # %%
@@ -23,7 +24,8 @@ varying = digits.data.std(axis=0) > 0
 X = StandardScaler().fit_transform(digits.data[:, varying])
 mdt = MinimumDensityTree(random_state=0).fit(X)
 print(mdt.tree_)
-print(f"adjusted Rand index with the true digits: {adjusted_rand_score(digits.target, mdt.labels_):.2f}")
+score = adjusted_rand_score(digits.target, mdt.labels_)
+print(f"adjusted Rand index with the true digits: {score:.2f}")
 
 # %%
 # Every cluster is described by linear inequalities, one for each split above it.
@@ -39,16 +41,31 @@ tree, leaves = mdt.tree_, mdt.tree_.leaves()
 figure = plt.figure(figsize=(10.0, 4.8), layout="constrained")
 grid = figure.add_gridspec(2, len(leaves), height_ratios=[4, 1])
 axes = figure.add_subplot(grid[0, :])
-options = {"no_labels": True, "color_threshold": 0, "above_threshold_color": INK, "distance_sort": False}
+options = {
+    "no_labels": True,
+    "color_threshold": 0,
+    "above_threshold_color": INK,
+    "distance_sort": False,
+}
 drawn = dendrogram(tree.to_linkage(), ax=axes, **options)
-node_at = {len(leaves) - 1 - tree.order[node]: node for node in range(len(tree)) if node not in leaves}
+node_at = {
+    len(leaves) - 1 - tree.order[node]: node
+    for node in range(len(tree))
+    if node not in leaves
+}
 for x, y in zip(drawn["icoord"], drawn["dcoord"], strict=True):
     text, at = f"P = {tree.pvalue[node_at[int(y[1])]]:.1g}", (0.5 * (x[1] + x[2]), y[1])
-    below = {"xytext": (0, -3), "textcoords": "offset points", "ha": "center", "va": "top"}
+    below = {
+        "xytext": (0, -3),
+        "textcoords": "offset points",
+        "ha": "center",
+        "va": "top",
+    }
     axes.annotate(text, at, **below, fontsize=8, color=INK)
 axes.set_axis_off()
 axes.set_title(
-    f"{tree.n_clusters} clusters in {tree.size[0]} handwritten digits; their number was chosen by the valley test",
+    f"{tree.n_clusters} clusters in {tree.size[0]} handwritten digits; "
+    "their number was chosen by the valley test",
     loc="left",
 )
 for k, leaf in enumerate(drawn["leaves"]):

@@ -2,8 +2,9 @@
 Wines by their chemistry
 ========================
 
-178 wines of three cultivars, 13 chemical measurements. Four displays describe one tree: the splits, the rows along
-the first split, the weights of the direction, and the search for it.
+178 wines of three cultivars, 13 chemical measurements. Four displays describe one tree:
+the splits, the rows along the first split, the weights of the direction, and the search
+for it.
 """
 
 # %%
@@ -20,7 +21,9 @@ from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay
 wine = load_wine(as_frame=True)
 X = StandardScaler().set_output(transform="pandas").fit_transform(wine.data)
 mdt = MinimumDensityTree(3, random_state=0).fit(X)
-print(pd.crosstab(wine.target, mdt.labels_, rownames=["cultivar"], colnames=["cluster"]))
+print(
+    pd.crosstab(wine.target, mdt.labels_, rownames=["cultivar"], colnames=["cluster"])
+)
 
 # %%
 # Every split of the tree with the density of its rows.
@@ -29,8 +32,8 @@ mdt.plot(X)
 plt.show()
 
 # %%
-# One hyperplane. Above, the density of the projections and the interval of allowed offsets; below, the rows, coloured
-# by cultivar.
+# One hyperplane. Above, the density of the projections and the interval of allowed
+# offsets; below, the rows, coloured by cultivar.
 
 mdh = MinimumDensityHyperplane(random_state=0).fit(X)
 HyperplaneDisplay.from_estimator(mdh, X, wine.target)
@@ -43,7 +46,8 @@ DirectionDisplay.from_estimator(mdh)
 plt.show()
 
 # %%
-# The search: the interval of allowed offsets widens from the mean, and the direction turns.
+# The search: the interval of allowed offsets widens from the mean, and the direction
+# turns.
 
 PathDisplay.from_estimator(mdh, X)
 plt.show()

@@ -2,6 +2,7 @@
 
 import inspect
 import io
+import os
 import re
 from contextlib import redirect_stdout
 from importlib import import_module
@@ -12,10 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
-SHOWN = [
+WITH_CODE = [
     pytest.param(page, marks=[] if page.name == "README.md" else [pytest.mark.slow])
     for page in PAGES
-    if "```\n\n```text\n" in page.read_text(encoding="utf-8")
+    if "```python\n" in page.read_text(encoding="utf-8")
 ]
 SITE = sorted(ROOT.glob("docs/*.md"))
 MODULES = ["ravine", "ravine.metrics", "ravine.baselines", "ravine.datasets"]
@@ -53,18 +54,33 @@ def test_every_image_is_shown():
     assert {path.name for path in (ROOT / "docs" / "images").glob("*.png")} == {path.name for path in used}
 
 
-@pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.name)
-def test_code_prints_the_output_that_is_shown(page):
-    blocks = re.findall(r"```(python|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    names, printed = {}, ""
-    for kind, block in blocks:
-        if kind == "python":
-            output = io.StringIO()
-            with redirect_stdout(output):
-                exec(compile(block, str(page), "exec"), names)
-            printed = output.getvalue()
-        else:
-            assert printed == block
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_code_runs_and_prints_the_output_that_is_shown(page, tmp_path, monkeypatch):
+    if page.name == "datasets.md" and "RAVINE_DATA" not in os.environ:
+        pytest.skip("the data sets would be downloaded: set RAVINE_DATA to their folder")
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("matplotlib.pyplot").switch_backend("Agg")
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page.read_text(encoding="utf-8"), re.DOTALL)
+    names = {}
+    for code, shown in blocks:
+        with redirect_stdout(io.StringIO()) as output:
+            exec(compile(code, str(page), "exec"), names)
+        assert output.getvalue() == shown
+
+
+def read_tables(page):
+    """Return the tables of a page, as lists of rows of cells."""
+    blocks = re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = [[line.strip("|").split("|") for line in block.splitlines()] for block in blocks]
+    return [[[cell.strip() for cell in row] for row in table if set(row[0]) != {"-"}] for table in rows]
+
+
+def test_summary_of_times_repeats_the_measurements():
+    tables = [table for table in read_tables(ROOT / "docs/performance.md") if "ravine, tree of 10" in table[0]]
+    assert len(tables) == 2
+    (head, *summary), (names, *measured) = tables
+    times = {row[0]: dict(zip(names, row, strict=True)) for row in measured}
+    assert [row for row in summary if row != [times[row[0]][name] for name in head]] == []
 
 
 def test_every_page_has_a_place_in_the_site():

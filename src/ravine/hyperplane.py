@@ -176,18 +176,17 @@ class Hyperplane:
         )
         terms = " ".join(f"{self.normal[j]:+.3f}·{names[j]}" for j in order)
         rest = len(self.normal) - len(order)
-        return "\n".join(
-            [
-                f"Minimum density hyperplane in {len(self.normal)} dimensions",
-                f"  direction       {terms}" + (f" + {rest} smaller" if rest > 0 else ""),
-                f"  offset          {self.offset:.6g}",
-                f"  density         {self.density:.4g}  (integrated along the hyperplane)",
-                f"  relative depth  {self.relative_depth:.4g}  (both adjacent modes are at least "
-                f"{1.0 + self.relative_depth:.4g} times as dense)",
-                f"  bandwidth       {self.bandwidth:.4g}",
-                f"  found at alpha  {self.alpha:.3g}",
-            ]
-        )
+        depth = f"both adjacent modes are at least {1.0 + self.relative_depth:.4g} times as dense"
+        lines = [
+            f"Minimum density hyperplane in {len(self.normal)} dimensions",
+            f"  direction       {terms}" + (f" + {rest} smaller" if rest > 0 else ""),
+            f"  offset          {self.offset:.6g}",
+            f"  density         {self.density:.4g}  (integrated along the hyperplane)",
+            f"  relative depth  {self.relative_depth:.4g}  ({depth if self.relative_depth > 0.0 else 'no valley'})",
+            f"  bandwidth       {self.bandwidth:.4g}",
+        ]
+        # A hyperplane that starts from labels is not found at a value of alpha.
+        return "\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"])
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,12 @@ def test_report_names_the_heaviest_features(data):
     assert "3 smaller" in report
 
 
+def test_report_leaves_out_what_a_hyperplane_lacks():
+    report = Hyperplane(np.array([1.0, 0.0]), 0.5, 0.1, 0.0, 1.0, np.nan).report()
+    assert "relative depth  0  (no valley)" in report
+    assert "alpha" not in report
+
+
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_function_and_class_give_the_same_hyperplane(data, settings):
     weights = np.linspace(1.0, 2.0, len(data[0]))

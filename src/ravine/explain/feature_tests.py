@@ -76,7 +76,7 @@ class FeatureTests:
     feature_names: list[str]
 
     def __str__(self) -> str:
-        lines = []
+        lines, width = [], max([24, *map(len, self.feature_names)])
         for k, (first, second) in enumerate(self.clusters):
             lines.append(f"cluster {first} and {'all other rows' if second is None else f'cluster {second}'}")
             if np.isnan(self.pvalue[k]).all():
@@ -87,7 +87,7 @@ class FeatureTests:
             for j in np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist():
                 p = self.adjusted[k, j]
                 judged = "not tested" if np.isnan(p) else f"P = {p:.2g}"
-                lines.append(f"  {self.feature_names[j]:24s} {self.effect[k, j]:+8.2f} sd   {judged}")
+                lines.append(f"  {self.feature_names[j]:{width}s} {self.effect[k, j]:+8.2f} sd   {judged}")
         return "\n".join(lines)
 
 
