@@ -11,6 +11,13 @@ if "forkserver" in multiprocessing.get_all_start_methods():
     multiprocessing.set_forkserver_preload(["ravine.studies.engine.preload"])
 
 
+def pytest_collection_modifyitems(items):
+    """Ignore sockets that earlier tests with Dask leave to the garbage collector in tests that allow no warning."""
+    for item in items:
+        if item.get_closest_marker("filterwarnings"):
+            item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(20160901)
