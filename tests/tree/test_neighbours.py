@@ -65,14 +65,36 @@ def test_edges_are_those_of_the_nearest_neighbours():
 
 @pytest.mark.parametrize("plane", make_planes())
 def test_cut_is_the_increase_of_the_sum_over_clusters(plane):
-    graph, edges = make_graph(X), count_edges(X, 25)
+    graph = make_graph(X)
     first = (X[:, 0] > 3.0).astype(int)
     node = np.flatnonzero(first == 0)
     after = first.copy()
     after[node] = 2 * (plane.distance(X[node]) > 0.0)
     few = count_edges(X, min(25, max(1, min(np.sum(after == 0), np.sum(after == 2)) // 2)))
     assert_allclose(graph.measure_cut(node, plane), sum_shares(few, after) - sum_shares(few, first), atol=1e-12)
-    assert_allclose(graph.sum_cut(after), sum_shares(edges, after), atol=1e-12)
+    assert_allclose(graph.sum_cut(after), sum_shares(count_edges(X, 10), after), atol=1e-12)
+
+
+def test_repeated_values_are_spread_over_their_cells():
+    rng = np.random.default_rng(2)
+    rows = np.column_stack([rng.integers(0, 4, 200), 10.0 * rng.integers(0, 2, 200), rng.normal(size=200)])
+    graph = make_graph(rows)
+    spread = rows.copy()
+    for j, width in enumerate([1.0, 10.0]):
+        shifts = graph.shifts[0][j]
+        assert -width / 2 <= shifts.min() < -0.4 * width < 0.4 * width < shifts.max() <= width / 2
+        spread[:, j] += shifts
+    assert_array_equal(list_edges(graph), count_edges(spread, graph.nearest.shape[1]))
+
+
+def test_boundaries_between_repeated_values_cut_neighbours():
+    """Copies of a row are not its only neighbours: the cut between yes and no depends on the other features."""
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 2, 1500)
+    answers = np.where(rng.random((1500, 4)) < 0.05, 1 - group[:, None], group[:, None])
+    rows = np.column_stack([answers, rng.integers(0, 2, 1500)]).astype(float)
+    graph = make_graph(rows, n_clusters=2)
+    assert 0.0 < 3.0 * graph.sum_cut(group) < graph.sum_cut(rows[:, 4])
 
 
 def test_choice_is_the_smallest_cut_for_its_evidence():

@@ -53,6 +53,24 @@ def test_clusters_of_unequal_spread_get_covariances_of_their_own(monkeypatch):
     assert own > adjusted_rand_score(y, fit(X, True, 3).labels_) + 0.05
 
 
+def test_diagonal_mixtures_need_few_rows():
+    rng = np.random.default_rng(0)
+    leaves = np.repeat([0, 1], 30)
+    X = rng.normal(size=(60, 20)) * np.where(leaves, 3.0, 0.3)[:, None] + 0.5 * leaves[:, None]
+    assert refine._fit_mixture(X, leaves, "full") is None
+    assert adjusted_rand_score(leaves, refine._fit_mixture(X, np.roll(leaves, 3), "diag").of_row) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groups_of_yes_and_no_answers_are_found(seed):
+    """Four answers tell two groups apart, two are random; there is a valley between yes and no of each of them."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 1500)
+    answers = np.where(rng.random((1500, 4)) < 0.1, 1 - y[:, None], y[:, None])
+    X = np.column_stack([answers, rng.integers(0, 2, (1500, 2))]).astype(float)
+    assert adjusted_rand_score(y, fit(X, True, 2).labels_) > 0.8
+
+
 def test_small_leaves_get_no_covariance_of_their_own():
     X = np.random.default_rng(0).normal(size=(100, 5))
     assert refine._fit_mixture(X, np.repeat([0, 1], [86, 14]), "full") is None

@@ -27,6 +27,8 @@ Indices = NDArray[np.intp]
 FEWEST_ROWS, ROWS_PER_CLUSTER = 3000, 100
 # Each row has this many neighbours, or fewer if clusters of equal size would have fewer than twice as many rows.
 MOST_NEIGHBOURS, FEWEST_NEIGHBOURS = 40, 5
+# Partitions are compared by this many neighbours of each row.
+NEIGHBOURS_OF_CLUSTERS = 10
 # Sparse rows with at most this many features are stored as an array.
 MOST_FEATURES = 1000
 # Smaller evidence counts as this.
@@ -57,7 +59,7 @@ class NeighbourGraph:
     grids : Grids
         Features of repeated values.
     shifts : list of ndarray
-        What is added to their values before evidence is measured.
+        What is added to their values before neighbours are found (the first way) and evidence is measured (all ways).
     """
 
     def __init__(
@@ -77,11 +79,11 @@ class NeighbourGraph:
             self.rows = rows if is_whole else rows.subset(self.indices, copy=True)
         m = len(self.indices)
         n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
-        self.nearest = find_neighbours(_scale_rows(self.rows), n_neighbours)
-        self.degrees = self._count_edges(n_neighbours)
         is_sparse = self.rows.is_sparse
         self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
         self.shifts = self.grids.draw_shifts(self.rows, rng)
+        self.nearest = find_neighbours(self._spread_rows(), n_neighbours)
+        self.degrees = self._count_edges(n_neighbours)
 
     def find_members(self, indices: Indices) -> Indices:
         """Return the positions in the graph of those of some rows, by their sorted indices, that it contains."""
@@ -101,8 +103,9 @@ class NeighbourGraph:
         return self._sum_shares(members, sides, q) - self._measure_share(members, q)
 
     def sum_cut(self, clusters: Indices) -> float:
-        """Return the normalised cut of the clusters of all rows of the graph."""
-        return sum(self._measure_share(np.flatnonzero(clusters == k)) for k in np.unique(clusters))
+        """Return the normalised cut of the clusters of all rows of the graph, by the nearest few neighbours."""
+        q = min(self.nearest.shape[1], NEIGHBOURS_OF_CLUSTERS)
+        return sum(self._measure_share(np.flatnonzero(clusters == k), q) for k in np.unique(clusters))
 
     def choose_hyperplane(self, indices: Indices, planes: Sequence[Hyperplane], min_size: int) -> Hyperplane | None:
         """Return the hyperplane with the smallest normalised cut in relation to the evidence for its valley.
@@ -138,6 +141,22 @@ class NeighbourGraph:
         """Return the evidence for the valley of a hyperplane, after repeated values are spread over their cells."""
         h, changes = widening * plane.bandwidth, self.grids.project(plane.normal)
         return min(min(measure_evidence(distances + changes @ way, h, 0.0)) for way in shifts)
+
+    def _spread_rows(self) -> Any:
+        """Return the rows in units in which their squares do not overflow; centred, unless they are sparse.
+
+        Values on a grid are spread over their cells. Otherwise, the neighbours of a row are its copies, and nothing is
+        cut between any two values.
+        """
+        if self.rows.is_sparse:
+            return self.rows.data / (float(abs(self.rows.data).max()) or 1.0)
+        x = np.array(self.rows.to_array(), dtype=np.float64)
+        unit = float(np.abs(x).max()) or 1.0
+        x /= unit
+        for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True):
+            x[:, grid.columns] += np.outer(shift / unit, grid.factors)
+        x -= x.mean(axis=0)
+        return x / (float(np.abs(x).max()) or 1.0)
 
     def _count_edges(self, q: int) -> Indices:
         """Return the number of edges that start or end at each row, with q neighbours."""
@@ -176,16 +195,6 @@ def find_positions(all_indices: Indices, some: Indices) -> Indices:
     """Return the positions of those sorted indices that are among some others, which are sorted, too."""
     at = np.minimum(np.searchsorted(some, all_indices), len(some) - 1)
     return np.flatnonzero(some[at] == all_indices)
-
-
-def _scale_rows(rows: Rows) -> Any:
-    """Return rows in units in which their squares do not overflow: centred, unless they are sparse."""
-    if rows.is_sparse:
-        return rows.data / (float(abs(rows.data).max()) or 1.0)
-    x = np.asarray(rows.to_array(), dtype=np.float64)
-    x = x / (float(np.abs(x).max()) or 1.0)
-    x -= x.mean(axis=0)
-    return x / (float(np.abs(x).max()) or 1.0)
 
 
 def find_neighbours(data: Any, n_neighbours: int) -> Indices:

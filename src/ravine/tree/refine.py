@@ -1,11 +1,11 @@
 """Refinement of a tree with a given number of clusters, by all of its clusters at once.
 
-A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. Three
-other partitions into the same number of clusters compete with the finished tree: Gaussian mixtures with a common
-covariance matrix and with one for each component, which start from its clusters, and k-means. A second tree separates
-their components by hyperplanes, the widest gap first. It is kept if its normalised cut of the nearest neighbours is
-smaller, so that clusters of other shapes keep the first tree, or if the first tree has too few clusters, for lack of
-valleys.
+A tree is grown from the root, where the projections of many clusters overlap, and no split is ever undone. Other
+partitions into the same number of clusters compete with the finished tree: Gaussian mixtures with a common covariance
+matrix and with one for each component, full or diagonal, which start from its clusters, and k-means. A second tree
+separates their components by hyperplanes, the widest gap first. It is kept if its normalised cut of the nearest
+neighbours is smaller, so that clusters of other shapes keep the first tree, or if the first tree has too few clusters,
+for lack of valleys.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def refine_tree(
     else:
         leaves, smallest = means.of_row, math.inf
     best = tree, leaf_of_row
-    for components in (_fit_mixture(sample, leaves, "tied"), means, _fit_mixture(sample, leaves, "full")):
+    for components in (means, *(_fit_mixture(sample, leaves, kind) for kind in ("tied", "full", "diag"))):
         if components is None:
             continue
         planes, clusters = _separate_components(sample, components, graph)
@@ -139,8 +139,8 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
     ----------
     sample : ndarray of shape (m, d)
     leaves : ndarray of shape (m,), int
-    kind : {"tied", "full"}
-        One covariance matrix for all components, or one for each.
+    kind : {"tied", "full", "diag"}
+        One covariance matrix for all components, or one for each, full or diagonal.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
@@ -156,7 +156,7 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
         reg_covar=ridge,
         weights_init=sizes / len(x),
         means_init=means,
-        precisions_init=precision if kind == "tied" else _invert_covariances(x, groups, ridge),
+        precisions_init=precision if kind == "tied" else _invert_covariances(x, groups, ridge, kind),
     )
     try:
         with warnings.catch_warnings(), use_one_openmp_thread():
@@ -172,9 +172,11 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
     return Components(of_row, means @ np.linalg.cholesky(precision))
 
 
-def _invert_covariances(x: Array, of_row: Indices, ridge: float) -> Array:
-    """Return the inverses of the covariance matrices of all components."""
-    groups = (x[of_row == k] for k in range(of_row.max() + 1))
+def _invert_covariances(x: Array, of_row: Indices, ridge: float, kind: str) -> Array:
+    """Return the inverses of the covariance matrices of all components, or of their diagonals."""
+    groups = [x[of_row == k] for k in range(of_row.max() + 1)]
+    if kind == "diag":
+        return np.asarray(1.0 / (np.array([rows.var(axis=0) for rows in groups]) + ridge))
     covariances = [np.cov(rows, rowvar=False, bias=True) + ridge * np.eye(x.shape[1]) for rows in groups]
     return np.asarray(np.linalg.inv(np.array(covariances)))
 
