@@ -47,6 +47,7 @@ def test_every_picture_of_the_documentation_has_an_origin():
 def test_script_draws_a_picture_without_warnings(script, monkeypatch, tmp_path):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
+    plt.close("all")
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.append(len(plt.get_fignums())))
     monkeypatch.setattr(sys, "argv", [str(script)])

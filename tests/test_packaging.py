@@ -135,3 +135,8 @@ def test_problems_of_a_site_are_noticed(tmp_path):
         "broken link missing.html",
         "loads https://example.org/x.js",
     ]
+
+
+def test_code_of_conduct_names_a_contact_or_its_lack():
+    contact = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ravine"]["contact"]
+    assert (contact or "no public address yet") in (ROOT / "CODE_OF_CONDUCT.md").read_text(encoding="utf-8")

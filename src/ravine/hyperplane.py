@@ -174,12 +174,12 @@ class Hyperplane:
         names = (
             [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()
         )
-        terms = " ".join(f"{self.normal[j]:+.3f}·{names[j]}" for j in order)
-        rest = len(self.normal) - len(order)
+        terms = [f"{self.normal[j]:+.3f}·{names[j]}" for j in order]
+        terms += [f"+ {len(self.normal) - len(order)} smaller"] * (len(self.normal) > len(order))
         depth = f"both adjacent modes are at least {1.0 + self.relative_depth:.4g} times as dense"
         lines = [
             f"Minimum density hyperplane in {len(self.normal)} dimensions",
-            f"  direction       {terms}" + (f" + {rest} smaller" if rest > 0 else ""),
+            f"  direction       {_wrap(terms, 18)}",
             f"  offset          {self.offset:.6g}",
             f"  density         {self.density:.4g}  (integrated along the hyperplane)",
             f"  relative depth  {self.relative_depth:.4g}  ({depth if self.relative_depth > 0.0 else 'no valley'})",
@@ -187,6 +187,17 @@ class Hyperplane:
         ]
         # A hyperplane that starts from labels is not found at a value of alpha.
         return "\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"])
+
+
+def _wrap(terms: list[str], indent: int, width: int = 88) -> str:
+    """Join terms by spaces, in lines of at most a width; later lines are indented."""
+    lines = [terms[0]]
+    for term in terms[1:]:
+        if indent + len(lines[-1]) + 1 + len(term) <= width:
+            lines[-1] += f" {term}"
+        else:
+            lines.append(term)
+    return f"\n{' ' * indent}".join(lines)
 
 
 @dataclass(frozen=True)

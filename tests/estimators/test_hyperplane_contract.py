@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -185,6 +186,13 @@ def test_report_names_the_heaviest_features(data):
     assert heaviest in report
     assert not any(name in report for name in set(NAMES) - {heaviest})
     assert "3 smaller" in report
+
+
+def test_report_wraps_many_long_names():
+    names = [f"measurement number {j}" for j in range(30)]
+    report = Hyperplane(np.full(30, 30**-0.5), 0.5, 0.1, 1.0, 1.0, 0.9).report(names, n_features=20)
+    assert max(map(len, report.splitlines())) <= 88
+    assert re.findall(r"·(.*?)(?= [+-]|\n)", report) == names[:20]
 
 
 def test_report_leaves_out_what_a_hyperplane_lacks():
