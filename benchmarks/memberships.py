@@ -191,7 +191,7 @@ PARTS = {
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
     warnings.simplefilter("ignore")
-    for part in parser.parse_args().parts:
+    for part in parser.parse_args().parts or PARTS:
         PARTS[part]()

@@ -25,6 +25,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "gallery_thumbnails",
+    "link_names",
 ]
 
 # Links to the documentation of other projects need a network: they are made only where one is promised. Without them

@@ -111,13 +111,13 @@ def draw_speed(folder: Path) -> None:
         "GaussianMixture(2)": ("#e69f00", "o", "GaussianMixture(2)"),
         "HDBSCAN": ("#d55e00", "^", "HDBSCAN"),
     }
-    figure, panels = plt.subplots(1, 2, figsize=(10.0, 4.2), layout="constrained", sharey=True)
+    figure, panels = plt.subplots(1, 2, figsize=(8.0, 4.6), layout="constrained", sharey=True)
     for axes, d in zip(panels, (10, 50), strict=True):
         for name, (colour, marker, label) in looks.items():
             sizes = {10**k: times[name].get(f"10{power} x {d}", "") for k, power in enumerate("³⁴⁵⁶", 3)}
             known = {n: float(text.strip("*")) for n, text in sizes.items() if re.fullmatch(r"\*?[\d.]+\*?", text)}
             style = "--" if marker == "s" else "-"
-            axes.plot(known.keys(), known.values(), style, color=colour, marker=marker, lw=1.8, ms=6, label=label)
+            axes.plot(known.keys(), known.values(), style, color=colour, marker=marker, lw=2.0, ms=6, label=label)
             quoted = [n for n in known if sizes[n].startswith("*")]
             axes.plot(quoted, [known[n] for n in quoted], marker, mfc="white", mec=colour, ms=6)
         axes.set(xscale="log", yscale="log", xlabel="rows")
@@ -125,7 +125,7 @@ def draw_speed(folder: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color="#e5e5e5", lw=0.8)
     panels[0].set_ylabel("processor seconds, one thread")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False, fontsize=10)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     save_figures(folder, ["speed"])
 
 
@@ -178,11 +178,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     draw = {script: partial(draw_script, script=script) for script in FIGURES}
     draw |= {"displays": draw_displays, "speed": draw_speed, "reports": draw_reports}
-    parser.add_argument("names", nargs="*", choices=[*draw, []], default=list(draw))
+    parser.add_argument("names", nargs="*", choices=[*draw, []], default=[])
     parser.add_argument("--into", metavar="FOLDER", type=Path, default=HERE / "images")
     arguments = parser.parse_args()
     arguments.into.mkdir(parents=True, exist_ok=True)
-    for name in arguments.names:
+    for name in arguments.names or draw:
         draw[name](arguments.into)
     print(f"pictures in {arguments.into}")
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -273,6 +274,8 @@ def test_describe_without_a_suggestion():
 
 def test_demo_writes_results_that_agree_with_the_truth():
     printed = ravine("demo").stderr
+    page = (Path(__file__).parents[2] / "docs" / "get_started.md").read_text(encoding="utf-8")
+    assert re.findall(r"```text\n(4 clusters of 400 rows\n.*?)```", page, re.DOTALL)[0] in printed
     assert "4 clusters of 400 rows" in printed
     assert "adjusted Rand index 1.00" in printed
     assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
