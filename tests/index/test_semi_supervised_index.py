@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import math
-import time
 
 import numpy as np
 import pytest
@@ -453,15 +452,14 @@ def test_a_direction_without_variance_gives_finite_numbers(rng):
 
 @pytest.mark.parametrize("gamma", [1e-9, 1.0, 1e9])
 @pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6, 0.5])
-def test_evaluation_with_a_thousand_labels_takes_below_a_second(epsilon, gamma, rng):
+def test_a_thousand_labels_need_few_evaluations_of_the_density(epsilon, gamma, rng):
     penalty = BalancePenalty(epsilon=epsilon)
     for distance in (0.0, 3.0, 30.0):
         X = clusters(rng, n=1000, distance=distance)
         for labels in (by_cluster(rng, X, 1000), (X, rng.choice([-1.0, 1.0], 1000))):
             for h in (1.0, 0.03, 1e-3, 1e-5):
                 index = Asked(X, h, 0.9, ref.Labels(*labels, gamma, h0=h), None, penalty)
-                before = time.perf_counter()
                 value, gradient = index("begin", ref.unit([1.0, 0.1, 0.0]))
-                assert time.perf_counter() - before < 1.0
+                assert index.index.minima.n_evaluations < 2000
                 assert np.isfinite([value, *gradient]).all()
                 assert index.index.minima.certified

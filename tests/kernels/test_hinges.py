@@ -1,7 +1,5 @@
 """Hinges, and the global minimum over b of density plus hinges, compared with naive sums and scans."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -227,9 +225,8 @@ def test_no_minimum_of_density_and_hinges_is_missed(family, seed):
         lowest = values[0] - ref.log_peak(h)
         hinges = hinges_of(at, labels, h, lo, hi, penalty)
         a, c = hinges.sublevel(1.0)
-        before = time.perf_counter()
         minima = exact(p, h, w).minimise_with(a, c, hinges)
-        assert time.perf_counter() - before < 1.0
+        assert minima.n_evaluations < 10_000
         assert_nothing_lower(minima, function, lowest, 0.0)
         bins = binned(p, h, w, a, c)
         if bins is not None:
@@ -255,13 +252,12 @@ def test_all_tied_minimisers_with_symmetric_labels_are_reported(epsilon, gamma):
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 1.0 - 1e-6, 0.5])
-def test_a_thousand_labels_take_less_than_a_second(epsilon, rng):
+def test_a_thousand_labels_take_few_evaluations(epsilon, rng):
     p = np.concatenate([rng.normal(-600.0, 100.0, 500), rng.normal(600.0, 100.0, 500)])
     labels = ref.Labels(np.empty(0), np.where(rng.random(1000) < 0.3, np.sign(p), -np.sign(p)), 1e-6)
     hinges = hinges_of(p, labels, 1.0, -500.0, 500.0, BalancePenalty(0.01, epsilon))
-    before = time.perf_counter()
     a, c = hinges.sublevel(1.0)
-    assert exact(p, 1.0, None).minimise_with(a, c, hinges).certified
-    bins = binned(p, 1.0, None, a, c)
-    assert bins is None or bins.minimise_with(a, c, hinges).certified
-    assert time.perf_counter() - before < 1.0
+    for density in (exact(p, 1.0, None), binned(p, 1.0, None, a, c)):
+        minima = density.minimise_with(a, c, hinges)
+        assert minima.certified
+        assert minima.n_evaluations < 2000

@@ -22,9 +22,11 @@ def fail(pending, *, after):
         yield key, {"status": "ok", "value": k}
 
 
-def sleep(pending, *, seconds):
+def sleep(pending, *, seconds, log=None):
     for key in pending:
         time.sleep(seconds)
+        if log is not None:
+            Path(log).write_text(key)
         yield key, {"status": "ok", "value": 0}
 
 

@@ -62,6 +62,8 @@ class Minima:
         All minimisers within tolerance, ``b`` first.
     certified : bool
         Whether no other b can be lower by more than the tolerance.
+    n_evaluations : int
+        Number of evaluations of the density that the minimisation took.
     table : ndarray of shape (k, 6), optional
         b, log_index, log_density, slope, curvature and side of all ties.
     half : float, optional
@@ -76,6 +78,7 @@ class Minima:
     side: int
     ties: Array
     certified: bool
+    n_evaluations: int
     table: Array | None = field(default=None, repr=False)
     half: float | None = field(default=None, repr=False)
 
@@ -97,11 +100,12 @@ class Minima:
         """Return one result for each tied minimiser."""
         if self.table is None or len(self.table) == 1:
             return [self]
-        ties = [Minima.from_kernel(self.table[k : k + 1], self.certified, 0) for k in range(len(self.table))]
+        rows = (self.table[k : k + 1] for k in range(len(self.table)))
+        ties = [Minima.from_kernel(row, self.certified, self.n_evaluations) for row in rows]
         return ties if self.half is None else [m.mark_side(self.half) for m in ties]
 
     @classmethod
-    def from_kernel(cls, table: Array, certified: bool, _: int) -> Minima:
+    def from_kernel(cls, table: Array, certified: bool, n_evaluations: int) -> Minima:
         """Make a result from the table of ties, the certificate and the number of evaluations that a kernel returns."""
         b, log_index, log_density, slope, curvature, side = table[0].tolist()
-        return cls(b, log_index, log_density, slope, curvature, int(side), table[:, 0], certified, table)
+        return cls(b, log_index, log_density, slope, curvature, int(side), table[:, 0], certified, n_evaluations, table)

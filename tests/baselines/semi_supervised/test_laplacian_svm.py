@@ -1,6 +1,5 @@
 """The Laplacian SVM against the dual of its paper, and its convergence."""
 
-import time
 import warnings
 
 import numpy as np
@@ -136,13 +135,21 @@ def overlapping():
     return make_blobs([190, 5, 5], centers=[[0, 0], [0.1, 0], [0.2, 0]], random_state=0)
 
 
-def test_overlapping_labels_converge_quickly():
+def test_overlapping_labels_converge_in_few_steps(monkeypatch):
+    steps = []
+
+    class CountedSVC(SVC):
+        def fit(self, X, y):
+            super().fit(X, y)
+            steps.extend(self.n_iter_)
+            return self
+
+    monkeypatch.setattr(laplacian_svm, "SVC", CountedSVC)
     rows, y = overlapping()
-    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # solved to the tolerance
         found = LaplacianSVM(random_state=0).fit(rows, y)
-    assert time.perf_counter() - start < 3.0  # 7 s with the bound of libsvm on the steps
+    assert sum(steps) < 1_000_000  # 20 million with the bound of libsvm
     assert np.mean(found.predict(rows) == y) >= 0.95
 
 
