@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ravine.density import BalancePenalty
-from ravine.index import LabelledRows, LabelPenalty, SemiSupervisedIndex
+from ravine.index import CompiledSemiSupervisedIndex, LabelledRows, LabelPenalty, SemiSupervisedIndex
 from ravine.rows import DenseSample
 from ravine.search import drive
 from support import reference as ref
@@ -19,10 +19,10 @@ from support.index_answers import clusters, slope_tolerance, step_size
 class Asked:
     """An index whose questions are answered at once, in the units of X."""
 
-    def __init__(self, X, h, alpha, labels, w=None, penalty=None):
+    def __init__(self, X, h, alpha, labels, w=None, penalty=None, index_type=SemiSupervisedIndex):
         self.sample = DenseSample(X, w)
         origin, unit = self.sample.origin, self.sample.unit
-        self.index = SemiSupervisedIndex(
+        self.index = index_type(
             self.sample, self.sample.moments(), h / unit, penalty or BalancePenalty(), alpha,
             labelled=LabelledRows((labels.x - origin) / unit, labels.y, ref.weights_of(labels.y, labels.w)),
             label_penalty=LabelPenalty(labels.form, labels.margin), reference=labels.h0 / unit, gamma=labels.gamma,
@@ -303,6 +303,17 @@ def test_gradient_matches_central_differences(name, weighted, rng):
         u = ref.tangent(rng, v)
         expected = ref.central_difference(lambda s, u=u: twin(X, ref.circle(v, u, s), *problem[2:])[0], step)
         assert gradient @ u == pytest.approx(expected, rel=0.0, abs=3.0 * slope_tolerance(value, gradient))
+
+
+@each_case
+@weighted_or_not
+def test_compiled_index_has_the_same_value_and_gradient(weighted, name, rng):
+    X, v, *problem = case(name, weighted, rng)
+    slow, fast = (Asked(X, *problem, index_type=kind) for kind in (SemiSupervisedIndex, CompiledSemiSupervisedIndex))
+    (expected, gradient), (value, found) = slow("begin", v), fast("begin", v)
+    assert value == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert fast.b(v) == pytest.approx(slow.b(v), abs=1e-6 * problem[0])
+    np.testing.assert_allclose(found, gradient, rtol=1e-5, atol=slope_tolerance(value, gradient))
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.0])

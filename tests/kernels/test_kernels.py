@@ -267,7 +267,7 @@ def test_derivative_along_a_circle_matches_its_formula(reach, weighted, depth, r
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pull_back_matches_its_formula(dtype, layout, weighted, depth, rng):
     for n in SIZES:
-        for d in (1, 3, 4, 9):
+        for d in (1, 3, 4, 7, 9, 13, 18):
             rows, p, _, w, h = problem(rng, n, d, weighted, depth)
             X, center = in_layout(layout, rows.astype(dtype)), rng.standard_normal(d)
             log_sum, share = shares(p, w, h, 0.2)
