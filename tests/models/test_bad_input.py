@@ -12,6 +12,7 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, load, save
+from support.model_files import make_npy, pack, unpack
 from support.thin_evidence import simulate_pairs
 
 
@@ -27,24 +28,6 @@ def models(tmp_path_factory):
         MinimumDensityClassifier(**few, init=np.eye(2)).fit(X, np.array(["a", "b", "c"], dtype=object)[y]), folder / "c"
     )
     return {path.name: path for path in folder.iterdir()}
-
-
-def unpack(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def pack(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
-
-
-def make_npy(array, **options):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.asarray(array), **options)
-    return stream.getvalue()
 
 
 def assert_rejected(path, match):

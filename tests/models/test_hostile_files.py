@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 import warnings
-import zipfile
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import ModelFileError, load, save
+from support.model_files import make_npy, pack, unpack
 from support.shape_data import draw_rings
 
 # Prints by how many MB the peak memory of the process rises while a file is read, and the error.
@@ -38,24 +38,6 @@ def models(tmp_path_factory):
     save(MinimumDensityTree(2, shape="any", random_state=0).fit(draw_rings(200)[0]), folder / "rings")
     save(MinimumDensityClassifier(**few).fit(X, y), folder / "classifier")
     return {path.name: unpack(path) for path in folder.iterdir()}
-
-
-def unpack(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def pack(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
-
-
-def make_npy(array):
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.asarray(array))
-    return stream.getvalue()
 
 
 def edit_array(members, name, change):
