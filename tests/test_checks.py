@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from ravine.checks import check_weights, make_generator
+from ravine.checks import check_number, check_weights, make_generator
 
 
 @pytest.mark.parametrize("seed", [0, 1, np.int32(7), 2**32 - 1])
@@ -40,3 +40,8 @@ def test_weights_of_extreme_size_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         check_weights(weights, 2)
     assert check_weights([1e-99, 0.0, 1.0], 3).tolist() == [1e-99, 0.0, 1.0]
+
+
+def test_an_integer_beyond_all_floats_is_refused():
+    with pytest.raises(ValueError, match=r"alpha must be a number in \[0, inf\), got 1000"):
+        check_number("alpha", 10**400, low=0.0)

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,9 @@ pytest.importorskip("click")
 
 from click.testing import CliRunner
 
+from ravine import cli
 from ravine.cli.app import app
+from ravine.cli.errors import describe_error
 from ravine.estimators import MinimumDensityTree
 
 CORNERS = 12.0 * np.array([(k % 2, k // 2 % 2) for k in range(40)])
@@ -302,3 +306,26 @@ def test_measurements_are_not_classes():
     message = get_error("classify", "data.csv", "--label-column", "a")
     assert "column 'a' holds 40 different numbers, such as " in message
     assert "choose another --label-column" in message
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "out of memory: use fewer rows"),
+        (ModuleNotFoundError("x", name="rich"), "'rich' is not installed: run  pip install"),
+        (PermissionError(errno.EACCES, "denied", "a.csv"), "permission denied: 'a.csv'"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "a"), r"'a' cannot be opened \(Is a directory\)"),
+        (OSError(errno.EIO, "Input/output error"), "a file: Input/output error."),
+    ],
+    ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
+)
+def test_errors_of_the_system_say_what_to_do(error, message):
+    assert re.search(message, describe_error(error))
+
+
+def test_missing_packages_of_the_command_are_named(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == "click" or name.startswith("ravine.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "click", None)
+    with pytest.raises(SystemExit, match=r"needs the package 'click': run  pip install 'ravine\[app\]'"):
+        cli.main()

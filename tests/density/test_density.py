@@ -235,3 +235,10 @@ def test_projections_whose_range_overflows_are_refused():
         ProjectedDensity([0.0, -1.7e308], 1e307)
     with pytest.raises(ValueError, match=r"bandwidth must be a positive number below 1e\+300"):
         ProjectedDensity([0.0, 1.0], 1e301)
+
+
+def test_bandwidths_below_the_rounding_of_rows_are_refused():
+    with pytest.raises(ValueError, match="too small for projections that span 1e"):
+        ProjectedDensity([0.0, 1e20], 1.0)
+    with pytest.raises(ValueError, match="b must be finite"):
+        ProjectedDensity([0.0, 1.0], 0.5).relative_depth(np.inf)

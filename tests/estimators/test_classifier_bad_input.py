@@ -325,3 +325,18 @@ def test_warning_names_the_hyperplanes_that_did_not_converge(monkeypatch):
     with pytest.warns(ConvergenceWarning, match=r"between 'a' and 'b' \(and 2 more\).*increase tol") as caught:
         fit(y=np.array(list("abc"))[np.arange(80) % 3], **QUICK | {"method": "paper", "polish": True})
     assert caught[0].filename.endswith("test_classifier_bad_input.py")
+
+
+def test_scores_of_unusable_labels_are_refused():
+    X, y = two_clusters(60, 2)
+    model = MinimumDensityClassifier(n_alpha=2).fit(X, y)
+    with pytest.raises(ValueError, match="sample_weight is zero for all labelled rows"):
+        model.score(X, np.append(y[:-1], -1), np.eye(60)[-1])
+    with pytest.raises(ValueError, match="y marks all 60 rows as unlabelled"):
+        model.score(X, np.full(60, -1))
+    with pytest.raises(ValueError, match="y contains labels like 'a', but the classes are like 0"):
+        model.score(X, np.full(60, "a"))
+    with pytest.raises(ValueError, match="labels other than -1 and"):
+        MinimumDensityClassifier(n_alpha=2).fit(X, 2 * y - 1).score(X, y + 4)
+    with pytest.raises(ValueError, match="y contains bytes"):
+        MinimumDensityClassifier().fit(X, np.array([b"a", b"b"], dtype=object)[y])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ravine.explain import encode_any_labels
+from ravine.explain.labels import encode_classes
 
 
 def test_labels_of_any_type_are_numbered():
@@ -18,3 +19,13 @@ def test_labels_of_any_type_are_numbered():
     assert len(names) == 4
     with pytest.raises(ValueError, match="one label for each of the 3 rows"):
         encode_any_labels([1, 2], 3)
+
+
+def test_labels_in_one_column_are_those_of_a_vector():
+    assert encode_any_labels(np.array([[3], [7], [3]]), 3)[0].tolist() == [0, 1, 0]
+
+
+def test_classes_of_several_types_are_found_by_their_value():
+    classes, labels = np.array([1, "a", 2.5], dtype=object), np.array(["a", 2.5, 1, "a"], dtype=object)
+    assert encode_classes(labels, classes).tolist() == [1, 2, 0, 1]
+    assert encode_classes(np.array(["b", "a"]), np.array(["a", "b"])).tolist() == [1, 0]

@@ -51,3 +51,11 @@ def test_one_cluster_and_wrong_numbers_are_described():
     plane = TableModel(MinimumDensityHyperplane().fit(features), model.preparation)
     with pytest.raises(TypeError, match="MinimumDensityTree"):
         plane.rules(0)
+
+
+def test_rules_of_a_joined_cluster_list_its_leaves():
+    model, _, _ = make_model()
+    model = TableModel(model.estimator.merge(*model.estimator.tree_.leaves()[:2]), model.preparation)
+    joined = next(text for text in map(model.rules, range(model.estimator.n_clusters_)) if "leaves" in text)
+    assert "if it is in one of 2 leaves" in joined
+    assert joined.count("\nleaf ") == 2

@@ -65,3 +65,31 @@ def test_value_never_increases():
 def test_few_pairs_suffice(most, rng):
     matrix, target = np.diag(np.linspace(1.0, 30.0, 10)), rng.standard_normal(10)
     assert_allclose(minimise(quadratic(matrix, target), np.ones(10), pairs=CurvaturePairs(most)).u, target, rtol=1e-8)
+
+
+def test_pairs_of_another_problem_are_forgotten(rng):
+    """Curvature pairs that do not fit lead uphill, or to no decrease: the search starts again without them."""
+    target = np.array([1.0, -2.0])
+    for scale in (1e-12, 1e12):
+        pairs = CurvaturePairs()
+        for step in np.eye(2):
+            pairs.push(step, scale * step)
+        found = minimise(quadratic(np.eye(2), target), np.zeros(2), pairs=pairs)
+        assert found.converged
+        assert_allclose(found.u, target, rtol=1e-8)
+
+
+def test_a_function_without_decrease_ends_unconverged():
+    def evaluate(u):
+        return float(u[0] == 0.0) - 1.0, np.array([1.0])  # its gradient is wrong
+        yield
+
+    found = minimise(evaluate, np.array([0.5]))
+    assert not found.converged
+    assert found.u == 0.5
+
+
+def test_pairs_without_positive_curvature_are_ignored():
+    pairs = CurvaturePairs()
+    pairs.push(np.array([1.0, 0.0]), np.array([-1.0, 0.0]))
+    assert not pairs

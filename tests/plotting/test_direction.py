@@ -72,3 +72,9 @@ def test_bad_input_for_directions(mdh):
         DirectionDisplay.from_hyperplane(mdh.hyperplane_, X[:, :3], kind="spread")
     with pytest.raises(TypeError, match="hyperplane must be a Hyperplane"):
         DirectionDisplay.from_hyperplane("v")
+
+
+def test_spread_needs_rows():
+    model = MinimumDensityHyperplane(**QUICK).fit(X)
+    with pytest.raises(TypeError, match="X is needed for kind='spread'"):
+        DirectionDisplay.from_hyperplane(model.hyperplane_, kind="spread")

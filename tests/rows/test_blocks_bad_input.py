@@ -201,3 +201,11 @@ def test_paths_in_a_list_are_read_in_its_order(tmp_path):
 def test_estimators_that_need_an_array_say_so(rng, fit):
     with pytest.raises(TypeError, match=r"X is a RowBlocks, .* needed in memory here: give an array"):
         fit(RowBlocks([rng.standard_normal((10, 3)), rng.standard_normal((10, 3))]))
+
+
+def test_files_of_other_kinds_and_ragged_blocks_are_refused(tmp_path):
+    (tmp_path / "rows.txt").write_text("1 2")
+    with pytest.raises(ValueError, match=r"rows.txt: RowBlocks reads .npy and .parquet files"):
+        MinimumDensityHyperplane().fit(RowBlocks([tmp_path / "rows.txt"]))
+    with pytest.raises(ValueError, match="cannot be read as an array"):
+        MinimumDensityHyperplane().fit(RowBlocks([[[1.0, 2.0], [3.0]]]))

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, paper_settings
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
 from ravine.rows import (
@@ -74,6 +74,14 @@ def test_classifier_of_many_columns_predicts_new_rows():
     model = MinimumDensityClassifier(random_state=0).fit(X[:1000], y)
     assert np.mean(model.transduction_ == topic[:1000]) > 0.98
     assert model.score(X[1000:], topic[1000:]) > 0.97
+
+
+def test_method_of_the_paper_separates_many_columns():
+    X, topic = topics(400)
+    y = np.where(np.arange(400) < 40, topic, -1)
+    model = MinimumDensityClassifier(**paper_settings("classification"), random_state=0).fit(X, y)
+    assert np.mean(model.transduction_ == topic) > 0.98
+    assert np.mean(model.predict_proba(X).argmax(axis=1) == topic) > 0.98
 
 
 @pytest.mark.parametrize("weighted", [False, True])

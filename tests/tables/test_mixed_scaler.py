@@ -276,3 +276,18 @@ def test_columns_need_names_of_their_own():
     frame = pandas.DataFrame(np.ones((5, 2)), columns=["a", "a"])
     with pytest.raises(ValueError, match="several columns named 'a'"):
         MixedScaler().fit(frame)
+
+
+def test_unusable_tables_are_refused_with_the_reason():
+    pandas = pytest.importorskip("pandas")
+    fitted = MixedScaler().fit(as_objects(table()))
+    with pytest.raises(ValueError, match="X has 0 rows and 1 columns"):
+        MixedScaler().fit(pandas.DataFrame({"a": []}))
+    with pytest.raises(TypeError, match="column 'a' holds values of the type datetime64"):
+        MixedScaler().fit(pandas.DataFrame({"a": np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")}))
+    with pytest.raises(ValueError, match="column 'a': all cells are missing"):
+        MixedScaler().fit(pandas.DataFrame({"a": [None, None], "b": [1.0, 2.0]}))
+    with pytest.raises(TypeError, match="got a list in X"):
+        MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
+    with pytest.raises(ValueError, match="input_features should have length equal to 5, got 2"):
+        fitted.get_feature_names_out(["a", "b"])

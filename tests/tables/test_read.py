@@ -201,3 +201,14 @@ def test_numpy_arrays_of_other_types_are_rejected(tmp_path):
 
 def test_layout_ignores_an_incomplete_last_line():
     assert detect_layout("a,b\n1,2\n3", False, "f", None, None).names == ("a", "b")
+
+
+def test_structured_and_single_columns_of_numpy_are_read(tmp_path):
+    rows = np.array([(1.5, "a"), (2.5, "b")], dtype=[("size", "f8"), ("kind", "U1")])
+    np.save(tmp_path / "named.npy", rows)
+    np.save(tmp_path / "one.npy", np.array([3, 4]))
+    assert read_table(tmp_path / "named.npy", ReadOptions(), print).to_pydict() == {
+        "size": [1.5, 2.5],
+        "kind": ["a", "b"],
+    }
+    assert read_table(tmp_path / "one.npy", ReadOptions(), print).to_pydict() == {"x0": [3, 4]}
