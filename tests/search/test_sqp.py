@@ -32,7 +32,7 @@ def evaluate(joint, v, b):
 def labelled_problem(X, h, alpha, rows, signs, **settings):
     codes = np.zeros(len(X))
     codes[rows] = signs
-    settings = SearchSettings(method="sqp", bandwidth=h, alpha_max=(alpha,), gammas=(1.0,), select="final", **settings)
+    settings = SearchSettings(method="sqp", bandwidth=h, alpha_max=alpha, gammas=(1.0,), select="final", **settings)
     return Problem.of(as_rows(X), None, codes, settings=settings, rng=np.random.default_rng(0))
 
 
@@ -94,10 +94,10 @@ def test_constraints_and_their_derivatives_are_those_of_the_paper(rng):
 def test_solutions_are_feasible_stationary_points(rng):
     """The conditions of Karush, Kuhn and Tucker, with multipliers by least squares."""
     X = clusters(rng, distance=2.0, share=0.3)
-    settings = SearchSettings(method="sqp", bandwidth=0.4 * DenseSample(X).unit, alpha_max=(0.3,), tolerance=1e-12)
+    settings = SearchSettings(method="sqp", bandwidth=0.4 * DenseSample(X).unit, alpha_max=0.3, tolerance=1e-12)
     problem = Problem.of(as_rows(X), settings=settings, rng=rng)
     starts = np.array([ref.unit(rng.standard_normal(3)) for _ in range(10)])
-    (paths,) = follow_paths(problem, starts, lambda _: None)
+    paths = follow_paths(problem, starts, lambda _: None)
     for path in paths:
         (stage,) = path.stages
         assert stage.converged
@@ -133,7 +133,7 @@ def test_labels_are_respected_as_constraints(rng):
     for signs in np.array([[-1.0, -1.0, 1.0], [-1.0, 1.0, 1.0]]):
         problem = labelled_problem(X, 0.3, 1.2, rows, signs, tolerance=1e-10)
         sample = problem.sample
-        ends = [path.kept for (path,) in solve_directly(problem, starts, offsets=offsets)]
+        ends = [path.kept for path in solve_directly(problem, starts, offsets=offsets)]
         best = min((end for end in ends if end.converged), key=lambda end: end.log_index)
         assert (signs * (sample.fetch(rows) @ best.normal - best.separation.b) >= -1e-8).all()
         side = sample.fetch(np.arange(150)) @ best.normal > best.separation.b
@@ -145,7 +145,7 @@ def test_inseparable_labels_have_no_solution(rng):
     rows = np.argsort(X[:, 0])[[5, 25, 50]]
     signs = np.array([1.0, -1.0, 1.0])
     problem = labelled_problem(X, 0.3, 0.9, rows, signs)
-    ((path,),) = follow_paths(problem, np.ones((1, 1)), lambda _: None)
+    (path,) = follow_paths(problem, np.ones((1, 1)), lambda _: None)
     assert not path.kept.converged
 
 

@@ -30,8 +30,8 @@ def solve_directly(
     *,
     offsets: Array | None = None,
     notify: Notify = lambda _: None,
-) -> list[tuple[Path, ...]]:
-    """Solve the constrained problem from every start, for each of the largest alphas; return paths of one stage.
+) -> list[Path]:
+    """Solve the constrained problem from every start, for the largest alpha; return paths of one stage.
 
     Parameters
     ----------
@@ -43,17 +43,13 @@ def solve_directly(
     notify : callable, optional
         Called with every stage.
     """
-    settings, solutions = problem.settings, []
+    settings, alpha, paths = problem.settings, problem.settings.alpha_max, []
     for start, v in starts:
         offset = 0.0 if offsets is None else float(offsets[start])
-        paths = []
-        for alpha in settings.alpha_max:
-            stage = _solve(problem.joint_density(alpha), v, min(max(offset, -alpha), alpha), start, settings)
-            notify(stage)
-            kept = stage if settings.select == "final" or stage.valid else None
-            paths.append(Path((stage,), kept))
-        solutions.append(tuple(paths))
-    return solutions
+        stage = _solve(problem.joint_density(alpha), v, min(max(offset, -alpha), alpha), start, settings)
+        notify(stage)
+        paths.append(Path((stage,), stage if settings.select == "final" or stage.valid else None))
+    return paths
 
 
 def _solve(joint: JointDensity, v: Array, offset: float, start: int, settings: SearchSettings) -> Stage:

@@ -77,7 +77,7 @@ def find_hyperplane(problem: Problem) -> Fit:
         return _report_no_split(problem, why, log)
     search = problem.in_subspace(span_leading_directions(problem)) if problem.is_wide else problem
     starts = search.starts()
-    (paths,) = follow_paths(search, screen_starts(search, starts), log.record_in(search.space))
+    paths = follow_paths(search, screen_starts(search, starts), log.record_in(search.space))
     best = choose_best(paths, search.settings)
     if best is None:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"

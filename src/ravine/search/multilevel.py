@@ -31,8 +31,8 @@ MUCH_WORSE = 2.0
 ROUGH_TOLERANCE = 1e-4
 
 
-def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Notify) -> list[list[Path]]:
-    """Minimise the index from every start; return the paths of all starts, for each of the largest alphas.
+def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Notify) -> list[Path]:
+    """Minimise the index from every start; return the paths of all starts.
 
     Paths are followed on the first subsample. The best few are then optimised on each of the others and at last on all
     rows. With few rows there are no subsamples. The direct method always works on all rows.
@@ -49,12 +49,12 @@ def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Noti
     starts = [start if isinstance(start, Start) else Start(start) for start in starts]
     if settings.method == "sqp":
         directions = [(k, start.direction) for k, start in enumerate(starts)]
-        return _transpose(solve_directly(problem, directions, notify=notify))
+        return solve_directly(problem, directions, notify=notify)
     polish_later = bool(subsamples) or (settings.select == "final" and settings.polish)
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
     first = problem.first_sample
     chosen = enumerate(starts) if settings.every_start else [_find_lowest_start(problem, first, starts)]
-    paths = _transpose(_follow_each(problem, first, list(chosen), rough, notify))
+    paths = _follow_each(problem, first, list(chosen), rough, notify)
     del first  # the next subsample is larger: do not hold both
     if subsamples:
         for indices in subsamples[1:]:
@@ -67,7 +67,7 @@ def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Noti
 
 def _follow_each(
     problem: Problem, sample: Sample, starts: Sequence[tuple[int, Start]], settings: SearchSettings, notify: Notify
-) -> list[tuple[Path, ...]]:
+) -> list[Path]:
     """Follow the paths of all starts: on threads if their indices are compiled and no callback watches them."""
     indices = [problem.index(sample) for _ in starts]
     is_compiled = all(isinstance(index, CompiledIndex) for index in indices)
@@ -98,26 +98,22 @@ def choose_best(paths: Sequence[Path], settings: SearchSettings) -> Stage | None
 def _refine(
     problem: Problem,
     sample: Sample,
-    paths_by_alpha: list[list[Path]],
+    paths: Sequence[Path],
     choose: Callable[[Sequence[Path], SearchSettings], list[int]],
     settings: SearchSettings,
     notify: Notify,
-) -> list[list[Path]]:
-    """Optimise the chosen paths of each largest alpha on more rows; the others keep no stage.
+) -> list[Path]:
+    """Optimise the chosen paths on more rows; the others keep no stage.
 
     Depth and density of fewer rows do not carry over: a path that fails on more rows keeps no stage, either.
     """
-    chosen = [(i, k) for i, paths in enumerate(paths_by_alpha) for k in choose(paths, settings)]
-    polished = drive(sample, [polish_on_slabs(problem, sample, paths_by_alpha[i][k], settings) for i, k in chosen])
-    refined = [[replace(path, kept=None) for path in paths] for paths in paths_by_alpha]
-    for (i, k), stage in zip(chosen, polished, strict=True):
+    chosen = choose(paths, settings)
+    polished = drive(sample, [polish_on_slabs(problem, sample, paths[k], settings) for k in chosen])
+    refined = [replace(path, kept=None) for path in paths]
+    for k, stage in zip(chosen, polished, strict=True):
         notify(stage)
-        refined[i][k] = append_polished(refined[i][k], stage, settings)
+        refined[k] = append_polished(refined[k], stage, settings)
     return refined
-
-
-def _transpose(paths_by_start: Sequence[tuple[Path, ...]]) -> list[list[Path]]:
-    return [list(paths) for paths in zip(*paths_by_start, strict=True)]
 
 
 def _find_lowest_start(problem: Problem, sample: Sample, starts: Sequence[Start]) -> tuple[int, Start]:

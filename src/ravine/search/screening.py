@@ -41,7 +41,7 @@ class Start:
         """Return the settings of the path from this start."""
         if self.alpha is None:
             return settings
-        return replace(settings, alpha_min=self.alpha, alpha_max=(self.alpha,), n_alpha=1)
+        return replace(settings, alpha_min=self.alpha, alpha_max=self.alpha, n_alpha=1)
 
 
 def screen_starts(problem: Problem, starts: Array) -> list[Start]:
@@ -70,7 +70,7 @@ def find_deepest(problem: Problem, starts: Array) -> list[Stage]:
     settings, sample = _shorten_paths(problem.settings), problem.screening_sample
     paths = [PathBuilder(problem.index(sample), v, k, settings, _ignore) for k, v in enumerate(starts)]
     pool = sample.stage_pool if all(isinstance(path.index, CompiledIndex) for path in paths) else None
-    for alpha in settings.alpha_segments[0]:
+    for alpha in settings.alphas:
         drive(sample, [path.optimise(alpha, settings.gammas[0]) for path in paths], pool)
         paths.sort(key=lambda path: _rank(path.kept or path.stages[-1]))
         paths = [paths[i] for i in list_distinct(np.array([path.v for path in paths]))]
@@ -79,10 +79,9 @@ def find_deepest(problem: Problem, starts: Array) -> list[Stage]:
 
 
 def _shorten_paths(settings: SearchSettings) -> SearchSettings:
-    largest = settings.alpha_max[-1]
     return replace(
         settings,
-        alpha_min=max(settings.alpha_min, largest / N_ALPHAS),
+        alpha_min=max(settings.alpha_min, settings.alpha_max / N_ALPHAS),
         n_alpha=N_ALPHAS,
         max_iter=ITERATIONS,
         select="deepest",

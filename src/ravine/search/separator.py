@@ -97,10 +97,10 @@ def find_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Sep
     if problem.is_wide:
         directions = orthonormalise(np.concatenate([problem.axes.directions, starts]))
         search = problem.in_subspace(directions, pc1_std=problem.pc1_std)
-        (paths,) = follow_paths(search, search.space.to_working(starts), log.record_in(search.space))
+        paths = follow_paths(search, search.space.to_working(starts), log.record_in(search.space))
         best = refine_in_all_features(problem, search, _take_best(paths, settings), log.record_in(problem.space))
     else:
-        (paths,) = follow_paths(problem, starts, log.record_in(problem.space))
+        paths = follow_paths(problem, starts, log.record_in(problem.space))
         best = _take_best(paths, settings)
     assert problem.labelled is not None
     slope = _fit_slope(measure_held_out_distances(problem, best), problem.labelled)

@@ -94,9 +94,8 @@ class SearchSettings:
         Name of a set of starts, names of starts that labels suggest, or directions in the space of X.
     n_init : int
         Number of starts, if ``init`` is one name.
-    alpha_min, alpha_max, n_alpha : float, tuple of float, int
-        Equally spaced, increasing half-widths of F(v). Each of several largest values has ``n_alpha`` values on the way
-        to it, and a result of its own.
+    alpha_min, alpha_max, n_alpha : float, float, int
+        Equally spaced, increasing half-widths of F(v).
     max_iter : int
         Optimiser iterations for each alpha.
     gammas : tuple of float
@@ -130,7 +129,7 @@ class SearchSettings:
     init: str | tuple[str, ...] | Array = "auto"
     n_init: int = 6
     alpha_min: float = 0.01
-    alpha_max: tuple[float, ...] = (1.5,)
+    alpha_max: float = 1.5
     n_alpha: int = 12
     max_iter: int = 8
     gammas: tuple[float, ...] = (0.0,)
@@ -155,14 +154,9 @@ class SearchSettings:
         return self.n_init + EXTRA_AXES if self.select != "final" else FEWEST_AXES
 
     @lazy_property
-    def alpha_segments(self) -> list[list[float]]:
-        """Values of alpha on the way to each of the largest ones."""
-        segments = []
-        for k, largest in enumerate(self.alpha_max):
-            n = self.n_alpha if k == 0 else self.n_alpha + 1
-            alphas = np.linspace(self.alpha_max[k - 1] if k else self.alpha_min, largest, n).tolist()
-            segments.append([*alphas[1 if k else 0 : -1], largest])
-        return segments
+    def alphas(self) -> list[float]:
+        """Values of alpha on the way to the largest one."""
+        return [*np.linspace(self.alpha_min, self.alpha_max, self.n_alpha).tolist()[:-1], self.alpha_max]
 
     def check_init(self, n_features: int) -> SearchSettings:
         """Return the settings with ``init`` checked against the number of features."""
@@ -202,7 +196,7 @@ def check_settings(
         init=init,
         n_init=check_integer("n_init", n_init, low=1),
         alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
-        alpha_max=(largest,),
+        alpha_max=largest,
         n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
         max_iter=check_integer("max_iter", max_iter, low=1),
         select=check_choice("select", select, ("last", "deepest")),  # type: ignore[arg-type]
@@ -242,7 +236,7 @@ def check_label_settings(
         bandwidth=check_bandwidth(bandwidth),
         init=_check_label_starts(init, n_features),
         alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
-        alpha_max=(largest,),
+        alpha_max=largest,
         n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
         max_iter=check_integer("max_iter", max_iter, low=1),
         gammas=_check_increasing("gamma", gamma, high=1e100),

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import numpy as np
-
 from ravine._typing import Array
 from ravine.index import CompiledIndex, ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
@@ -117,35 +115,25 @@ class Path:
 
 def follow_path(
     index: ProjectionIndex, v: Array, start: int, settings: SearchSettings, notify: Notify
-) -> Questions[tuple[Path, ...]]:
-    """Minimise the index from v for an increasing alpha; return one path for each value of ``alpha_max``.
+) -> Questions[Path]:
+    """Minimise the index from v for an increasing alpha, then at the largest one for an increasing gamma.
 
-    At each value of ``alpha_max`` the path continues with an increasing gamma. If only one hyperplane of a path can
-    win in the end, it is polished here. With labels, the paths of all starts are compared at the same alpha and gamma,
-    and only the best of them is polished, later.
+    If only one hyperplane of a path can win in the end, it is polished here. With labels, the paths of all starts are
+    compared at the same alpha and gamma, and only the best of them is polished, later.
     """
     builder = PathBuilder(index, v, start, settings, notify)
-    paths: list[Path] = []
-    earlier: Stage | None = None
-    for alphas in settings.alpha_segments:
-        v_before = builder.v
-        for alpha in alphas:
-            # Only the end of a path with labels is used, so the depth of its other stages is not measured.
-            depth = settings.select != "final" or not settings.gammas[1:]
-            yield from builder.optimise(alpha, settings.gammas[0], depth)
-        branch = builder.fork() if settings.gammas[1:] else builder
-        unmoved = earlier is not None and earlier.converged and np.array_equal(builder.v, v_before)
-        if not (unmoved and earlier is not None and (yield from branch.reuse(earlier, alphas[-1]))):
-            for gamma in settings.gammas[1:]:
-                yield from branch.optimise(alphas[-1], gamma, depth=gamma == settings.gammas[-1])
-        path = branch.path
-        if settings.polish and settings.select != "final" and path.kept is not None:
-            polished = yield from polish(index, path, settings)
-            notify(polished)
-            path = append_polished(path, polished, settings)
-        earlier = path.kept
-        paths.append(path)
-    return tuple(paths)
+    for alpha in settings.alphas:
+        # Only the end of a path with labels is used, so the depth of its other stages is not measured.
+        depth = settings.select != "final" or not settings.gammas[1:]
+        yield from builder.optimise(alpha, settings.gammas[0], depth)
+    for gamma in settings.gammas[1:]:
+        yield from builder.optimise(settings.alpha_max, gamma, depth=gamma == settings.gammas[-1])
+    path = builder.path
+    if settings.polish and settings.select != "final" and path.kept is not None:
+        polished = yield from polish(index, path, settings)
+        notify(polished)
+        path = append_polished(path, polished, settings)
+    return path
 
 
 class PathBuilder:
@@ -157,13 +145,6 @@ class PathBuilder:
         self.stages: list[Stage] = []
         self.kept: Stage | None = None
         self.kept_memory = self.memory
-
-    def fork(self) -> PathBuilder:
-        """Return a builder that continues from here without changing this one; they share the index."""
-        other = PathBuilder(self.index, self.v, self.start, self.settings, self.notify)
-        other.memory = self.memory.copy()
-        other.stages, other.kept, other.kept_memory = self.stages.copy(), self.kept, self.kept_memory.copy()
-        return other
 
     def optimise(self, alpha: float, gamma: float, depth: bool = True) -> Questions[None]:
         """Append the stage for alpha and gamma; its depth is measured unless ``depth`` is False."""
@@ -178,18 +159,6 @@ class PathBuilder:
             self.v = result.v
             stage = yield from describe_stage(index, result, self.start, before, depth)
         self._append(stage)
-
-    def reuse(self, earlier: Stage, alpha: float) -> Questions[bool]:
-        """Append a stage of another alpha if its offset stays the same for this one; return whether it does."""
-        n_tied = self.index.n_tied
-        self.index.alpha, self.index.gamma = earlier.alpha, earlier.gamma
-        yield from self.index.begin(earlier.normal)
-        if not (yield from self.index.adjust(alpha, earlier.gamma)):
-            return False
-        stage = earlier.copy_to(alpha, earlier.gamma, self.index.n_tied - n_tied)
-        self.v = stage.normal
-        self._append(stage)
-        return True
 
     def _append(self, stage: Stage) -> None:
         self.stages.append(stage)

@@ -174,7 +174,7 @@ def follow_bandwidths(problem: Problem, bandwidths: Sequence[float], extra: Arra
         More unit vectors, in working coordinates, that are followed without a search.
     """
     problem = replace(problem, settings=replace(problem.settings, bandwidth=bandwidths[0]))
-    (paths,) = follow_paths(problem, screen_starts(problem, problem.starts()), lambda _: None)
+    paths = follow_paths(problem, screen_starts(problem, problem.starts()), lambda _: None)
     ends = [(path.kept or path.stages[-1]).normal for path in paths]
     ends.extend([] if extra is None else extra)
     if problem.labelled is None:
@@ -185,7 +185,7 @@ def follow_bandwidths(problem: Problem, bandwidths: Sequence[float], extra: Arra
 
 def _follow_start(problem: Problem, v: Array, start: int, bandwidths: Sequence[float]) -> Questions[list[Stage]]:
     """Follow a minimiser of the index through decreasing bandwidths, in working units: one stage for each."""
-    alpha, gamma, tolerance = problem.settings.alpha_max[-1], GAMMAS[-1], problem.settings.tolerance
+    alpha, gamma, tolerance = problem.settings.alpha_max, GAMMAS[-1], problem.settings.tolerance
     stages: list[Stage] = []
     memory, angle, last = Memory(), 0.1, None
     for h in bandwidths:

@@ -32,11 +32,11 @@ N_ANGLES = 3600
 # Maximum number of iterations where a direction is optimised at one α only.
 MAX_ITER = 200
 # Settings of the joint optimisation of normal and offset, and of the index at one α.
-SETTINGS = SearchSettings(method="sqp", init="random", alpha_min=ALPHA, alpha_max=(ALPHA,), select="final")
+SETTINGS = SearchSettings(method="sqp", init="random", alpha_min=ALPHA, alpha_max=ALPHA, select="final")
 # Fields of the settings of SQP in stored results.
 STORED_FIELDS = (
-    "alpha_max", "every_start", "gammas", "max_iter", "method", "n_alpha", "optimiser", "penalty", "polish",
-    "polish_iter", "select", "tolerance",
+    "every_start", "gammas", "max_iter", "method", "n_alpha", "optimiser", "penalty", "polish", "polish_iter",
+    "select", "tolerance",
 )  # fmt: skip
 
 
@@ -65,10 +65,9 @@ def _collect_settings(variant: Variant) -> dict[str, Any]:
     """Return everything but starts and rows on which the results of a variant depend."""
     solver: Any
     if variant.how == "sqp":
-        # alpha_min does not matter here; results are stored with its default.
-        solver = StoredSettings(
-            "PursuitSettings", {"alpha_min": 0.01, **{name: getattr(SETTINGS, name) for name in STORED_FIELDS}}
-        )
+        # alpha_min does not matter here; results are stored with its default, and with a tuple of largest alphas.
+        stored = {name: getattr(SETTINGS, name) for name in STORED_FIELDS}
+        solver = StoredSettings("PursuitSettings", {"alpha_min": 0.01, **stored, "alpha_max": (ALPHA,)})
     elif variant.how == "path":
         solver = MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings})
     else:
@@ -176,7 +175,7 @@ class _Solver:
     def minimise_jointly(self, random_offset: bool = False) -> list[End]:
         offsets = self.rng.uniform(-ALPHA, ALPHA, len(self.starts)) if random_offset else None
         found = solve_directly(self.problem, list(enumerate(self.starts)), offsets=offsets)
-        stages = [path.stages[-1] for (path,) in found]
+        stages = [path.stages[-1] for path in found]
         return [self._make_end(s.normal, s.separation.b, s.separation.log_density, s.converged) for s in stages]
 
     def _make_end(self, normal: Array, b: float, log_density: float, converged: bool) -> End:
