@@ -16,8 +16,8 @@ MEANS = np.repeat([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 7.0, 0.0]], [60, 40, 
 X = MEANS + RNG.normal(size=(150, 3))
 
 
-def make_graph(rows, n_clusters=3, seed=0):
-    return NeighbourGraph(as_rows(rows), n_clusters, np.random.default_rng(seed))
+def make_graph(rows, n_clusters=3, seed=0, **options):
+    return NeighbourGraph(as_rows(rows), n_clusters, np.random.default_rng(seed), **options)
 
 
 def count_edges(rows, n_neighbours):
@@ -77,14 +77,19 @@ def test_cut_is_the_increase_of_the_sum_over_clusters(plane):
 
 def test_repeated_values_are_spread_over_their_cells():
     rng = np.random.default_rng(2)
-    rows = np.column_stack([rng.integers(0, 4, 200), 10.0 * rng.integers(0, 2, 200), rng.normal(size=200)])
-    graph = make_graph(rows)
+    rare = np.repeat([7.0, 0.0], [2, 198])
+    rows = np.column_stack([rng.integers(0, 4, 200), 10.0 * rng.integers(0, 2, 200), rare, rng.normal(size=200)])
+    graph = make_graph(rows, spread=True)
     spread = rows.copy()
-    for j, width in enumerate([1.0, 10.0]):
+    for j, width in enumerate([1.0, 10.0, 7.0]):
         shifts = graph.shifts[0][j]
         assert -width / 2 <= shifts.min() < -0.4 * width < 0.4 * width < shifts.max() <= width / 2
-        spread[:, j] += shifts
-    assert_array_equal(list_edges(graph), count_edges(spread, graph.nearest.shape[1]))
+        spread[:, j] += shifts * min(1.0, 6.0 * rows[:, j].std() / width)
+    assert np.ptp(spread[2:, 2]) < 6.0 * rare.std() < 7.0
+    q = graph.nearest.shape[1]
+    assert_array_equal(list_edges(graph), count_edges(spread, q))
+    assert np.abs(list_edges(make_graph(1e200 * rows, spread=True)) - count_edges(spread, q)).sum() <= 20
+    assert_array_equal(make_graph(X, spread=True).nearest, make_graph(X).nearest)
 
 
 def test_boundaries_between_repeated_values_cut_neighbours():
@@ -93,7 +98,7 @@ def test_boundaries_between_repeated_values_cut_neighbours():
     group = rng.integers(0, 2, 1500)
     answers = np.where(rng.random((1500, 4)) < 0.05, 1 - group[:, None], group[:, None])
     rows = np.column_stack([answers, rng.integers(0, 2, 1500)]).astype(float)
-    graph = make_graph(rows, n_clusters=2)
+    graph = make_graph(rows, n_clusters=2, spread=True)
     assert 0.0 < 3.0 * graph.sum_cut(group) < graph.sum_cut(rows[:, 4])
 
 

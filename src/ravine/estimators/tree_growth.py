@@ -108,10 +108,12 @@ class TreeGrowthMixin:
     ) -> tuple[Tree, NDArray[np.intp], int]:
         """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
         # Tested splits stay as they were tested.
-        refine = check_flag("refine", self.refine) and isinstance(splitter, DensitySplitter) and splitter.test is None
+        is_tested = not isinstance(splitter, DensitySplitter) or splitter.test is not None
+        refine = check_flag("refine", self.refine) and not is_tested
         priority, chooses = check_split_next(self.split_next), self.split_next == "cut"
-        weights, largest = shared["weights"], limits.largest
-        graph = NeighbourGraph(rows, n_clusters, rng, weights) if chooses or callable(self.split_next) else None
+        weights, largest, graph = shared["weights"], limits.largest, None
+        if chooses or callable(self.split_next):
+            graph = NeighbourGraph(rows, n_clusters, rng, weights, spread=not is_tested)
         grower = splitter
         if isinstance(splitter, DensitySplitter):
             splitter.pool, splitter.graph = pool, graph if chooses else None

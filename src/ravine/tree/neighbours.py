@@ -29,6 +29,9 @@ FEWEST_ROWS, ROWS_PER_CLUSTER = 3000, 100
 MOST_NEIGHBOURS, FEWEST_NEIGHBOURS = 40, 5
 # Partitions are compared by this many neighbours of each row.
 NEIGHBOURS_OF_CLUSTERS = 10
+# Repeated values are spread over cells of at most this width, in standard deviations of their feature: cells of rare
+# values are wider, and noise would hide the other features.
+WIDEST_CELL = 6.0
 # Sparse rows with at most this many features are stored as an array.
 MOST_FEATURES = 1000
 # Smaller evidence counts as this.
@@ -47,6 +50,9 @@ class NeighbourGraph:
     weights : ndarray of shape (n,), optional
         Weights of the rows; a row is in the graph as often as its weight says, as nearly as the size of the graph
         allows.
+    spread : bool
+        Whether neighbours are found after repeated values are spread over their cells. Tested splits need it less: a
+        test spreads the rows that it judges.
 
     Attributes
     ----------
@@ -59,11 +65,16 @@ class NeighbourGraph:
     grids : Grids
         Features of repeated values.
     shifts : list of ndarray
-        What is added to their values before neighbours are found (the first way) and evidence is measured (all ways).
+        What is added to their values before evidence is measured; the first way also spreads neighbours.
     """
 
     def __init__(
-        self, rows: Rows, n_clusters: int | None, rng: np.random.Generator, weights: Array | None = None
+        self,
+        rows: Rows,
+        n_clusters: int | None,
+        rng: np.random.Generator,
+        weights: Array | None = None,
+        spread: bool = False,
     ) -> None:
         k = 2 if n_clusters is None else n_clusters
         n, most = rows.shape[0], max(FEWEST_ROWS, ROWS_PER_CLUSTER * k)
@@ -82,7 +93,7 @@ class NeighbourGraph:
         is_sparse = self.rows.is_sparse
         self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
         self.shifts = self.grids.draw_shifts(self.rows, rng)
-        self.nearest = find_neighbours(self._spread_rows(), n_neighbours)
+        self.nearest = find_neighbours(self._scale_rows(spread), n_neighbours)
         self.degrees = self._count_edges(n_neighbours)
 
     def find_members(self, indices: Indices) -> Indices:
@@ -142,19 +153,21 @@ class NeighbourGraph:
         h, changes = widening * plane.bandwidth, self.grids.project(plane.normal)
         return min(min(measure_evidence(distances + changes @ way, h, 0.0)) for way in shifts)
 
-    def _spread_rows(self) -> Any:
+    def _scale_rows(self, spread: bool) -> Any:
         """Return the rows in units in which their squares do not overflow; centred, unless they are sparse.
 
-        Values on a grid are spread over their cells. Otherwise, the neighbours of a row are its copies, and nothing is
-        cut between any two values.
+        Without spreading, the neighbours of a row of repeated values are its copies and those that share most of its
+        values, so that a boundary between two values of a feature cuts almost nothing.
         """
         if self.rows.is_sparse:
             return self.rows.data / (float(abs(self.rows.data).max()) or 1.0)
         x = np.array(self.rows.to_array(), dtype=np.float64)
         unit = float(np.abs(x).max()) or 1.0
         x /= unit
-        for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True):
-            x[:, grid.columns] += np.outer(shift / unit, grid.factors)
+        for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True) if spread else ():
+            widest = WIDEST_CELL * x[:, grid.columns[0]].std() * unit
+            limit = np.minimum(1.0, widest / grid.locate_cells(self.rows)[1])
+            x[:, grid.columns] += np.outer(limit * shift / unit, grid.factors)
         x -= x.mean(axis=0)
         return x / (float(np.abs(x).max()) or 1.0)
 
