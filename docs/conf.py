@@ -47,7 +47,6 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 suppress_warnings = ["config.cache"]
-maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 
 default_role = "py:obj"
@@ -101,7 +100,6 @@ html_theme_options = {
     "pygments_dark_style": "monokai",
 }
 html_context = {"default_mode": "auto"}
-# Pages without subpages need no navigation at the side; the scripts of the gallery use its width.
-html_sidebars = {
-    name: [] for name in ("index", "faq", "get_started", "how_it_works", "choosing", "performance", "gallery/*")
-}
+# Pages without subpages need no navigation at the side; scripts, wide tables and diagrams use its width.
+WIDE = ("gallery/*", "clustering_study", "evidence", "architecture")
+html_sidebars = {name: [] for name in ("index", "faq", "get_started", "how_it_works", "choosing", "performance", *WIDE)}

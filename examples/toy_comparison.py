@@ -108,11 +108,10 @@ figure, panels = plt.subplots(
     len(sets), len(methods), figsize=(9.8, 8.4), layout="constrained"
 )
 figure.get_layout_engine().set(w_pad=0.01, h_pad=0.01, wspace=0.01, hspace=0.01)
-print(f"{'':14}", *(f"{title.replace(chr(10), ' '):>18}" for title in methods), sep="")
+table = {title.replace("\n", " "): [] for title in methods}
 for i, (name, (rows, truth, k)) in enumerate(sets.items()):
     rows = StandardScaler().fit_transform(rows)
     panels[i, 0].set_ylabel(name, fontsize=10, color=INK)
-    scores = []
     for j, (title, method) in enumerate(methods.items()):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
@@ -124,7 +123,7 @@ for i, (name, (rows, truth, k)) in enumerate(sets.items()):
             if truth.any()
             else f"{n_clusters} cluster{'' if n_clusters == 1 else 's'}"
         )
-        scores.append(score)
+        table[title.replace("\n", " ")].append(score)
         draw_panel(panels[i, j], rows, found, score)
         if i == 0:
             panels[i, j].set_title(
@@ -133,5 +132,7 @@ for i, (name, (rows, truth, k)) in enumerate(sets.items()):
                 color=INK,
                 weight="bold" if "ravine" in title else "normal",
             )
-    print(f"{name:14}", *(f"{score:>18}" for score in scores), sep="")
+print(f"{'':17}", *(f"{name:>12}" for name in sets))
+for title, scores in table.items():
+    print(f"{title:17}", *(f"{score:>12}" for score in scores))
 plt.show()

@@ -12,7 +12,8 @@ import ravine
 
 __all__ = ["setup"]
 
-NAMES = frozenset(ravine.__all__)
+# `load` may also be that of the data sets.
+NAMES = frozenset(ravine.__all__) - {"load", "save"}
 CALL = re.compile(r"(\w+)(?:\(.*\))?")
 
 
