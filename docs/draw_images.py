@@ -87,7 +87,7 @@ def draw_displays(folder: Path) -> None:
     mdh.plot(wines)
     DirectionDisplay.from_estimator(mdh, feature_names=wine.feature_names, max_features=9)
     pixels = StandardScaler().fit_transform(digits[:, digits.std(axis=0) > 0])
-    MinimumDensityTree(random_state=1).fit(pixels).plot(pixels)
+    MinimumDensityTree(random_state=0).fit(pixels).plot(pixels)
     save_figures(folder, DISPLAYS)
 
 
