@@ -106,9 +106,13 @@ def test_own_warnings_are_not_findings(worker):
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
-def test_hang_is_found_and_shown_and_all_its_processes_end(worker):
+def test_hang_is_found_and_shown_and_all_its_processes_end():
+    worker = Worker(timeout=1.0)
     script = "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'input()']).pid, flush=True)"
-    outcome = worker.run(2, f"{script}\nwhile True: pass")
+    try:
+        outcome = worker.run(2, f"{script}\nwhile True: pass")
+    finally:
+        worker.close()
     assert outcome.kind == "hang"
     assert outcome.is_finding
     assert '"<input 2>", line 3' in outcome.detail

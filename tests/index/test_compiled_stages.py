@@ -289,8 +289,8 @@ def test_threads_may_end_after_the_interpreter():
     """A thread releases the flag that stops its searches only after it was joined."""
     script = (
         "import numpy as np; from ravine import MinimumDensityTree; rng = np.random.default_rng(0); "
-        "X = rng.normal(size=(1500, 4)) + 5.0 * rng.integers(0, 3, (1500, 1)); "
-        "MinimumDensityTree(3, random_state=0, n_jobs=2).fit(X)"
+        "X = rng.normal(size=(500, 4)) + 5.0 * rng.integers(0, 3, (500, 1)); "
+        "MinimumDensityTree(3, n_init=2, random_state=0, n_jobs=2).fit(X)"
     )
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -76,7 +76,7 @@ def test_sparse_with_principal_directions_by_lanczos(rows, monkeypatch):
 def test_cluster(n_workers, rows, oracle, monkeypatch):
     """Whether the subsample is fetched or everything stays on the workers."""
     da, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
-    options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None, "processes": False}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         for name in ("2 blocks", "7 unequal blocks, one empty"):
             sizes = tuple(len(block) for block in blocks(rows, name))
