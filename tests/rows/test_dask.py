@@ -145,7 +145,7 @@ def test_any_chunks_will_do(client, rows, chunks, remote):
 def test_tree(client, rows, remote, closed):
     X = on_workers(rows, client)
     options = {"n_init": 1, "n_alpha": 2, "subsample": 300, "random_state": 0}
-    model, other = (MinimumDensityTree(3, **options).fit(data) for data in (rows, X))
+    model, other = (MinimumDensityTree(2, **options).fit(data) for data in (rows, X))
     np.testing.assert_array_equal(other.labels_, model.labels_)
     np.testing.assert_array_equal(other.predict(X).compute(), model.labels_)
     assert not left_behind(client, [X])
