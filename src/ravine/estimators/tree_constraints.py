@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine.checks import check_flag
-from ravine.estimators.cluster_sizes import SizeLimits
+from ravine.estimators.growth import Growth
 from ravine.estimators.training_rows import TrainingRows
 from ravine.rows import Rows
-from ravine.tree import Splitter, Tree, grow
+from ravine.tree import Tree
 from ravine.tree.completion import LabelSplitter, complete_constraints
 from ravine.tree.constrained import ConstrainedSplitter, join_leaves
 from ravine.tree.constraints import Constraints, make_constraints
@@ -58,32 +58,23 @@ class TreeConstraintMixin:
             raise ValueError("cannot_link needs at least two clusters, got n_clusters=1: allow more clusters.")
         return found
 
-    def _meet_constraints(
-        self,
-        rows: Rows,
-        tree: Tree,
-        leaves: NDArray[np.intp],
-        splitter: Splitter,
-        shared: dict[str, Any],
-        constraints: Constraints,
-        n_clusters: int | None,
-        limits: SizeLimits,
-    ) -> tuple[Tree, NDArray[np.intp]]:
+    def _meet_constraints(self, growth: Growth, tree: Tree, leaves: NDArray[np.intp]) -> tuple[Tree, NDArray[np.intp]]:
         """Split leaves with rows that cannot be in one cluster, and join leaves with rows that are in one."""
-        grown = leaves
-        grower = ConstrainedSplitter(splitter, constraints, limits.smallest, is_exclusive=True)
-        tree, leaves = grow(rows, grower, n_clusters=None, priority=None, start=(tree, leaves), **shared)
+        rows, n_clusters, constraints, grown = growth.rows, growth.n_clusters, growth.constraints, leaves
+        splitter, smallest = growth.splitter, growth.limits.smallest
+        assert constraints is not None
+        grower = ConstrainedSplitter(splitter, constraints, smallest, is_exclusive=True)
+        tree, leaves = growth.split_leaves(grower, tree, leaves)
         joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
         while n_clusters is not None and joined.n_clusters < n_clusters:  # joins need more leaves
             graph = splitter.graph if isinstance(splitter, DensitySplitter) else None
-            more, more_leaves = grow(
-                rows,
-                ConstrainedSplitter(splitter, constraints, limits.smallest),
+            more, more_leaves = growth.split_leaves(
+                ConstrainedSplitter(splitter, constraints, smallest),
+                tree,
+                leaves,
                 n_clusters=tree.n_leaves + n_clusters - joined.n_clusters,
                 priority=check_split_next(self.split_next) if graph is not None else None,
                 graph=graph,
-                start=(tree, leaves),
-                **shared,
             )
             if more.n_leaves == tree.n_leaves:
                 break
@@ -92,10 +83,9 @@ class TreeConstraintMixin:
         is_met = not constraints.list_violations(joined.cluster[leaves])
         if not is_met or (n_clusters is not None and joined.n_clusters > n_clusters):
             complete = complete_constraints(constraints, rows, grown, n_clusters)
-            for size in (limits.smallest, 0):  # links win over min_cluster_size
+            for size in (smallest, 0):  # links win over min_cluster_size
                 label_splitter = LabelSplitter(complete, max(size, 1))
-                options = {**shared, "min_cluster_size": size, "start": (tree, leaves)}
-                tree, leaves = grow(rows, label_splitter, n_clusters=None, priority=None, **options)
+                tree, leaves = growth.split_leaves(label_splitter, tree, leaves, min_cluster_size=size)
             joined = join_leaves(tree, leaves, rows, complete, n_clusters)
         if joined.n_clusters < joined.n_leaves:
             self.shape_, self.shape_reason_ = "any", "Leaves were joined to meet constraints."

@@ -23,6 +23,7 @@ from ravine.checks import (
 )
 from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.cluster_sizes import SizeLimits, check_sizes
+from ravine.estimators.growth import Growth
 from ravine.rows import Rows, open_pool
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Splitter, Tree, grow
@@ -61,26 +62,9 @@ class TreeGrowthMixin:
         min_cluster_size: float
         max_cluster_size: float | None
 
-        def _find_shapes(
-            self,
-            rows: Rows,
-            n_clusters: int | None,
-            min_size: int,
-            seed: int,
-            flag: StopFlag,
-            weights: Array | None,
-            constraints: Constraints | None,
-        ) -> Shapes | str: ...
+        def _find_shapes(self, growth: Growth) -> Shapes | str: ...
         def _meet_constraints(
-            self,
-            rows: Rows,
-            tree: Tree,
-            leaves: NDArray[np.intp],
-            splitter: Splitter,
-            shared: dict[str, Any],
-            constraints: Constraints,
-            n_clusters: int | None,
-            limits: SizeLimits,
+            self, growth: Growth, tree: Tree, leaves: NDArray[np.intp]
         ) -> tuple[Tree, NDArray[np.intp]]: ...
         def _decide_before_growth(self, shapes: Shapes | str) -> str: ...
         def _decide_after_growth(
@@ -95,80 +79,27 @@ class TreeGrowthMixin:
         splitter: Splitter | None
         bandwidth: BandwidthRule
 
-    def _grow_convex(
-        self,
-        rows: Rows,
-        n_clusters: int | None,
-        splitter: Splitter,
-        rng: np.random.Generator,
-        pool: ThreadPoolExecutor | None,
-        shared: dict[str, Any],
-        limits: SizeLimits,
-        constraints: Constraints | None,
-    ) -> tuple[Tree, NDArray[np.intp], int]:
-        """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
-        # Tested splits stay as they were tested.
-        is_tested = not isinstance(splitter, DensitySplitter) or splitter.test is not None
-        refine = check_flag("refine", self.refine) and not is_tested
-        priority, chooses = check_split_next(self.split_next), self.split_next == "cut"
-        weights, largest, graph = shared["weights"], limits.largest, None
-        if chooses or callable(self.split_next):
-            graph = NeighbourGraph(rows, n_clusters, rng, weights, spread=not is_tested)
-        grower = splitter
-        if isinstance(splitter, DensitySplitter):
-            splitter.pool, splitter.graph = pool, graph if chooses else None
-            if largest is not None and n_clusters is not None:
-                grower = SizeLimitSplitter(splitter, largest, is_exclusive=False)
-        if constraints is not None:
-            grower, refine = ConstrainedSplitter(grower, constraints, limits.smallest), False
-        if largest is not None and priority is not None:
-            priority = prefer_large(priority, largest, rows.shape[0])
-        grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **shared)
-        tree = grown
-        if refine and graph is not None and chooses and n_clusters is not None:
-            most = float("inf") if largest is None else largest
-            tree, leaves = refine_tree(grown, leaves, rows, graph, limits.smallest, self.bandwidth, n_clusters, most)
-            if tree is not grown and shared["notify"] is not None:
-                shared["notify"](tree)
-        return tree, leaves, grown.n_leaves
-
     def _grow(
         self, rows: Rows, n_clusters: int | None, weights: Array | None, constraints: Constraints | None = None
     ) -> int:
         """Grow, refine, join or continue the tree; return the number of clusters that valleys separate."""
-        splitter = self._make_splitter(rows.shape[1], n_clusters, weights)
-        limits = self._check_sizes(rows, n_clusters, weights)
-        if isinstance(splitter, DensitySplitter):
-            splitter.min_size = limits.smallest
-        rng, flag, n_threads = make_generator(self.random_state), StopFlag(), count_threads(self.n_jobs)
-        notify = check_callback(self.callback)
-        shared: dict[str, Any] = {
-            "seed": int(rng.integers(2**31)),
-            "min_cluster_size": limits.smallest,
-            "n_threads": rows.node_threads(n_threads),
-            "notify": notify,
-            "flag": flag,
-            "weights": weights,
-        }
-        with open_pool(n_threads, flag) as pool:
-            shapes = self._find_shapes(rows, n_clusters, limits.smallest, shared["seed"], flag, weights, constraints)
+        n_threads = count_threads(self.n_jobs)
+        growth = self._prepare_growth(rows, n_clusters, weights, constraints, rows.node_threads(n_threads))
+        with open_pool(n_threads, growth.flag) as pool:
+            shapes = self._find_shapes(growth)
             reason, n_separated = self._decide_before_growth(shapes), n_clusters or 1
             use_shapes, suggested = bool(reason), None
             if use_shapes:
                 self.shape_, self.shape_reason_ = "any", reason
             else:
-                tree, leaves, n_separated = self._grow_convex(
-                    rows, n_clusters, splitter, rng, pool, shared, limits, constraints
-                )
+                tree, leaves, n_separated = self._grow_convex(growth, pool)
                 use_shapes = self._decide_after_growth(shapes, tree, leaves, n_clusters)
                 n_shown = tree.n_clusters
                 if not use_shapes:
-                    tree, leaves, suggested = self._continue_growth(
-                        rows, tree, leaves, n_clusters, splitter, rng, shared, limits, constraints
-                    )
+                    tree, leaves, suggested = self._continue_growth(growth, tree, leaves)
         if use_shapes:
             assert isinstance(shapes, Shapes)
-            joined = self._store_shapes(shapes, rows, n_clusters)
+            joined, notify = self._store_shapes(shapes, rows, n_clusters), growth.options["notify"]
             if notify is not None:
                 notify(joined)
             return min(shapes.count_separated(), self.n_clusters_)
@@ -179,28 +110,70 @@ class TreeGrowthMixin:
             self._suggest(n_shown, suggested)
         return n_separated
 
-    def _continue_growth(
+    def _prepare_growth(
         self,
         rows: Rows,
-        tree: Tree,
-        leaves: NDArray[np.intp],
         n_clusters: int | None,
-        splitter: Splitter,
-        rng: np.random.Generator,
-        shared: dict[str, Any],
-        limits: SizeLimits,
+        weights: Array | None,
         constraints: Constraints | None,
+        n_threads: int,
+    ) -> Growth:
+        """Check the parameters and return what the steps of the growth share."""
+        splitter = self._make_splitter(rows.shape[1], n_clusters, weights)
+        limits = self._check_sizes(rows, n_clusters, weights)
+        if isinstance(splitter, DensitySplitter):
+            splitter.min_size = limits.smallest
+        rng, flag = make_generator(self.random_state), StopFlag()
+        options = {
+            "seed": int(rng.integers(2**31)),
+            "min_cluster_size": limits.smallest,
+            "n_threads": n_threads,
+            "notify": check_callback(self.callback),
+            "flag": flag,
+            "weights": weights,
+        }
+        return Growth(rows, n_clusters, weights, splitter, limits, constraints, rng, flag, options)
+
+    def _grow_convex(self, growth: Growth, pool: ThreadPoolExecutor | None) -> tuple[Tree, NDArray[np.intp], int]:
+        """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
+        rows, n_clusters, splitter, largest = growth.rows, growth.n_clusters, growth.splitter, growth.limits.largest
+        # Tested splits stay as they were tested.
+        is_tested = not isinstance(splitter, DensitySplitter) or splitter.test is not None
+        refine = check_flag("refine", self.refine) and not is_tested
+        priority, chooses, graph = check_split_next(self.split_next), self.split_next == "cut", None
+        if chooses or callable(self.split_next):
+            graph = NeighbourGraph(rows, n_clusters, growth.rng, growth.weights, spread=not is_tested)
+        grower = splitter
+        if isinstance(splitter, DensitySplitter):
+            splitter.pool, splitter.graph = pool, graph if chooses else None
+            if largest is not None and n_clusters is not None:
+                grower = SizeLimitSplitter(splitter, largest, is_exclusive=False)
+        if growth.constraints is not None:
+            grower, refine = ConstrainedSplitter(grower, growth.constraints, growth.limits.smallest), False
+        if largest is not None and priority is not None:
+            priority = prefer_large(priority, largest, rows.shape[0])
+        grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **growth.options)
+        tree, notify = grown, growth.options["notify"]
+        if refine and graph is not None and chooses and n_clusters is not None:
+            sizes = growth.limits.smallest, float("inf") if largest is None else largest
+            tree, leaves = refine_tree(grown, leaves, rows, graph, sizes, self.bandwidth, n_clusters)
+            if tree is not grown and notify is not None:
+                notify(tree)
+        return tree, leaves, grown.n_leaves
+
+    def _continue_growth(
+        self, growth: Growth, tree: Tree, leaves: NDArray[np.intp]
     ) -> tuple[Tree, NDArray[np.intp], tuple[Tree, NDArray[np.intp]] | None]:
         """Meet constraints, or split clusters that are too large, or suggest more; the last is returned beside."""
-        if constraints is not None:
-            met = self._meet_constraints(rows, tree, leaves, splitter, shared, constraints, n_clusters, limits)
-            return *met, None
-        if n_clusters is not None:
+        if growth.constraints is not None:
+            return *self._meet_constraints(growth, tree, leaves), None
+        if growth.n_clusters is not None:
             return tree, leaves, None
+        splitter, largest = growth.splitter, growth.limits.largest
         assert isinstance(splitter, DensitySplitter)
-        if self._has_large_leaf(tree, limits):
-            return *self._split_large_leaves(rows, tree, leaves, splitter, shared, limits), None
-        return tree, leaves, suggest_tree(tree, leaves, rows, splitter, rng, **shared)
+        if largest is not None and int(tree.size[tree.left < 0].max()) > largest:
+            return *growth.split_leaves(SizeLimitSplitter(splitter, largest, is_exclusive=True), tree, leaves), None
+        return tree, leaves, suggest_tree(tree, leaves, growth.rows, splitter, growth.rng, **growth.options)
 
     def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None:
         self.n_shown_ = n_shown
@@ -237,23 +210,6 @@ class TreeGrowthMixin:
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _has_large_leaf(self, tree: Tree, limits: SizeLimits) -> bool:
-        return limits.largest is not None and int(tree.size[tree.left < 0].max()) > limits.largest
-
-    def _split_large_leaves(
-        self,
-        rows: Rows,
-        tree: Tree,
-        leaves: NDArray[np.intp],
-        splitter: DensitySplitter,
-        shared: dict[str, Any],
-        limits: SizeLimits,
-    ) -> tuple[Tree, NDArray[np.intp]]:
-        """Split leaves that are larger than allowed, without tests, until none is."""
-        assert limits.largest is not None
-        grower = SizeLimitSplitter(splitter, limits.largest, is_exclusive=True)
-        return grow(rows, grower, n_clusters=None, priority=None, start=(tree, leaves), **shared)
 
     def _make_splitter(self, n_features: int, n_clusters: int | None, weights: Array | None = None) -> Splitter:
         test = check_flag("test", self.test) or n_clusters is None or self.split_next == "significance"

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._kernels import StopFlag
-from ravine._typing import Array
 from ravine.checks import check_choice
+from ravine.estimators.growth import Growth
 from ravine.rows import Rows
 from ravine.search import BandwidthRule
 from ravine.tree import Splitter, Tree
-from ravine.tree.constraints import Constraints
 from ravine.tree.shapes import Shapes, build_tree, choose_shape, find_curved, find_shapes
 
 __all__ = ["TreeShapeMixin"]
@@ -43,23 +41,16 @@ class TreeShapeMixin:
         def _store(self, tree: Tree, leaves: NDArray[np.intp]) -> None: ...
         def _suggest(self, n_shown: int, suggested: tuple[Tree, NDArray[np.intp]]) -> None: ...
 
-    def _find_shapes(
-        self,
-        rows: Rows,
-        n_clusters: int | None,
-        min_size: int,
-        seed: int,
-        flag: StopFlag,
-        weights: Array | None,
-        constraints: Constraints | None,
-    ) -> Shapes | str:
+    def _find_shapes(self, growth: Growth) -> Shapes | str:
         """Find clusters of any shape, unless the parameters exclude it; then return the reason."""
-        obstacle = self._find_obstacle_to_joins(n_clusters, weights is not None, constraints is not None)
+        has_weights, has_constraints = growth.weights is not None, growth.constraints is not None
+        obstacle = self._find_obstacle_to_joins(growth.n_clusters, has_weights, has_constraints)
         if obstacle:
             return obstacle
         # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
-        rng = np.random.default_rng([seed, 1])
-        return find_shapes(rows, n_clusters, min_size, rng, flag, self.alpha_test)
+        rng = np.random.default_rng([growth.options["seed"], 1])
+        min_size = growth.limits.smallest
+        return find_shapes(growth.rows, growth.n_clusters, min_size, rng, growth.flag, self.alpha_test)
 
     def _find_obstacle_to_joins(self, n_clusters: int | None, has_weights: bool, has_constraints: bool) -> str:
         """Return why cells cannot be joined, as a part of a sentence; raise an error if they have to be."""

@@ -8,6 +8,7 @@ splits that show none are a guess of their number, and the node is split as a tr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -96,7 +97,7 @@ def _grow_tree(
         seed=int(rng.integers(2**31)),
         graph=graph,
     )
-    return refine_tree(tree, leaf_of_row, rows, graph, min_size, splitter.settings.bandwidth, n_clusters)
+    return refine_tree(tree, leaf_of_row, rows, graph, (min_size, math.inf), splitter.settings.bandwidth, n_clusters)
 
 
 def _test_parts(

@@ -82,10 +82,9 @@ def refine_tree(
     leaf_of_row: Indices,
     rows: Rows,
     graph: NeighbourGraph,
-    min_size: int,
+    sizes: tuple[float, float],
     bandwidth: BandwidthRule,
     n_clusters: int,
-    max_size: float = math.inf,
 ) -> tuple[Tree, Indices]:
     """Return the refined tree and the leaf of each row; those given if the refined tree is not better.
 
@@ -97,14 +96,12 @@ def refine_tree(
     leaf_of_row : ndarray of shape (n,), int
     rows : Rows
     graph : NeighbourGraph
-    min_size : int
-        Smallest number of rows of a leaf, or of their weights in the graph.
+    sizes : tuple of float
+        Smallest and largest number of rows of a leaf, or of their weights.
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     n_clusters : int
         Number of leaves of the refined tree.
-    max_size : float
-        Largest number of rows of a leaf, or of their weights.
     """
     too_few = len(graph.indices) < max(ROWS_PER_FEATURE * rows.shape[1], n_clusters)
     if not 2 <= n_clusters <= MOST_LEAVES or graph.rows.is_sparse or too_few:
@@ -127,7 +124,7 @@ def refine_tree(
         planes, clusters = _separate_components(sample, components, graph)
         cut = graph.sum_cut(clusters)
         if len(planes) == n_clusters - 1 and cut < smallest:
-            other = _build_tree(tree.prune(0), planes, rows, graph, (min_size, max_size), bandwidth)
+            other = _build_tree(tree.prune(0), planes, rows, graph, sizes, bandwidth)
             best, smallest = (best, smallest) if other is None else (other, cut)
     return best
 
