@@ -41,7 +41,7 @@ table = np.column_stack([values.astype(object) for values in columns.values()])
 
 scaler = MixedScaler()
 features = scaler.fit_transform(table)
-print(", ".join(scaler.get_feature_names_out(list(columns))))
+print(*scaler.get_feature_names_out(list(columns)), sep="\n")
 tree = MinimumDensityTree(4, random_state=0).fit(features)
 print(
     f"four clusters: adjusted Rand index {adjusted_rand_score(kind, tree.labels_):.2f}"

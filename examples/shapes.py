@@ -10,6 +10,8 @@ cluster stays a union of linear inequalities.
 # %%
 # Simulate 700 rows and fit a tree with three clusters.
 
+from textwrap import fill
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -28,7 +30,8 @@ X = np.concatenate([ring, arc, np.zeros((100, 2))])
 X += rng.normal(size=X.shape) * np.repeat([0.11, 0.11, 0.16], [350, 250, 100])[:, None]
 mdt = MinimumDensityTree(3, random_state=0).fit(X)
 print(mdt.tree_)
-print(f"shape: {mdt.shape_}. {mdt.shape_reason_}")
+print(f"shape: {mdt.shape_}")
+print(fill(mdt.shape_reason_, 88))
 
 # %%
 # The steps: rows, cells, joined cells. `find_shapes` is the function inside the
