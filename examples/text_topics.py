@@ -2,7 +2,7 @@
 Topics of texts
 ===============
 
-The texts are the docstrings of about 700 functions of SciPy, so that no download is
+The texts are the docstrings of a thousand functions of SciPy, so that no download is
 needed. A tree of the sparse TF-IDF matrix groups them by subject; the subpackage of
 each function is only used to look at the result.
 """

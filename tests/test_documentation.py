@@ -83,6 +83,18 @@ def test_summary_of_times_repeats_the_measurements():
     assert [row for row in summary if row != [times[row[0]][name] for name in head]] == []
 
 
+def test_front_page_leads_to_the_answers_for_new_users():
+    answers = {
+        "get_started.md#install",
+        "get_started.md#a-csv-file",
+        "trees.md#how-to-read-p",
+        "choosing.md#which-parameters-to-touch",
+        "comparison.md#hdbscan-or-ravine",
+        "performance.md",
+    }
+    assert answers <= set(links(ROOT / "docs/index.md"))
+
+
 def test_every_page_has_a_place_in_the_site():
     toctrees = [
         entry
