@@ -4,6 +4,7 @@
     python benchmarks/evidence.py power                 # power of tests of "more than one cluster"
     python benchmarks/evidence.py nulls                 # their false splits on unimodal data
     python benchmarks/evidence.py mixtures              # clusterers given k, hard simulated mixtures
+    python benchmarks/evidence.py answers               # the same, simulated tables of answers and categories
     python benchmarks/evidence.py tables development    # clusterers given k and without k, public tables
     python benchmarks/evidence.py sets                  # the same on the paper's sets
     python benchmarks/evidence.py figures               # docs/images/evidence_*.png, from stored results
@@ -24,6 +25,7 @@ from pathlib import Path
 from clusterers import AUTOMATIC, GIVEN_K
 from evidence_tables import (
     Table,
+    tabulate_answers,
     tabulate_automatic,
     tabulate_given_k,
     tabulate_mixtures,
@@ -34,10 +36,12 @@ from evidence_tables import (
 )
 from pages import format_table, update_page
 from problems import (
+    ANSWER_SEEDS,
     AUTO_SEEDS,
     N_MIXTURES,
     NULL_SIZES,
     SHOWN_SEEDS,
+    list_answer_tasks,
     list_mixture_tasks,
     list_null_tasks,
     list_power_tasks,
@@ -92,6 +96,12 @@ class Run:
         note = f"{N_MIXTURES} mixtures; mean adjusted Rand index, number of components given."
         self.add("mixtures", tabulate_mixtures(self.results), note)
 
+    def answers(self) -> None:
+        """Compare clusterers on simulated tables of answers and categories."""
+        self.complete(list_answer_tasks())
+        note = f"{len(ANSWER_SEEDS)} tables; mean adjusted Rand index, number of classes given."
+        self.add("answers", tabulate_answers(self.results), note)
+
     def tables_of(self, group: str) -> None:
         """Compare clusterers on a group of public tables."""
         names = [name for name in TABLES[group] if name in (self.arguments.only or TABLES[group])]
@@ -129,7 +139,7 @@ class Run:
         path.write_text(page, encoding="utf-8")
 
 
-WHAT = ("power", "nulls", "mixtures", "tables", "sets", "figures", "all")
+WHAT = ("power", "nulls", "mixtures", "answers", "tables", "sets", "figures", "all")
 
 
 def make_parser() -> argparse.ArgumentParser:

@@ -9,8 +9,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from clusterers import AUTOMATIC, GIVEN_K, PUBLISHED
+from latent_classes import FEATURES
 from mixtures import SHAPES
 from problems import (
+    ANSWER_SEEDS,
     AUTO_SEEDS,
     AXES,
     BORDERLINE,
@@ -28,6 +30,7 @@ from trees import NULLS
 
 __all__ = [
     "select_verdicts",
+    "tabulate_answers",
     "tabulate_automatic",
     "tabulate_given_k",
     "tabulate_mixtures",
@@ -89,16 +92,26 @@ def tabulate_nulls(results: Results, n_fits: int) -> Table:
 
 
 def tabulate_mixtures(results: Results) -> Table:
-    def summarise(seeds: Iterable[int], method: str) -> str:
-        found = [results.get("mixtures", str(seed), method, 0) for seed in seeds]
+    return tabulate_simulated(results, "mixtures", "shape", SHAPES, range(N_MIXTURES))
+
+
+def tabulate_answers(results: Results) -> Table:
+    return tabulate_simulated(results, "answers", "features", FEATURES, ANSWER_SEEDS)
+
+
+def tabulate_simulated(results: Results, kind: str, title: str, families: Sequence[str], seeds: Sequence[int]) -> Table:
+    """Average the results of simulated data over the seeds of each family and over all; families alternate."""
+
+    def summarise(chosen: Iterable[int], method: str) -> str:
+        found = [results.get(kind, str(seed), method, 0) for seed in chosen]
         known = [value[0] for value in found if value is not None]
         return format_index(statistics.fmean(known) if known else None, 3)
 
     rows = [
-        [shape, *(summarise(range(i, N_MIXTURES, len(SHAPES)), method) for method in GIVEN_K)]
-        for i, shape in enumerate(SHAPES)
+        [family, *(summarise(seeds[i :: len(families)], method) for method in GIVEN_K)]
+        for i, family in enumerate(families)
     ]
-    return ["shape", *GIVEN_K], [*rows, ["**mean**", *(summarise(range(N_MIXTURES), method) for method in GIVEN_K)]]
+    return [title, *GIVEN_K], [*rows, ["**mean**", *(summarise(seeds, method) for method in GIVEN_K)]]
 
 
 def tabulate_given_k(results: Results, kind: str, problems: Sequence[str]) -> Table:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from clusterers import AUTOMATIC, GIVEN_K, score
+from latent_classes import simulate_latent_classes
 from mixtures import simulate_hard_mixture
 from results import Task
 from rivals import TESTS
@@ -16,6 +17,7 @@ from sets import load_standardised, load_table
 from trees import NULLS
 
 __all__ = [
+    "ANSWER_SEEDS",
     "AUTO_SEEDS",
     "AXES",
     "BASE",
@@ -25,6 +27,7 @@ __all__ = [
     "NULL_SIZES",
     "N_MIXTURES",
     "SHOWN_SEEDS",
+    "list_answer_tasks",
     "list_designs",
     "list_mixture_tasks",
     "list_null_tasks",
@@ -54,6 +57,8 @@ DISTANCES = (3.0, 4.0, 5.0, 6.0)
 NULL_SIZES = ((60, 1), (100, 2), (300, 10), (300, 50))
 
 N_MIXTURES = 40
+# Seeds of latent classes: those before chose the rules of the tree.
+ANSWER_SEEDS = range(80, 120)
 AUTO_SEEDS, SHOWN_SEEDS = range(3), range(10)
 # Sets with overlapping classes, for which the random state matters most.
 BORDERLINE = ("wine", "seeds", "yeast")
@@ -110,6 +115,8 @@ def load_problem(kind: str, problem: str, seed: int) -> tuple[np.ndarray, np.nda
         return simulate_null(family, n, d, seed), None
     if kind == "mixtures":
         return simulate_hard_mixture(int(problem))
+    if kind == "answers":
+        return simulate_latent_classes(int(problem))
     return load_standardised(problem) if kind == "sets" else load_table(problem)
 
 
@@ -148,6 +155,10 @@ def list_null_tasks(n_fits: int) -> list[Task]:
 
 def list_mixture_tasks() -> list[Task]:
     return [Task("mixtures", str(seed), 0, tuple(GIVEN_K)) for seed in range(N_MIXTURES)]
+
+
+def list_answer_tasks() -> list[Task]:
+    return [Task("answers", str(seed), 0, tuple(GIVEN_K)) for seed in ANSWER_SEEDS]
 
 
 def list_real_tasks(kind: str, problems: Iterable[str]) -> list[Task]:

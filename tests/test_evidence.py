@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 import evidence
 from clusterers import AUTOMATIC, GIVEN_K, score
 from evidence_figures import draw_nulls, draw_power
+from latent_classes import FEATURES, simulate_latent_classes
 from mixtures import SHAPES, simulate_hard_mixture
 from problems import AXES, BASE, list_designs, simulate_design, simulate_three_clusters, solve
 from results import Results, Task
@@ -39,6 +40,19 @@ def test_hard_mixtures_have_the_stated_sizes(seed):
     assert 2 <= d <= 20
     assert 3 <= len(np.unique(y)) <= 8
     assert len(y) == n
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_latent_classes_have_the_stated_features(seed):
+    X, y = simulate_latent_classes(seed)
+    assert 200 <= len(X) == len(y) < 1500
+    assert 2 <= len(np.unique(y)) <= 7
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(X.std(axis=0), 1.0)
+    n_values = np.array([len(np.unique(column)) for column in X.T])
+    most = {"yes/no": 2, "ratings": 5, "categories": 2, "mixed": len(X)}[FEATURES[seed % len(FEATURES)]]
+    assert n_values.max() == most
+    np.testing.assert_array_equal(simulate_latent_classes(seed)[0], X)
 
 
 def test_hard_mixtures_depend_on_the_seed_only():
