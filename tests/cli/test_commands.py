@@ -6,6 +6,7 @@ import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("click")
 
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine.cli.run import describe_violations
 from ravine.models import load, save
 from support.command_line import blobs, column, figures_in, ravine, read, table, write
 from support.thin_evidence import simulate_pairs
@@ -285,3 +287,26 @@ def test_demo_writes_results_that_agree_with_the_truth():
     assert "--force" in ravine("demo", code=1).stderr
     ravine("cluster", "ravine-demo/birds.csv", "--key", "ring", "--label-column", "kind", "--out", "again")
     assert read("again/labels.csv") == read("ravine-demo/labels.csv")
+
+
+def test_classes_are_described_in_json():
+    text, _ = table(extra=lambda y: {"kind": [("red", "green", "blue")[v] if k < 20 else "" for k, v in enumerate(y)]})
+    ravine("classify", write(text), "--label-column", "kind")
+    found = json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)
+    assert found["classes"] == ["blue", "green", "red"]
+    assert [pair["classes"] for pair in found["pairs"]] == [["blue", "green"], ["blue", "red"], ["green", "red"]]
+
+
+def test_many_clusters_are_shortened_on_the_terminal(monkeypatch):
+    monkeypatch.setattr("ravine.cli.describe.MAX_GROUPS", 2)
+    monkeypatch.setattr("ravine.cli.run.MAX_GROUPS", 2)
+    assert "and 1 more" in ravine("cluster", write(table()[0]), "--clusters", "3").stderr
+    assert "... and 1 more clusters" in ravine("describe", "data-ravine/model.ravine").stdout
+
+
+def test_labels_that_contradict_the_clusters_are_counted():
+    result = SimpleNamespace(keys=["r0", "r1", "r2"], kept=None)
+    assert describe_violations(result, []) == "All known labels agree with the clusters"
+    assert describe_violations(result, [["cannot", 0, 2]]) == (
+        "1 pairs of labelled rows contradict the clusters, first r0 and r2"
+    )

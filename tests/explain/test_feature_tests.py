@@ -11,7 +11,7 @@ from scipy.stats import ks_2samp
 from sklearn.cluster import KMeans
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, compare_clusters
-from ravine.explain import feature_tests
+from ravine.explain import describe_evidence, feature_tests
 from ravine.report import write_report
 
 
@@ -203,3 +203,22 @@ def test_report_shows_the_pvalues_unless_they_are_switched_off(tmp_path):
             for feature, *_, p in data["groups"][g]["apart"]:
                 j = int(data["features"][feature].removeprefix("x"))
                 assert p == (pytest.approx(adjusted[k, j], rel=0.06) if wanted else None)
+
+
+def test_of_many_features_those_that_differ_most_are_tested(monkeypatch):
+    monkeypatch.setattr(feature_tests, "MOST_FEATURES", 2)
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(60, 6)), np.repeat([0, 1], 30)
+    rows[:, 0] = 1.0
+    rows[labels == 1, 2] += 9.0
+    rows[labels == 1, 5] += 5.0
+    assert feature_tests._choose_features(rows, labels).tolist() == [2, 5]
+
+
+def test_evidence_of_several_classes_counts_the_pairs():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 50, axis=0)
+    y = np.where(np.arange(150) % 50 < 5, np.arange(150) // 50, -1)
+    assert re.match(
+        r"In \d of 3 pairs of classes the unlabelled", describe_evidence(MinimumDensityClassifier().fit(rows, y))
+    )

@@ -11,6 +11,7 @@ from ravine import (
     ProjectedDensity,
 )
 from ravine.plotting import PathDisplay
+from ravine.plotting.path import _space_evenly
 from support import reference
 from support.plotted import QUICK, X
 
@@ -87,3 +88,13 @@ def test_bad_input_for_paths(mdh, mdt, blobs):
         PathDisplay.from_estimator(mdt, blobs)
     with pytest.raises(ValueError, match="start must be one of 0, 1, got 9"):
         PathDisplay.from_estimator(mdh, X, start=9)
+
+
+@pytest.mark.parametrize("kept", [None, 0, 3, 7, 19])
+@pytest.mark.parametrize("most", [2, 5, 20, 30])
+def test_shown_stages_contain_the_one_that_is_kept(most, kept):
+    chosen = _space_evenly(20, most, kept)
+    assert chosen == sorted(set(chosen))
+    assert len(chosen) <= most
+    assert kept is None or kept in chosen
+    assert most == 2 or {0, 19} <= set(chosen)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.rows import as_rows, cluster
+from ravine.rows import ValuesIn, as_rows, cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
+from ravine.rows.workers.answers import merge_answers
 from ravine.rows.workers.rounds import ClusterError
 from ravine.rows.workers.worker import StaleState, WorkerRows, open_worker, run_commands
 from ravine.search import check_settings, fit_hyperplane
@@ -463,3 +464,12 @@ def test_sums_of_the_sample_are_those_of_the_array(client, rows, remote):
         np.testing.assert_allclose(sample.fetch(chosen), dense.fetch(chosen), atol=1e-12)
     finally:
         source.close()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_values_of_several_workers_are_sorted(weighted, rng):
+    parts = [np.sort(rng.standard_normal(n)) for n in (5, 0, 3)]
+    answers = [(part, 10.0 * part if weighted else None) for part in parts]
+    values, weights = merge_answers(ValuesIn(None, 0.0, -9.0, 9.0), answers, None)
+    np.testing.assert_array_equal(values, np.sort(np.concatenate(parts)))
+    assert weights is None if not weighted else np.array_equal(weights, 10.0 * values)

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
 from ravine.index import LabelledRows
+from ravine.search import label_starts
 from ravine.search.label_fit import LabelLoss, calibrate, fit_labels
 from support.simulate import two_clusters
 
@@ -68,3 +69,12 @@ def test_calibration_is_finite_and_grows_with_the_margins(margin):
     few, many = (calibrate(np.full(n, margin), np.ones(n)) for n in (1, 1000))
     assert 0.01 < min(few, many) <= max(few, many) < 200.0
     assert many >= few if margin >= 0.0 else many <= few
+
+
+def test_svm_of_very_many_labels_uses_some_of_them(monkeypatch):
+    monkeypatch.setattr(label_starts, "MOST_LABELS", 100)
+    X, y = two_clusters(600, 3)
+    weights = np.ones(600)
+    for given in (None, weights):
+        svm = label_starts._fit_linear_svm(X, y, given, 1.0, np.random.default_rng(0))
+        assert np.mean(svm.predict(X) == y) > 0.98

@@ -283,3 +283,22 @@ def test_invalid_split_raises(tree, plane, sizes):
     leaf = next(k for k in tree.leaves() if tree.size[k] == 7)
     with pytest.raises(ValueError, match=r"rows|side|column|hyperplane"):
         tree.split(leaf, plane, sizes)
+
+
+def test_large_trees_are_shortened_in_notebooks(monkeypatch):
+    tree = grow_random_tree(np.random.default_rng(0).normal(size=(90, 2)), 12)
+    assert "more" not in tree._repr_html_()
+    monkeypatch.setattr("ravine.tree.html.MAX_CLUSTERS", 3)
+    monkeypatch.setattr("ravine.tree.html.MAX_LEAVES", 4)
+    html = tree._repr_html_()
+    assert f"and {tree.n_clusters - 3} more" in html
+    assert f"{tree.n_leaves} leaves are too many to draw" in html
+
+
+def test_wrong_arguments_of_a_tree_are_named():
+    tree = grow_random_tree(np.random.default_rng(0).normal(size=(30, 2)), 3)
+    assert tree.node(0).size == tree.size[0]
+    with pytest.raises(ValueError, match=r"X must have \d+ features, got an array of shape \(3, 9\)"):
+        tree.apply(np.ones((3, 9)))
+    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
+        tree.rules(cluster=0, n_features=0)

@@ -13,7 +13,7 @@ from ravine.density import measure_evidence, outline_valley
 from ravine.rows import as_rows
 from ravine.search import fit_hyperplane
 from ravine.search.settings import check_settings
-from ravine.validity import Evidence, Tally, folds, run_valley_test
+from ravine.validity import Evidence, Tally, ValleyTest, folds, run_valley_test
 from ravine.validity.clouds import Cloud, solve_shrunk
 from ravine.validity.directions import choose_cuts
 from support.simulate import two_clusters
@@ -241,3 +241,8 @@ def test_model_files_keep_the_pooled_test(tmp_path):
     again = load(tmp_path / "model")
     assert again.valley_test_ == mdh.valley_test_
     assert str(again.valley_test_) == str(mdh.valley_test_)
+
+
+def test_partition_without_a_split_is_named():
+    nothing = Evidence("normal", Tally(0, 0, 0.0), Tally(0, 0, 0.0))
+    assert "  partition 1: no split" in str(ValleyTest(1.0, (), (), "pooled", 5, ((nothing,),)))
