@@ -149,7 +149,8 @@ def test_gaussian_tests_tell_one_cluster_from_two(test):
 
 
 @pytest.mark.parametrize("name", TESTS)
-def test_every_test_sees_two_distant_clusters(name):
+def test_every_test_sees_two_distant_clusters(name, monkeypatch):
+    monkeypatch.setattr("rivals.SIGCLUST_DRAWS", 39)
     assert TESTS[name](simulate_design((120, 2, 8.0, 0.5, 1.0), 0), 0)
 
 
