@@ -80,7 +80,7 @@ def rows_and_weights(draw):
     return X, weights
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=rows_and_weights(), select=st.sampled_from(["last", "deepest"]), polish=st.booleans())
 def test_any_numbers_give_a_sound_answer_or_a_clear_error(data, select, polish):
     X, weights = data

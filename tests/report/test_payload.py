@@ -287,7 +287,7 @@ def test_classes_are_those_of_the_classifier(blobs, tmp_path, n_classes):
 
 def test_sample_has_rows_of_all_clusters_and_all_labels():
     rng = np.random.default_rng(3)
-    X = np.concatenate([rng.standard_normal((4000, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
+    X = np.concatenate([rng.standard_normal((1500, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
     mdt = MinimumDensityTree(2, **QUICK).fit(X)
     rows = sample_rows(collect_findings(mdt, X, None), 200)
     assert len(rows) == len(np.unique(rows)) == 200

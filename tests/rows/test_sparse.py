@@ -92,8 +92,8 @@ def test_fewer_rows_than_columns():
 
 
 def test_classifier_and_its_probabilities_are_those_of_the_array():
-    X, y = mixture(900, 5, seed=3)
-    X, y = with_zeros(X), np.where(np.arange(900) < 40, y, -1)
+    X, y = mixture(500, 5, seed=3)
+    X, y = with_zeros(X), np.where(np.arange(500) < 40, y, -1)
     one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
     np.testing.assert_array_equal(one.transduction_, other.transduction_)
     np.testing.assert_allclose(other.predict_proba(sp.csc_array(X)), one.predict_proba(X), atol=1e-6)
@@ -127,9 +127,9 @@ def test_fit_of_tiny_and_huge_values_is_that_of_the_array(scale, unstored_or_not
 
 
 def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
-    X, y = mixture(900, 5, seed=3)
-    X, y = X + 1e10, np.where(np.arange(900) < 40, y, -1)
-    one, other = (MinimumDensityTree(4).fit(data) for data in (X, sp.csr_array(X)))
+    X, y = mixture(500, 5, seed=3)
+    X, y = X + 1e10, np.where(np.arange(500) < 40, y, -1)
+    one, other = (MinimumDensityTree(4, n_init=2, n_alpha=4).fit(data) for data in (X, sp.csr_array(X)))
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(sp.csr_array(X[::2])), one.labels_[::2])
     one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
@@ -137,8 +137,8 @@ def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
 
 
 def test_tree_is_that_of_the_array():
-    X = with_zeros(mixture(900, 5, seed=3)[0])
-    one, other = (MinimumDensityTree(4).fit(data) for data in (X, sp.csr_array(X)))
+    X = with_zeros(mixture(500, 5, seed=3)[0])
+    one, other = (MinimumDensityTree(4, n_init=2, n_alpha=4).fit(data) for data in (X, sp.csr_array(X)))
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(sp.csc_array(X)), one.labels_)
     np.testing.assert_array_equal(other.decision_path(sp.csr_array(X)).toarray(), one.decision_path(X).toarray())

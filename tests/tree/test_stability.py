@@ -55,7 +55,7 @@ def test_clear_clusters_are_suggested_and_no_more():
 
 
 def test_noise_has_no_suggestion():
-    suggested = [fit(np.random.default_rng(seed).normal(size=(200, 5))).n_suggested_ for seed in range(3)]
+    suggested = [fit(np.random.default_rng(seed).normal(size=(120, 5))).n_suggested_ for seed in range(3)]
     assert np.mean(np.array(suggested) == 1) >= 0.6
 
 
