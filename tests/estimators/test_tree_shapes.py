@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -214,3 +214,12 @@ def test_indicators_of_a_category_are_not_cut_into_clusters():
     tree = MinimumDensityTree(random_state=0).fit(X)
     assert tree.n_clusters_ == 1
     assert "features encode the categories of a column" in tree.shape_reason_
+
+
+@pytest.mark.parametrize("convert", [csr_array, csc_array])
+def test_sparse_and_dense_indicators_give_the_same_tree(convert):
+    rng = np.random.default_rng(1)
+    X = np.hstack([np.eye(k)[rng.integers(0, k, 300)] for k in (3, 4, 2)])
+    dense, sparse = (MinimumDensityTree(3, random_state=0).fit(rows) for rows in (X, convert(X)))
+    assert_array_equal(sparse.labels_, dense.labels_)
+    assert sparse.shape_reason_ == dense.shape_reason_

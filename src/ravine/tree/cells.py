@@ -17,7 +17,7 @@ from ravine import _kernels
 from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, as_rows
 from ravine.tree.grow import Split, grow
 from ravine.tree.neighbours import MOST_FEATURES, find_neighbours, find_positions
 from ravine.tree.nodes import Tree
@@ -82,12 +82,12 @@ class CellGraph:
         if rows.is_sparse and rows.shape[1] > MOST_FEATURES:
             return f"sparse rows have more than {MOST_FEATURES} features"
         indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
-        sample = rows.subset(indices, copy=True)
-        grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if rows.is_sparse else Grids.of(sample, rng)
+        sample = as_rows(rows.take(indices)) if rows.is_sparse else rows.subset(indices, copy=True)
+        grids = Grids.of(sample, rng)
         kin = [int(family) for grid, family in zip(grids.grids, grids.kin, strict=True) if len(grid.values) < COARSE]
         if len(set(kin)) < len(kin):
             return "features with few different values are strongly correlated"
-        x = np.array(rows.take(indices), dtype=np.float64)
+        x = np.array(sample.to_array(), dtype=np.float64)
         if _encode_categories(x, [int(grid.columns[0]) for grid in grids.grids if len(grid.values) < COARSE]):
             return "features encode the categories of a column"
         origin = x[0].copy()
