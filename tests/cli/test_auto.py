@@ -125,6 +125,12 @@ def test_auto_reads_decimal_commas():
     assert "auto: the same as --decimal ," in printed
 
 
+def test_one_column_shows_that_all_commas_are_decimal():
+    lines = [f"1,{500 + k};{k % 7},5" for k in range(40)]
+    printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
+    assert "auto: 'a', 'b' are read as numbers with a decimal comma" in printed
+
+
 def test_integers_that_identify_rows_are_left_out():
     rng = np.random.default_rng(0)
     ids = rng.permutation(1000)[:60] + 5000

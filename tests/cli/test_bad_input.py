@@ -128,10 +128,22 @@ def test_tab_can_be_written_in_several_ways(sign):
 
 def test_decimal_commas_are_suspected():
     Path("data.csv").write_text(GOOD.replace(",", ";").replace(".", ","))
-    assert "If 'a', 'b' use decimal commas, add --decimal ," in get_error("cluster", "data.csv")
+    message = get_error("cluster", "data.csv")
+    assert "'a', 'b' have decimal commas. Add --decimal , or let --auto choose the same." in message
     assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--decimal", ","]).exit_code == 0
     Path("data.csv").write_text("a;b\n1,5;1\nx,y;2\n")
     assert "decimal" not in get_error("cluster", "data.csv")
+
+
+@pytest.mark.parametrize("cells", [("7,309", "788"), ("0", "1,000"), ("-1,234,567", "7,309"), ("1,234.5", "12.5")])
+@pytest.mark.parametrize("option", [[], ["--auto"]])
+def test_commas_that_may_separate_thousands_are_not_decimal(cells, option):
+    Path("data.csv").write_text("\n".join(["income,age", *(f'"{cells[k % 2]}",{k % 7}.5' for k in range(40))]))
+    message = get_error("cluster", "data.csv", *option)
+    example = next(cell for cell in cells if "," in cell)
+    assert f"ommas in 'income' (such as '{example}') may separate thousands or be decimal commas: remove" in message
+    assert option or f"'income' (text such as '{example}') is not numeric" in message
+    assert "or let --auto" not in message
 
 
 def test_results_are_overwritten_only_with_force():
@@ -306,6 +318,21 @@ def test_measurements_are_not_classes():
     message = get_error("classify", "data.csv", "--label-column", "a")
     assert "column 'a' holds 40 different numbers, such as " in message
     assert "choose another --label-column" in message
+
+
+@pytest.mark.parametrize("command", [["classify"], ["cluster", "--use-labels"]])
+def test_labels_that_identify_rows_are_not_classes(command):
+    lines = GOOD.splitlines()
+    Path("data.csv").write_text("\n".join([f"{lines[0]},id", *(f"{line},no. {k}" for k, line in enumerate(lines[1:]))]))
+    message = get_error(*command, "data.csv", "--label-column", "id")
+    assert "has 40 different labels in 40 rows, such as 'no. 0': these identify rows" in message
+
+
+@pytest.mark.parametrize("command", [["classify"], ["cluster", "--use-labels"]])
+def test_labels_are_necessary_where_they_are_used(command):
+    lines = GOOD.splitlines()
+    Path("data.csv").write_text("\n".join([f"{lines[0]},kind", *(f"{line}," for line in lines[1:])]))
+    assert "the column 'kind' has no label in a row" in get_error(*command, "data.csv", "--label-column", "kind")
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
+    if labels_of_fit is not None:
+        check_labels(labels_of_fit, str(label_column))
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
@@ -200,6 +202,15 @@ def fit_estimator(
         return make_estimator().fit(X, labels), None
     consensus = choose_consensus(make_estimator, imputer.impute(X), imputer, labels)
     return consensus.estimator, consensus
+
+
+def check_labels(labels: Any, column: str) -> None:
+    """Raise an error if no row that is used has a label."""
+    if all(label is None for label in labels):
+        raise CommandError(
+            f"all rows are unlabelled: the column {column!r} has no label in a row that is used. Enter some labels, or "
+            "choose another --label-column."
+        )
 
 
 def check_suggestions(n: int, labels: Any) -> None:

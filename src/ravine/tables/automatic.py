@@ -16,14 +16,16 @@ from ravine.tables.choose import (
     ColumnChoices,
     count_text_cells,
     decode_dictionary,
-    has_decimal_commas,
     is_counter,
     is_text,
     join_names,
     list_columns,
+    list_texts,
 )
+from ravine.tables.commas import describe_thousands, has_decimal_commas, may_have_thousands
 from ravine.tables.read import Report
-from ravine.tables.sniff import is_missing
+from ravine.tables.sniff import is_missing, is_number
+from ravine.tables.table_error import TableError
 
 __all__ = ["Remedy", "apply_remedy", "find_remedy"]
 
@@ -43,6 +45,8 @@ class Remedy:
         Columns to leave out, with the reason.
     commas : tuple of str
         Columns of numbers with a decimal comma.
+    thousands : dict
+        Columns of numbers whose commas may separate thousands, with an example. They need a decision of the user.
     encode : tuple of str
         Columns of categories.
     missing : tuple of str
@@ -53,6 +57,7 @@ class Remedy:
 
     drop: dict[str, str] = field(default_factory=dict)
     commas: tuple[str, ...] = ()
+    thousands: dict[str, str] = field(default_factory=dict)
     encode: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     choices: ColumnChoices = field(default_factory=ColumnChoices)
@@ -70,7 +75,7 @@ def find_remedy(table: Any, choices: ColumnChoices) -> Remedy:
     """Find the columns to leave out, to encode and to fill; choices of the user are kept."""
     types = import_module("pyarrow").types
     drop: dict[str, str] = {}
-    commas: list[str] = []
+    commas, thousands = _find_commas(table, choices)
     texts: list[str] = []
     gaps: list[str] = []
     for name in list_columns(table, choices)[0]:
@@ -81,12 +86,12 @@ def find_remedy(table: Any, choices: ColumnChoices) -> Remedy:
             reason = "all of its cells are empty"
         elif n_missing > MOST_MISSING * table.num_rows:
             reason = f"{100.0 * n_missing / table.num_rows:.0f} % of its cells are missing"
-        elif is_text(column.type):
-            reason = "" if has_decimal_commas(column) else _judge_text(column)
-            (commas if has_decimal_commas(column) else texts).append(name)
+        elif is_text(column.type) and name not in commas and name not in thousands:
+            reason = _judge_text(column)
+            texts.append(name)
         elif types.is_temporal(column.type):
             reason = "dates and times are not numbers"
-        elif not (is_numeric(column.type) or types.is_boolean(column.type)):
+        elif not (is_numeric(column.type) or is_text(column.type) or types.is_boolean(column.type)):
             reason = f"cells of the type {column.type} cannot be used"
         elif is_counter(column):
             reason = "it numbers the rows"
@@ -103,12 +108,31 @@ def find_remedy(table: Any, choices: ColumnChoices) -> Remedy:
         encode="famd" if kept and choices.encode == "error" else choices.encode,
         missing=choices.fill if gaps and choices.missing == "error" else choices.missing,
     )
-    return Remedy(drop, tuple(commas), kept, tuple(gaps), changes)
+    thousands = {name: cell for name, cell in thousands.items() if name not in drop}
+    return Remedy(drop, tuple(name for name in commas if name not in drop), thousands, kept, tuple(gaps), changes)
+
+
+def _find_commas(table: Any, choices: ColumnChoices) -> tuple[list[str], dict[str, str]]:
+    """Return the columns of numbers with decimal commas, and those whose commas may separate thousands.
+
+    A table uses commas in one way: if one column has decimal commas, those of the others are, too, where they can be.
+    """
+    names = [name for name in list_columns(table, choices)[0] if is_text(decode_dictionary(table[name]).type)]
+    texts = {name: list_texts(table[name]) for name in names}
+    commas = [name for name in names if has_decimal_commas(texts[name])]
+    unclear = {
+        name: next(cell for cell in texts[name] if "," in cell) for name in names if may_have_thousands(texts[name])
+    }
+    if commas:
+        commas = [name for name in names if name in commas or (name in unclear and all(map(is_number, texts[name])))]
+    return commas, {name: cell for name, cell in unclear.items() if name not in commas}
 
 
 def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, ColumnChoices]:
     """Return the table and the choices that make it usable; every change is reported."""
     found = find_remedy(table, choices)
+    if found.thousands:
+        raise TableError(describe_thousands(found.thousands))
     for name, reason in found.drop.items():
         report(f"auto: {name!r} is left out: {reason}")
     for name in found.commas:

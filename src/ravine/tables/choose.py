@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine.tables.categories import MIN_FREQUENCY, OTHER, Categories, count_categories, group_rare, is_free_text
+from ravine.tables.commas import describe_thousands
 from ravine.tables.read import Report
 from ravine.tables.sniff import is_missing, is_number
 from ravine.tables.table_error import TableError
@@ -31,11 +32,11 @@ __all__ = [
 
 # A column with more distinct texts than this is not categorical.
 MAX_CATEGORIES = 50
-# More different labels than this that are numbers with fractions are measurements: as many classes are not meant.
-MAX_NUMERIC_CLASSES = 20
+# More different labels than this that are numbers with fractions are measurements: as many classes are not meant. More
+# than this and than a share of the rows identify rows.
+MANY_CLASSES, MOST_DIFFERENT = 20, 0.5
 # The name that pandas gives to an unnamed index when it writes a data frame.
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
-DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
         )
     if learn and not integers:
         _refuse_measurements(column, labels)
+    if learn:
+        _refuse_identifiers(column, labels, len(cells))
     values = np.empty(len(cells), dtype=object)
     values[:] = cells
     n_empty = len(cells) - len(labels)
@@ -129,10 +132,20 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
 def _refuse_measurements(column: str, labels: Sequence[Any]) -> None:
     """Raise an error if a column of labels holds many different numbers with fractions."""
     fractions = sorted({str(label) for label in labels if _has_fraction(label)})
-    if len(fractions) > MAX_NUMERIC_CLASSES:
+    if len(fractions) > MANY_CLASSES:
         raise TableError(
             f"column {column!r} holds {len(fractions)} different numbers, such as {fractions[0]}, not classes: choose "
             "another --label-column, or turn the numbers into a few classes."
+        )
+
+
+def _refuse_identifiers(column: str, labels: Sequence[Any], n_rows: int) -> None:
+    """Raise an error if a column has almost as many different labels as rows."""
+    different = list(dict.fromkeys(map(str, labels)))
+    if len(different) > max(MANY_CLASSES, MOST_DIFFERENT * n_rows):
+        raise TableError(
+            f"column {column!r} has {len(different)} different labels in {n_rows} rows, such as {different[0][:40]!r}: "
+            "these identify rows and are not classes. Choose another --label-column, or use this one as --key."
         )
 
 
@@ -228,24 +241,30 @@ def _describe_unusable(
     remedy = find_remedy(table, choices)
     if remedy.missing and choices.missing == "error":
         problem += f", and cells are missing in {join_names(remedy.missing)}"
-    advice = f"Add  {remedy.list_options(choices)}  or let --auto choose the same."
+    options = remedy.list_options(choices)
+    advice = f"Add  {options}  or let --auto choose the same."
     if len(remedy.drop) == len(columns):
         advice = "Convert them to numbers."
-    if remedy.commas:
-        advice = f"If {join_names(remedy.commas, 3)} use decimal commas, add  --decimal ,  Otherwise: {advice}"
+    elif remedy.commas:
+        advice = (
+            f"{join_names(remedy.commas, 3)} {'has' if len(remedy.commas) == 1 else 'have'} decimal commas. {advice}"
+        )
+    if remedy.thousands:
+        question = describe_thousands(remedy.thousands)
+        advice = f"{question[0].upper()}{question[1:]}{f' Then add  {options}' if options else ''}"
     return f"{problem}. {advice} If a column identifies or labels the rows, name it with --key or --label-column."
 
 
-def has_decimal_commas(column: Any) -> bool:
-    """Return whether all cells are numbers, some of them with a decimal comma."""
-    cells = [str(cell) for cell in decode_dictionary(column).unique().to_pylist() if not is_missing(cell)]
-    return all(map(is_number, cells)) and any(DECIMAL_COMMA.fullmatch(cell) for cell in cells)
+def list_texts(column: Any) -> list[str]:
+    """Return the different cells of a column as text, without missing ones."""
+    return [str(cell) for cell in decode_dictionary(column).unique().to_pylist() if not is_missing(cell)]
 
 
 def _find_example(column: Any) -> str:
-    """Return a cell that is not a number, if there is one."""
-    cells = [str(cell) for cell in column.to_pylist() if not is_missing(cell)]
-    return next((cell for cell in cells if not is_number(cell)), cells[0] if cells else "")
+    """Return a cell that is not a number, else one with a comma, else the first one."""
+    cells = list_texts(column)
+    texts = [cell for cell in cells if not is_number(cell)] or [cell for cell in cells if "," in cell]
+    return next(iter([*texts, *cells]), "")
 
 
 def suggest_dropping(names: Sequence[str]) -> str:
