@@ -20,6 +20,7 @@ __all__ = [
     "check_choice",
     "check_cluster_count",
     "check_enough_rows",
+    "check_feature_names",
     "check_flag",
     "check_integer",
     "check_number",
@@ -96,6 +97,17 @@ def check_enough_rows(n_clusters: int | None, n_rows: int) -> None:
     """Raise an error if there are fewer rows than clusters; None stands for "auto"."""
     if n_clusters is not None and n_clusters > n_rows:
         raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X (n_samples={n_rows}).")
+
+
+def check_feature_names(feature_names: Any, n_features: int) -> list[str]:
+    """Return the names of the features as text; x0, x1, ... for None."""
+    if feature_names is None:
+        return [f"x{j}" for j in range(n_features)]
+    names = [str(name) for name in feature_names]
+    if isinstance(feature_names, str) or len(names) != n_features:
+        got = repr(feature_names) if isinstance(feature_names, str) else len(names)
+        raise ValueError(f"feature_names must be {n_features} names, one for each feature of X, got {got}.")
+    return names
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:

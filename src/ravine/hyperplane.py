@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._html import draw_weights, format_number, make_section, make_table
 from ravine._typing import Array
+from ravine.checks import check_feature_names
 from ravine.rows import as_rows
 
 __all__ = ["Hyperplane", "PathStep", "assemble"]
@@ -171,9 +172,7 @@ class Hyperplane:
         if not self.splits:
             return "No split: no hyperplane was found that separates two groups of rows."
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
-        names = (
-            [f"x{j}" for j in range(len(self.normal))] if feature_names is None else np.asarray(feature_names).tolist()
-        )
+        names = check_feature_names(feature_names, len(self.normal))
         terms = [f"{self.normal[j]:+.3f}·{names[j]}" for j in order]
         terms += [f"+ {len(self.normal) - len(order)} smaller"] * (len(self.normal) > len(order))
         depth = f"both adjacent modes are at least {1.0 + self.relative_depth:.4g} times as dense"

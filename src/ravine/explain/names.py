@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ravine.checks import check_feature_names
+
 __all__ = ["name_features"]
 
 
@@ -22,10 +24,4 @@ def name_features(feature_names: Any, n_features: int, estimator: Any = None) ->
     list of str
     """
     names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
-    if names is None:
-        return [f"x{j}" for j in range(n_features)]
-    listed = [str(name) for name in names]
-    if isinstance(feature_names, str) or len(listed) != n_features:
-        got = repr(feature_names) if isinstance(feature_names, str) else len(listed)
-        raise ValueError(f"feature_names must be {n_features} names, one for each feature of X, got {got}.")
-    return listed
+    return check_feature_names(names, n_features)

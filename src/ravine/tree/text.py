@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine.checks import check_feature_names
+
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
@@ -54,7 +56,9 @@ def _describe(tree: Tree, k: int) -> str:
 
 def describe_path(tree: Tree, leaf: int, feature_names: Any, n_features: int) -> str:
     """Describe the splits that lead to a node."""
-    conditions = _list_conditions(tree, leaf, _check_names(tree, feature_names), _check_count(n_features))
+    conditions = _list_conditions(
+        tree, leaf, check_feature_names(feature_names, tree.normal.shape[1]), _check_count(n_features)
+    )
     union = note_union(tree, leaf) if tree.left[leaf] < 0 else ""
     target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
     if union:
@@ -70,7 +74,7 @@ def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: i
     leaves = [leaf for leaf in tree.leaves() if tree.cluster[leaf] == cluster]
     if len(leaves) == 1:
         return describe_path(tree, leaves[0], feature_names, n_features)
-    names, most = _check_names(tree, feature_names), _check_count(n_features)
+    names, most = check_feature_names(feature_names, tree.normal.shape[1]), _check_count(n_features)
     size = sum(int(tree.size[leaf]) for leaf in leaves)
     lines = [
         f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if it is in one of "
@@ -79,14 +83,6 @@ def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: i
     for leaf in leaves:
         lines += [f"leaf {leaf} ({tree.size[leaf]} rows):", *_list_conditions(tree, leaf, names, most)]
     return "\n".join(lines)
-
-
-def _check_names(tree: Tree, feature_names: Any) -> list[str]:
-    """Return the names of the features; by default x0, x1, ..."""
-    names = [f"x{j}" for j in range(tree.normal.shape[1])] if feature_names is None else list(map(str, feature_names))
-    if len(names) != tree.normal.shape[1]:
-        raise ValueError(f"feature_names must be {tree.normal.shape[1]} names, got {len(names)}.")
-    return names
 
 
 def _check_count(n_features: Any) -> int:
