@@ -120,8 +120,8 @@ class MinimumDensityHyperplane(
         Number of repetitions of that test: of up to eight partitions, or of a random halving.
     contamination : float, "auto" or None, default=None
         Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
-        number between 0 and 0.5. ``"auto"``: rows whose log-density is beyond its quartile by more than three
-        interquartile ranges. None: no row.
+        number between 0 and 0.5; no row is marked if all scores are equal. ``"auto"``: rows whose
+        log-density is beyond its quartile by more than three interquartile ranges. None: no row.
     n_jobs : int or None, default=None
         Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None

@@ -93,7 +93,8 @@ class MinimumDensityTree(
         hyperplane with the parameters below. With ``n_jobs`` several threads call it.
     contamination : float, "auto" or None, default=None
         Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
-        number between 0 and 0.5. ``"auto"``: the rows that are far out (see Notes). None: no row.
+        number between 0 and 0.5; no row is marked if all scores are equal. ``"auto"``: the rows
+        that are far out (see Notes). None: no row.
     use_labels : bool, default=False
         Whether the y of ``fit`` are known labels: rows of one label are in one cluster, and rows of different labels in
         different ones. By default y is ignored, since pipelines and searches pass it to clusterers, too.

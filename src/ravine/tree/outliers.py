@@ -139,13 +139,14 @@ def choose_outliers(scores: Array, contamination: float | None, fence: float) ->
     ----------
     scores : ndarray of shape (n,)
     contamination : float or None
-        Share of the rows that are outliers, the first ones of equal scores; None for those above ``fence``.
+        Share of the rows that are outliers, the first ones of equal scores; None for those above ``fence``. If all
+        scores are equal, as those of equal rows, no row is an outlier.
     fence : float
     """
     if contamination is None:
         return scores > fence, fence
     n = len(scores)
-    n_marked = math.floor(contamination * n + 0.5)
+    n_marked = math.floor(contamination * n + 0.5) if scores.min() < scores.max() else 0
     order = np.argsort(-scores, kind="stable")
     marked = np.zeros(n, dtype=bool)
     marked[order[:n_marked]] = True
