@@ -285,7 +285,9 @@ def test_shape_is_an_option_and_its_reason_is_printed():
     described = ravine("describe", "auto/model.ravine").stdout
     assert "shape of the clusters: any." in described
     assert f"in one of {max(leaves)} joined leaves" in described
-    ravine("cluster", name, "--clusters", 2, "--shape", "convex", "--out", "convex")
+    printed = ravine("cluster", name, "--clusters", 2, "--shape", "convex", "--out", "convex").stderr
+    assert "2 clusters of" in printed
+    assert "Shape of the clusters" not in printed
     summary = json.loads(read("convex/summary.json"))
     assert summary["shape"] == {"used": "convex", "reason": "Set by shape='convex'."}
     assert summary["settings"]["shape"] == "convex"

@@ -96,6 +96,7 @@ def test_convex_trees_have_no_boundaries_and_say_why(tmp_path):
     mdt = MinimumDensityTree(2, random_state=0).fit(rows)
     found = collect_findings(mdt, rows, None)
     assert found.boundaries == []
-    assert f"The clusters are convex. {mdt.shape_reason_}" in list_caveats(found, 200)
+    assert list_caveats(found, 200)[-1].startswith("The clusters are convex: hyperplanes bound each of them.")
+    assert list_caveats(found, 200)[-1].endswith(f"reason: {mdt.shape_reason_}")
     data = report(tmp_path, mdt, rows)[1].data
     assert (data["joined"], data["boundaries"]) == (False, [])

@@ -326,7 +326,7 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"{n} row{'' if n == 1 else 's'} marked as outliers (cluster -1)")
     if "violated_constraints" in summary:
         console.print(describe_violations(result, summary["violated_constraints"]))
-    if "shape" in summary:
+    if summary.get("shape", {}).get("used") == "any":
         console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))

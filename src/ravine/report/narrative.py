@@ -184,8 +184,6 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
             "These are not the rows that the model was fitted to: sizes, means and densities are those of the rows "
             "shown, relative depths and P-values are those of the fit."
         )
-    if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
-        out.append(f"The clusters are convex. {found.estimator.shape_reason_}")
     n_outliers = getattr(found.estimator, "n_outliers_", 0) if found.same_rows else 0
     if n_outliers:
         out.append(
@@ -195,6 +193,11 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
     if found.known is not None and found.known.table is None:
         out.append(
             f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."
+        )
+    if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
+        out.append(
+            "The clusters are convex: hyperplanes bound each of them. Curved shapes, such as rings, are not used for "
+            f"this reason: {found.estimator.shape_reason_}"
         )
     return out
 

@@ -144,7 +144,7 @@ def _fit_page(
             data,
             title=write_headline(found, source),
             story=write_story(found, source),
-            notes=[*list_caveats(found, len(data["sample"]["keys"])), *notes],
+            notes=[*notes, *list_caveats(found, len(data["sample"]["keys"]))],
             tables=tables,
             typical=typical,
         )
