@@ -4,7 +4,7 @@ Labels and sizes that you know
 
 A tree can respect what you already know: labels of some rows, pairs of rows that belong
 together or apart, and limits on the sizes of clusters. Here the labels turn the split
-by a quarter of a circle.
+by 90 degrees.
 """
 
 # %%
@@ -45,7 +45,7 @@ figure, panels = plt.subplots(
 )
 fits = {
     "Two clusters, no labels": free,
-    f"Two clusters, {known.sum()} labels (rings)": labelled,
+    f"Two clusters, {known.sum()} labels (circled)": labelled,
     "At most 30 % of the rows in a cluster": limited,
 }
 for axes, (title, mdt) in zip(panels, fits.items(), strict=True):
