@@ -106,11 +106,11 @@ def merge_clusters(y_true: ArrayLike, labels: ArrayLike) -> NDArray[Any]:
 
 
 def success_ratio(y_true: ArrayLike, labels: ArrayLike) -> float:
-    """Compute the success ratio: how well the majority of at least one cluster is separated from the rest (eq. (29)).
+    """Compute the success ratio: how well the majority of at least one cluster is separated from the rest.
 
     With the true clusters merged into two (`merge_clusters`), the error E is the number of rows that are not on the
     side of their cluster (eq. (27)), the success S is the smaller of the two majorities (eq. (28)), and the ratio is
-    S / (S + E). It is 0 if all clusters are assigned to one side.
+    S / (S + E), eq. (29). It is 0 if all clusters are assigned to one side.
 
     Parameters
     ----------

@@ -28,7 +28,9 @@ LARGEST = 1e300
 
 
 class ProjectedDensity:
-    """Gaussian kernel density of projections on a line, eq. (3) of the paper.
+    """Gaussian kernel density of projections on a line.
+
+    Its value at b is the integral of the density of the rows over the hyperplane v·x = b, eq. (3) of the paper.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def minimum_density_hyperplane(
 
 
 def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **parameters: Any) -> ValleyTest:
-    """Test whether X really has two groups with a valley of the density between them.
+    """Test whether X has two groups with a valley of the density between them.
 
     Some rows choose a hyperplane and, along its normal, an interval M around it and intervals L and R on both sides
     where the density is higher. Other rows are counted: are there significantly fewer of them in M than the widths
