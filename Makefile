@@ -75,7 +75,7 @@ docs: $(DOCS_INSTALLED)
 
 docs-pages: $(DOCS_INSTALLED)
 	rm -rf docs/_build docs/api docs/gallery
-	$(SPHINX) -D plot_gallery=0 docs docs/_build/html
+	$(SPHINX) -D plot_gallery=0 -t without_pictures docs docs/_build/html
 	$(BIN)/python docs/_ext/check_site.py docs/_build/html
 
 # Source distribution and wheels in dist/, tried with every Python that is installed; options in WHEEL.
