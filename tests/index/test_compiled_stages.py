@@ -265,6 +265,7 @@ def test_a_signal_ends_a_long_stage(rng):
         signal.setitimer(signal.ITIMER_REAL, 0.1)
         with pytest.raises(KeyboardInterrupt, match="from the handler"):
             stage.run()
+        assert not stage.index._kernel.has_normal  # ended inside: a stage that ends by itself keeps its normal
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

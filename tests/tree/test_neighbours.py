@@ -92,6 +92,14 @@ def test_repeated_values_are_spread_over_their_cells():
     assert_array_equal(make_graph(X, spread=True).nearest, make_graph(X).nearest)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("column", [0.1 + 1.4e-17 * (np.arange(60) % 2), 5e-324 * (np.arange(60) % 3)])
+def test_cells_of_neighbouring_numbers_are_not_spread(column):
+    rows = np.column_stack([column, RNG.normal(size=60)])
+    graph = make_graph(rows, n_clusters=2, spread=True)
+    assert_array_equal(graph.nearest, make_graph(rows, n_clusters=2).nearest)
+
+
 def test_boundaries_between_repeated_values_cut_neighbours():
     """Copies of a row are not its only neighbours: the cut between yes and no depends on the other features."""
     rng = np.random.default_rng(3)
@@ -113,6 +121,16 @@ def test_choice_is_the_smallest_cut_for_its_evidence():
     best, chosen = planes[int(np.argmin(scores))], graph.choose_hyperplane(np.arange(len(X)), planes, 5)
     assert abs(chosen.normal @ best.normal) == pytest.approx(1.0)
     assert (chosen.distance(X) > 0.0).sum() <= len(X) / 2
+
+
+def test_a_gap_without_evidence_is_not_chosen():
+    """The boundary between two repeated values cuts nothing; the valley between two clusters cuts something."""
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([100.0 * rng.integers(0, 2, 600), rng.normal(size=600) + 5.0 * (np.arange(600) % 2)])
+    gap, valley = Hyperplane(np.eye(2)[0], 50.0, bandwidth=10.0), Hyperplane(np.eye(2)[1], 2.5, bandwidth=0.5)
+    graph = make_graph(rows, n_clusters=2)
+    assert graph.sum_cut(rows[:, 0]) == 0.0 < graph.sum_cut(valley.distance(rows) > 0.0)
+    assert abs(graph.choose_hyperplane(np.arange(600), [gap, valley], 5).normal[1]) == 1.0
 
 
 def test_small_sides_are_not_chosen():

@@ -1,6 +1,7 @@
 """The pooled valley test: counts of all folds, compared with a slow twin, and what it promises."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from ravine.search.settings import check_settings
 from ravine.validity import Evidence, Tally, ValleyTest, folds, run_valley_test
 from ravine.validity.clouds import Cloud, solve_shrunk
 from ravine.validity.directions import choose_cuts
+from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
@@ -246,3 +248,29 @@ def test_model_files_keep_the_pooled_test(tmp_path):
 def test_partition_without_a_split_is_named():
     nothing = Evidence("normal", Tally(0, 0, 0.0), Tally(0, 0, 0.0))
     assert "  partition 1: no split" in str(ValleyTest(1.0, (), (), "pooled", 5, ((nothing,),)))
+
+
+def toss_coins(n):
+    """Return two clusters along the second feature; the first one is a coin, with a deeper gap."""
+    rng = np.random.default_rng(n)
+    is_second = np.arange(n) % 3 == 0
+    rows = np.column_stack([rng.integers(0, 2, n), rng.normal(size=n) + 8.0 * is_second])
+    return (rows - rows.mean(axis=0)) / rows.std(axis=0), is_second
+
+
+@pytest.mark.parametrize("n", [120, 400])
+def test_a_random_yes_no_feature_does_not_hide_clusters(n):
+    rows, is_second = toss_coins(n)
+    assert valley_test(rows, random_state=0).pvalue < 0.01
+    labels = MinimumDensityTree(random_state=0).fit(rows).labels_
+    assert min(np.count_nonzero(labels != is_second), np.count_nonzero(labels == is_second)) <= 2
+
+
+def test_gaps_between_repeated_values_do_not_choose_the_cut():
+    rows, _ = toss_coins(300)
+    rng = np.random.default_rng(0)
+    fit = fit_hyperplane(as_rows(rows), settings=check_settings(), rng=rng)
+    spread = partial(Grids.of(as_rows(rows), rng).spread, as_rows(rows), rng=rng)
+    raw, spread_out = (choose_cuts(Cloud(rows), fit, way)[0].normal for way in (None, spread))
+    assert abs(raw[0]) > 0.9
+    assert abs(spread_out[1]) > 0.9

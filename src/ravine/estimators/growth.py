@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,10 +33,13 @@ class Growth:
     limits : SizeLimits
     constraints : Constraints or None
     rng : numpy.random.Generator
+    seed : int
+    n_threads : int
+        Number of nodes that are split at the same time.
+    notify : callable or None
+        Called with every tree.
     flag : StopFlag
         Stops the threads.
-    options : dict
-        Options of `grow` that all steps share.
     """
 
     rows: Rows
@@ -45,8 +49,22 @@ class Growth:
     limits: SizeLimits
     constraints: Constraints | None
     rng: np.random.Generator
+    seed: int
+    n_threads: int
+    notify: Callable[[Tree], object] | None
     flag: StopFlag
-    options: dict[str, Any]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of `grow` that all steps share."""
+        return {
+            "seed": self.seed,
+            "min_cluster_size": self.limits.smallest,
+            "n_threads": self.n_threads,
+            "notify": self.notify,
+            "flag": self.flag,
+            "weights": self.weights,
+        }
 
     def split_leaves(
         self, splitter: Splitter, tree: Tree, leaves: NDArray[np.intp], **options: Any

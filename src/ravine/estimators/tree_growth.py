@@ -99,9 +99,9 @@ class TreeGrowthMixin:
                     tree, leaves, suggested = self._continue_growth(growth, tree, leaves)
         if use_shapes:
             assert isinstance(shapes, Shapes)
-            joined, notify = self._store_shapes(shapes, rows, n_clusters), growth.options["notify"]
-            if notify is not None:
-                notify(joined)
+            joined = self._store_shapes(shapes, rows, n_clusters)
+            if growth.notify is not None:
+                growth.notify(joined)
             return min(shapes.count_separated(), self.n_clusters_)
         if suggested is not None and self.n_clusters == "suggested":
             tree, leaves = suggested
@@ -118,28 +118,22 @@ class TreeGrowthMixin:
         constraints: Constraints | None,
         n_threads: int,
     ) -> Growth:
-        """Check the parameters and return what the steps of the growth share."""
+        """Check the parameters, and return the inputs of the growth with a new splitter."""
         splitter = self._make_splitter(rows.shape[1], n_clusters, weights)
         limits = self._check_sizes(rows, n_clusters, weights)
         if isinstance(splitter, DensitySplitter):
             splitter.min_size = limits.smallest
-        rng, flag = make_generator(self.random_state), StopFlag()
-        options = {
-            "seed": int(rng.integers(2**31)),
-            "min_cluster_size": limits.smallest,
-            "n_threads": n_threads,
-            "notify": check_callback(self.callback),
-            "flag": flag,
-            "weights": weights,
-        }
-        return Growth(rows, n_clusters, weights, splitter, limits, constraints, rng, flag, options)
+        rng, flag, notify = make_generator(self.random_state), StopFlag(), check_callback(self.callback)
+        seed = int(rng.integers(2**31))
+        return Growth(rows, n_clusters, weights, splitter, limits, constraints, rng, seed, n_threads, notify, flag)
 
     def _grow_convex(self, growth: Growth, pool: ThreadPoolExecutor | None) -> tuple[Tree, NDArray[np.intp], int]:
         """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
         rows, n_clusters, splitter, largest = growth.rows, growth.n_clusters, growth.splitter, growth.limits.largest
-        # Tested splits stay as they were tested.
-        is_tested = not isinstance(splitter, DensitySplitter) or splitter.test is not None
-        refine = check_flag("refine", self.refine) and not is_tested
+        is_default = isinstance(splitter, DensitySplitter)
+        is_tested = isinstance(splitter, DensitySplitter) and splitter.test is not None
+        # Splits stay as they were tested, and as a splitter of the user made them.
+        refine = check_flag("refine", self.refine) and is_default and not is_tested
         priority, chooses, graph = check_split_next(self.split_next), self.split_next == "cut", None
         if chooses or callable(self.split_next):
             graph = NeighbourGraph(rows, n_clusters, growth.rng, growth.weights, spread=not is_tested)
@@ -153,12 +147,12 @@ class TreeGrowthMixin:
         if largest is not None and priority is not None:
             priority = prefer_large(priority, largest, rows.shape[0])
         grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **growth.options)
-        tree, notify = grown, growth.options["notify"]
+        tree = grown
         if refine and graph is not None and chooses and n_clusters is not None:
             sizes = growth.limits.smallest, float("inf") if largest is None else largest
             tree, leaves = refine_tree(grown, leaves, rows, graph, sizes, self.bandwidth, n_clusters)
-            if tree is not grown and notify is not None:
-                notify(tree)
+            if tree is not grown and growth.notify is not None:
+                growth.notify(tree)
         return tree, leaves, grown.n_leaves
 
     def _continue_growth(

@@ -48,7 +48,7 @@ class TreeShapeMixin:
         if obstacle:
             return obstacle
         # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
-        rng = np.random.default_rng([growth.options["seed"], 1])
+        rng = np.random.default_rng([growth.seed, 1])
         min_size = growth.limits.smallest
         return find_shapes(growth.rows, growth.n_clusters, min_size, rng, growth.flag, self.alpha_test)
 

@@ -32,10 +32,14 @@ NEIGHBOURS_OF_CLUSTERS = 10
 # Repeated values are spread over cells of at most this width, in standard deviations of their feature: cells of rare
 # values are wider, and noise would hide the other features.
 WIDEST_CELL = 6.0
+# Cells of neighbouring floating-point numbers may have the width 0.
+TINY = 2.2250738585072014e-308
 # Sparse rows with at most this many features are stored as an array.
 MOST_FEATURES = 1000
 # Smaller evidence counts as this.
 LEAST_EVIDENCE = 0.1
+# If hyperplanes have more evidence than this, those with less are not chosen.
+ENOUGH_EVIDENCE = 2.0
 
 
 class NeighbourGraph:
@@ -143,8 +147,11 @@ class NeighbourGraph:
             return None
         cuts = np.array([self._sum_shares(members, sides[k]) for k in allowed])
         widening = share**-0.2  # of the bandwidth, for fewer rows
-        evidence = [self._measure_evidence(planes[k], distances[k], shifts, widening) for k in allowed]
-        best = allowed[int(np.argmin(cuts / np.maximum(evidence, LEAST_EVIDENCE)))]
+        evidence = np.array([self._measure_evidence(planes[k], distances[k], shifts, widening) for k in allowed])
+        # A gap between repeated values may cut nothing, and is not evidence.
+        is_shown = evidence > ENOUGH_EVIDENCE
+        scores = cuts / np.maximum(evidence, LEAST_EVIDENCE)
+        best = allowed[int(np.argmin(np.where(is_shown | ~is_shown.any(), scores, np.inf)))]
         is_larger = 2 * np.count_nonzero(sides[best]) > len(members)
         return planes[best].reversed() if is_larger else planes[best]
 
@@ -166,7 +173,7 @@ class NeighbourGraph:
         x /= unit
         for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True) if spread else ():
             widest = WIDEST_CELL * x[:, grid.columns[0]].std() * unit
-            limit = np.minimum(1.0, widest / grid.locate_cells(self.rows)[1])
+            limit = np.minimum(1.0, widest / np.maximum(grid.locate_cells(self.rows)[1], TINY))
             x[:, grid.columns] += np.outer(limit * shift / unit, grid.factors)
         x -= x.mean(axis=0)
         return x / (float(np.abs(x).max()) or 1.0)

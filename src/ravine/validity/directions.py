@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,9 @@ from ravine.rows import round_to_power_of_two
 from ravine.search.hyperplane import Fit
 from ravine.validity.clouds import Cloud
 
-__all__ = ["DIRECTIONS", "Cut", "choose_cuts", "measure_separation"]
+__all__ = ["DIRECTIONS", "Cut", "choose_cuts", "measure_separation", "select_compared"]
+
+Spread = Callable[[Array], list[Array]]
 
 DIRECTIONS = "normal", "discriminant", "means"
 # Smallest number of rows on a side of a hyperplane.
@@ -42,13 +45,27 @@ class Cut:
         return rows.project(self.center, self.normal)
 
 
-def choose_cuts(rows: Cloud, fit: Fit) -> list[Cut | None]:
+def select_compared(n: int) -> slice:
+    """Return which of n rows compare hyperplanes."""
+    return slice(None, None, max(1, n // COMPARED))
+
+
+def choose_cuts(rows: Cloud, fit: Fit, spread: Spread | None = None) -> list[Cut | None]:
     """Choose the most promising hyperplane of a search by its evidence on some rows, and two others from its sides.
 
     The others have the normals S⁻¹(m1 - m0) and m1 - m0, with the means m0 and m1 of the two sides and the shrunk
     covariance S within them, and lie at the lowest density between the means.
+
+    Parameters
+    ----------
+    rows : Cloud
+    fit : Fit
+    spread : callable, optional
+        Returns, for directions of shape (k, d), what to add to the projections of the rows that compare hyperplanes
+        so that repeated values are spread over their cells: an array of shape (k, m) for every way of spreading.
+        Gaps between repeated values are not evidence.
     """
-    first = _choose_stage(rows, fit)
+    first = _choose_stage(rows, fit, spread)
     if first is None:
         return [None] * len(DIRECTIONS)
     return [first, *_cut_between(rows, first.project(rows) > first.offset)]
@@ -73,23 +90,23 @@ def _cut_between(rows: Cloud, on_right: NDArray[np.bool_]) -> list[Cut | None]:
     return [_cut_along(v, rows, on_right) for v in (rows.discriminate(on_right, means), means[1] - means[0])]
 
 
-def _choose_stage(rows: Cloud, fit: Fit) -> Cut | None:
+def _choose_stage(rows: Cloud, fit: Fit, spread: Spread | None) -> Cut | None:
     """Return the deepest stage of the search with enough evidence on the rows, or that with the largest evidence."""
+    center, some = rows.mean(), rows.take(select_compared(len(rows)))
+    steps = (step.hyperplane for step in fit.log.steps)
+    planes = {(p.offset, p.normal.tobytes()): p for p in steps if p.splits and p.relative_depth > 0.0}
+    added = [np.zeros((len(planes), 1))]
+    if spread is not None and planes:
+        added = spread(np.array([plane.normal for plane in planes.values()]))
     best, cut = (False, -np.inf), None
-    center = rows.mean()
-    some = rows.take(slice(None, None, max(1, len(rows) // COMPARED)))
-    seen: set[tuple[float, bytes]] = set()
-    for plane in (step.hyperplane for step in fit.log.steps):
-        if not (plane.splits and plane.relative_depth > 0.0) or (plane.offset, plane.normal.tobytes()) in seen:
-            continue
-        seen.add((plane.offset, plane.normal.tobytes()))
+    for k, plane in enumerate(planes.values()):
         assert plane.point is not None
         projections = some.project(center, plane.normal)
         offset = float((plane.point - center) @ plane.normal)
         n_right = np.count_nonzero(projections > offset)
         if min(n_right, len(some) - n_right) < SMALLEST_SIDE:
             continue
-        evidence = min(measure_evidence(projections, plane.bandwidth, offset))
+        evidence = min(min(measure_evidence(projections + way[k], plane.bandwidth, offset)) for way in added)
         is_enough = evidence >= ENOUGH_EVIDENCE
         merit = is_enough, plane.relative_depth if is_enough else evidence
         if merit > best:

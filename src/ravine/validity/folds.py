@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from ravine.density import Valley, outline_valley, score_valley
 from ravine.rows import Rows
 from ravine.search import SearchSettings, fit_hyperplane
 from ravine.validity.clouds import Cloud, as_cloud
-from ravine.validity.directions import DIRECTIONS, Cut, choose_cuts
+from ravine.validity.directions import DIRECTIONS, Cut, choose_cuts, select_compared
 from ravine.validity.repeated_values import Grids
 from ravine.validity.results import LOWEST, Evidence, Tally, ValleyTest
 from ravine.validity.sparse_values import SparseGrids, find_grids
@@ -109,8 +110,11 @@ def _test_partition(
         others, fold = np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k)
         fit = fit_hyperplane(rows.subset(others), settings=settings, rng=rng, pool=pool)
         seen = others if len(others) <= MOST_ROWS else np.sort(rng.choice(others, MOST_ROWS, replace=False))
-        chosen = as_cloud(rows, seen)
-        sums += _judge_cuts(choose_cuts(chosen, fit), chosen, rows.subset(fold, copy=False), grids, rng)
+        chosen, spread = as_cloud(rows, seen), None
+        if isinstance(grids, Grids) and grids.grids:
+            spread = partial(grids.spread, rows.subset(seen[select_compared(len(seen))]), rng=rng)
+        cuts = choose_cuts(chosen, fit, spread)
+        sums += _judge_cuts(cuts, chosen, rows.subset(fold, copy=False), grids, rng)
         # The valley must show with every way of spreading.
         evidence = tuple(
             min((_make_evidence(name, way) for way in counts), key=lambda one: min(one.weak.score, one.strong.score))
