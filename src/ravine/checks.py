@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ravine._plurals import count
 from ravine._typing import Array
 
 __all__ = [
@@ -96,7 +97,7 @@ def check_cluster_count(value: Any, names: tuple[str, ...] = ("auto",)) -> int |
 def check_enough_rows(n_clusters: int | None, n_rows: int) -> None:
     """Raise an error if there are fewer rows than clusters; None stands for "auto"."""
     if n_clusters is not None and n_clusters > n_rows:
-        raise ValueError(f"n_clusters={n_clusters} is more than the {n_rows} rows of X (n_samples={n_rows}).")
+        raise ValueError(f"n_clusters={n_clusters} is more than the {count(n_rows, 'row')} of X (n_samples={n_rows}).")
 
 
 def check_feature_names(feature_names: Any, n_features: int) -> list[str]:

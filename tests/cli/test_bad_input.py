@@ -51,7 +51,7 @@ def get_error(*arguments, code=1, stdin=None):
         (b"\n \n", "data.csv is empty"),
         (b"a,b\n", "no rows"),
         (b"name,kind\nx,y\nz,w\n", "no column is numeric: 'name' (text such as 'x'), 'kind' (text such as 'y')"),
-        (b"a,b\n1,2\n3\n", "line 3: 1 cells instead of 2. Correct that line"),
+        (b"a,b\n1,2\n3\n", "line 3: 1 cell instead of 2. Correct that line"),
         (b"a,b\n1,2\n3,4,5\n", "line 3: 3 cells instead of 2"),
         ("a,b\n1,2\n3,é\n".encode("latin-1"), "not valid utf-8 (byte 0xe9"),
         ("a,b\n1,2\n".encode("utf-16-be"), "zero bytes"),

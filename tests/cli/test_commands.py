@@ -307,6 +307,6 @@ def test_many_clusters_are_shortened_on_the_terminal(monkeypatch):
 def test_labels_that_contradict_the_clusters_are_counted():
     result = SimpleNamespace(keys=["r0", "r1", "r2"], kept=None)
     assert describe_violations(result, []) == "All known labels agree with the clusters"
-    assert describe_violations(result, [["cannot", 0, 2]]) == (
-        "1 pairs of labelled rows contradict the clusters, first r0 and r2"
-    )
+    one, two = ["cannot", 0, 2], ["must", 1, 2]
+    assert describe_violations(result, [one]) == "1 pair of labelled rows contradicts the clusters, first r0 and r2"
+    assert describe_violations(result, [one, two]).startswith("2 pairs of labelled rows contradict the clusters, first")

@@ -78,7 +78,7 @@ def test_fetch_writes_the_sets_into_a_folder(tmp_path, monkeypatch):
     put_toy(monkeypatch, tmp_path / "from")
     result = run("fetch", "wine", "wine", "--folder", str(tmp_path / "to"))
     assert result.exit_code == 0
-    assert result.output.count("wine: 2 rows, 1 columns, checked") == 1
+    assert result.output.count("wine: 2 rows, 1 column, checked") == 1
     assert load("wine", tmp_path / "to").data.tolist() == [[1], [2]]
 
 

@@ -12,7 +12,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 # Bottom up; a layer may import from every layer below it unless FORBIDDEN says otherwise.
 LAYERS = [
     {"_typing", "_properties", "_kernels"},
-    {"_files", "_html"},
+    {"_files", "_html", "_plurals"},
     {"checks"},
     {"rows", "metrics"},
     {"density", "hyperplane"},

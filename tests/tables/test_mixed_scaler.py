@@ -281,7 +281,7 @@ def test_columns_need_names_of_their_own():
 def test_unusable_tables_are_refused_with_the_reason():
     pandas = pytest.importorskip("pandas")
     fitted = MixedScaler().fit(as_objects(table()))
-    with pytest.raises(ValueError, match="X has 0 rows and 1 columns"):
+    with pytest.raises(ValueError, match="X has 0 rows and 1 column"):
         MixedScaler().fit(pandas.DataFrame({"a": []}))
     with pytest.raises(TypeError, match="column 'a' holds values of the type datetime64"):
         MixedScaler().fit(pandas.DataFrame({"a": np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")}))

@@ -124,9 +124,9 @@ def test_utf_16_without_a_mark_is_rejected(path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", "line 3: 1 cells instead of 2"),
+        ("a,b\n1,2\n3\n", "line 3: 1 cell instead of 2"),
         ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells instead of 2"),
-        ("a,b\n" + "1,2\n" * 300_000 + "1\n", "line 300002: 1 cells instead of 2"),
+        ("a,b\n" + "1,2\n" * 300_000 + "1\n", "line 300002: 1 cell instead of 2"),
         ("a,a,b\n1,2,3\n", "several columns named 'a'"),
         ("a,b\n", "no rows"),
         ("", "is empty"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ravine._plurals import count
 from ravine.cli.errors import CommandError, CommandGroup
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def fetch(names: tuple[str, ...], folder: str | None) -> None:
             click.echo(f"{name}: {error}", err=True)
         else:
             n, d = dataset.data.shape
-            click.echo(f"{name}: {n} rows, {d} columns, checked, {place}")
+            click.echo(f"{name}: {count(n, 'row')}, {count(d, 'column')}, checked, {place}")
     if failed:
         raise CommandError(f"{len(failed)} of {len(chosen)} data sets could not be loaded: {', '.join(failed)}")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ravine._plurals import count
 from ravine.cli.console import Console
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, add_options
@@ -81,9 +82,9 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 
 def _describe_preparation(table: Any, estimator: Any) -> list[str]:
     if table is None:
-        return [f"{estimator.n_features_in_} features, not scaled"]
+        return [f"{count(estimator.n_features_in_, 'feature')}, not scaled"]
     plan = table.preparation
-    lines = [f"{len(plan.columns)} columns: {', '.join(map(escape, plan.columns))}"]
+    lines = [f"{count(len(plan.columns), 'column')}: {', '.join(map(escape, plan.columns))}"]
     how = "as in FAMD" if plan.encoding == "famd" else "as zeros and ones"
     for name, texts in plan.categories.items():
         lines.append(f"  {name!r} {how}: {', '.join(map(repr, texts))}")

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ravine._plurals import count
 from ravine.cli.console import Console
 from ravine.cli.errors import announce
 from ravine.cli.formulas import count_formulas, protect_formulas
@@ -56,7 +57,9 @@ def write_outputs(stage: Path, result: Result, console: Console, figures: bool =
         save(result.model, stage / MODEL)
     imputer = result.model.preparation.imputer
     if imputer is not None:
-        console.report(f"{MODEL} contains {len(imputer.donors_)} rows of the table, from which missing cells are drawn")
+        console.report(
+            f"{MODEL} contains {count(len(imputer.donors_), 'row')} of the table, from which missing cells are drawn"
+        )
     if figures:
         with console.step("drawing"):
             write_figures(stage / FIGURES, result)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ravine._plurals import count
 from ravine.cli.console import Console
 from ravine.cli.errors import Command, CommandError, announce
 from ravine.cli.options import COMMON, MEMBERSHIPS, MISSING, READING, SPREADSHEET, OutputPath, add_options
@@ -99,7 +100,7 @@ def predict(
         console.print_json({**summary, "labels": make_labels_table(result).to_pydict()} if out == "-" else summary)
     elif out == "-":
         print_labels(make_labels_table(result))
-    console.print(", ".join(f"{escape(group)}: {n} rows" for group, n in list(counts.items())[:MAX_GROUPS]))
+    console.print(", ".join(f"{escape(group)}: {count(n, 'row')}" for group, n in list(counts.items())[:MAX_GROUPS]))
 
 
 def _check_output_file(out: str, force: bool) -> None:

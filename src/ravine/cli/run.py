@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ravine._plurals import count
 from ravine.cli.console import Console, ShowProgress
 from ravine.cli.errors import CommandError
 from ravine.cli.killed_runs import remove_killed_runs
@@ -217,7 +218,10 @@ def check_suggestions(n: int, labels: Any) -> None:
     """Refuse more suggestions than there are unlabelled rows, before the fit."""
     n_open = 0 if labels is None else sum(label is None for label in labels)
     if n > n_open:
-        raise click.UsageError(f"--suggest {n}: only {n_open} rows have no label. Ask for at most as many.")
+        raise click.UsageError(
+            f"--suggest {n}: only {count(n_open, 'row')} {'has' if n_open == 1 else 'have'} no label. Ask for at most "
+            "as many."
+        )
 
 
 # ----------------------------------------------------------------------------------------------- summary
@@ -306,14 +310,15 @@ def print_result(result: Result, console: Console) -> None:
     """Print the groups with the features that set them apart."""
     summary, word = result.summary, result.group_name
     groups, n_rows = summary[PLURALS[word]], summary["rows_used"]
-    console.print(f"\n{len(groups)} {word if len(groups) == 1 else PLURALS[word]} of {n_rows} rows")
+    console.print(f"\n{count(len(groups), word, PLURALS[word])} of {count(n_rows, 'row')}")
     width = max(len(escape(group[word])) for group in groups)
     for group in groups[:MAX_GROUPS]:
         differs = ", ".join(describe_difference(group, name) for name in group["differs_by"])
         if group.get("leaves", 1) > 1:
             differs = f"{group['leaves']} joined leaves   {differs}"
+        rows = f"{group['rows']:>8} {'row ' if group['rows'] == 1 else 'rows'}"
         share = 100.0 * group["rows"] / n_rows
-        line = f"  {word} {escape(group[word]):>{width}}  {group['rows']:>8} rows {share:5.1f} %   {differs}"
+        line = f"  {word} {escape(group[word]):>{width}}  {rows} {share:5.1f} %   {differs}"
         console.print(line.rstrip())
     if len(groups) > MAX_GROUPS:
         console.print(f"  and {len(groups) - MAX_GROUPS} more")
@@ -323,7 +328,7 @@ def print_result(result: Result, console: Console) -> None:
         console.print(f"  ({text}{end})")
     if "outliers" in summary:
         n = summary["outliers"]
-        console.print(f"{n} row{'' if n == 1 else 's'} marked as outliers (cluster -1)")
+        console.print(f"{count(n, 'row')} marked as outliers (cluster -1)")
     if "violated_constraints" in summary:
         console.print(describe_violations(result, summary["violated_constraints"]))
     if summary.get("shape", {}).get("used") == "any":
@@ -337,7 +342,7 @@ def print_result(result: Result, console: Console) -> None:
     if "agreement" in summary:
         scores = summary["agreement"]
         console.print(
-            f"Agreement with {result.model.label_column!r} ({scores['rows']} rows): adjusted Rand index "
+            f"Agreement with {result.model.label_column!r} ({count(scores['rows'], 'row')}): adjusted Rand index "
             f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
 
@@ -370,7 +375,8 @@ def describe_violations(result: Result, violated: list[list[Any]]) -> str:
         return "All known labels agree with the clusters"
     keys = keep_rows(np.asarray(result.keys), result.kept)
     pairs = ", ".join(f"{escape(keys[i])} and {escape(keys[j])}" for _, i, j in violated[:MAX_VIOLATIONS])
-    return f"{len(violated)} pairs of labelled rows contradict the clusters, first {pairs}"
+    verb = "contradicts" if len(violated) == 1 else "contradict"
+    return f"{count(len(violated), 'pair')} of labelled rows {verb} the clusters, first {pairs}"
 
 
 def describe_suggestion(summary: dict[str, Any]) -> str:
@@ -385,4 +391,4 @@ def print_files(folder: Path, names: list[str], console: Console) -> None:
     console.print(f"\nWritten to {escape(folder)}: {', '.join(name for name in names if '/' not in name)}")
     figures = [name for name in names if "/" in name]
     if figures:
-        console.print(f"and {len(figures)} figures: {', '.join(figures[:6])}")
+        console.print(f"and {count(len(figures), 'figure')}: {', '.join(figures[:6])}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ravine._plurals import count
 from ravine.tables import Preparation
 from ravine.tree import Tree
 
@@ -100,7 +101,7 @@ def write_rule(tree: Tree, cluster: int, plan: Preparation, n_columns: int = 3) 
         return "\n".join([start, *conditions]) if conditions else f"All {tree.size[0]} rows belong to one cluster."
     lines = [f"{start} it is in one of {len(leaves)} leaves"]
     for leaf in leaves:
-        lines += [f"leaf {leaf} ({tree.size[leaf]} rows):", *_list_conditions(tree, leaf, plan, n_columns)]
+        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, plan, n_columns)]
     return "\n".join(lines)
 
 

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value
 from ravine.rows.inputs import check_unique_names
@@ -208,7 +209,9 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             return {f"x{j}": values[:, j] for j in range(values.shape[1])}
         names = list(table.column_names if is_arrow else table.columns)
         if not names or not len(table):
-            raise ValueError(f"X has {len(table)} rows and {len(names)} columns: at least one of each is required.")
+            raise ValueError(
+                f"X has {count(len(table), 'row')} and {count(len(names), 'column')}: at least one of each is required."
+            )
         if not is_arrow:
             check_unique_names(table)
             validate_data(self, table, reset=reset, skip_check_array=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 from ravine.tables.categories import MIN_FREQUENCY, Categories
@@ -319,7 +320,7 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
     if choices.normalize == "l2":
         report("each row is divided by its length before the features are scaled (--normalize l2)")
     how = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
-    report(f"{len(plan.feature_names)} features, {how.get(choices.scale, 'not scaled (--scale none)')}")
+    report(f"{count(len(plan.feature_names), 'feature')}, {how.get(choices.scale, 'not scaled (--scale none)')}")
     return PreparedTable(X, kept, plan)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ravine._plurals import count
 from ravine.tables.quotes import find_open_quote
 from ravine.tables.sniff import Layout, describe_wrong_encoding, detect_encoding, detect_layout
 from ravine.tables.table_error import TableError
@@ -121,7 +122,7 @@ def _as_arrow_source(content: Path | bytes) -> Any:
 
 
 def _describe_size(table: Any) -> str:
-    return f"{table.num_rows} rows, {table.num_columns} columns"
+    return f"{count(table.num_rows, 'row')}, {count(table.num_columns, 'column')}"
 
 
 def _describe_no_rows(name: str) -> str:
@@ -266,8 +267,8 @@ def _find_bad_line(content: Path | bytes, encoding: str, layout: Layout, name: s
             for row in reader:
                 if row and len(row) != width:
                     return (
-                        f"{name}, line {first}: {len(row)} cells instead of {width}{hint}. Correct that line, or set "
-                        f"the delimiter with --delimiter (detected: {layout.delimiter_name})."
+                        f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}{hint}. Correct that line, "
+                        f"or set the delimiter with --delimiter (detected: {layout.delimiter_name})."
                     )
                 is_long = reader.line_num > first
                 hint = f" (quotes join the lines {first} to {reader.line_num} before it)" if is_long else ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
+from ravine._plurals import count
 from ravine._typing import Array
 from ravine.tables.table_error import TableError
 
@@ -66,8 +67,8 @@ def read_rows(content: bytes, file: str, *, separator: str | None = None, width:
             cells.pop()
         if len(cells) != width:
             raise TableError(
-                f"{file}, line {number}: {len(cells)} cells instead of {width}. The file is truncated or was changed: "
-                "get a new copy."
+                f"{file}, line {number}: {count(len(cells), 'cell')} instead of {width}. The file is truncated or was "
+                "changed: get a new copy."
             )
         rows.append((number, cells))
     if not rows:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ravine._html import format_number, make_section, make_table
+from ravine._plurals import count
 from ravine.tree.text import note_union, write_title
 
 if TYPE_CHECKING:
@@ -27,11 +28,11 @@ def draw(tree: Tree) -> str:
     n_leaves = np.bincount(tree.cluster[tree.cluster >= 0])
     word = "merged" if tree.joins is None else "joined"
     rows: list[tuple[object, object]] = [
-        (f"cluster {k}", f"{n} rows" + (f" in {n_leaves[k]} {word} leaves" if n_leaves[k] > 1 else ""))
+        (f"cluster {k}", count(n, "row") + (f" in {n_leaves[k]} {word} leaves" if n_leaves[k] > 1 else ""))
         for k, n in enumerate(clusters[:MAX_CLUSTERS])
     ]
     if len(clusters) > MAX_CLUSTERS:
-        rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", f"{clusters[MAX_CLUSTERS:].sum()} rows"))
+        rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", count(clusters[MAX_CLUSTERS:].sum(), "row")))
     title = write_title(tree)
     if tree.n_leaves > MAX_LEAVES:
         return make_section(title, make_table(rows) + f"<div>{tree.n_leaves} leaves are too many to draw</div>")
@@ -74,5 +75,5 @@ def _describe_node(tree: Tree, k: int) -> str:
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
         union = note_union(tree, k)
-        return f"node {k}, cluster {tree.cluster[k]}: {tree.size[k]} rows{union and f' ({union})'}{tested}"
+        return f"node {k}, cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}{union and f' ({union})'}{tested}"
     return f"node {k}: {tree.size[k]} rows, relative depth {format_number(float(tree.relative_depth[k]))}{tested}"

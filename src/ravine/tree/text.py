@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ravine._plurals import count
 from ravine.checks import check_feature_names
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def draw(tree: Tree) -> str:
 def write_title(tree: Tree) -> str:
     """Write a title with the numbers of clusters and rows."""
     leaves = "" if tree.n_leaves == tree.n_clusters else f" in {tree.n_leaves} leaves"
-    return f"Tree of {tree.n_clusters} cluster{'s' if tree.n_clusters != 1 else ''} ({tree.size[0]} rows{leaves})"
+    return f"Tree of {count(tree.n_clusters, 'cluster')} ({count(tree.size[0], 'row')}{leaves})"
 
 
 def note_union(tree: Tree, leaf: int) -> str:
@@ -50,7 +51,7 @@ def _describe(tree: Tree, k: int) -> str:
     tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
     if tree.left[k] < 0:
         notes = "; ".join(filter(None, [note_union(tree, k), f"no split{tested}" if tested else ""]))
-        return f"[{k}] cluster {tree.cluster[k]}: {tree.size[k]} rows" + (f" ({notes})" if notes else "")
+        return f"[{k}] cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}" + (f" ({notes})" if notes else "")
     return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
 
 
@@ -81,7 +82,7 @@ def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: i
         f"{len(leaves)} {'merged' if tree.joins is None else 'joined'} leaves"
     ]
     for leaf in leaves:
-        lines += [f"leaf {leaf} ({tree.size[leaf]} rows):", *_list_conditions(tree, leaf, names, most)]
+        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, names, most)]
     return "\n".join(lines)
 
 
