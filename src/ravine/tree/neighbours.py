@@ -55,8 +55,7 @@ class NeighbourGraph:
         Weights of the rows; a row is in the graph as often as its weight says, as nearly as the size of the graph
         allows.
     spread : bool
-        Whether neighbours are found after repeated values are spread over their cells. Tested splits need it less: a
-        test spreads the rows that it judges.
+        Whether neighbours are found after repeated values are spread over their cells.
 
     Attributes
     ----------
