@@ -131,6 +131,24 @@ def test_one_column_shows_that_all_commas_are_decimal():
     assert "auto: 'a', 'b' are read as numbers with a decimal comma" in printed
 
 
+def test_infinite_cells_are_named_before_anything_is_changed():
+    text = "\n".join(["a,b", *(f"{k % 7}.5,{k % 3}.5" for k in range(40)), "1,inf"])
+    printed = ravine("cluster", write(text), "--auto", code=1).stderr
+    assert "column 'b' (row 41) contains an infinite value" in printed
+    assert "Rows are counted from 1, without the header" in " ".join(printed.split())
+    assert "auto:" not in printed
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"), [("2024-01-0{}", "dates and times"), ('""', "all of its cells are empty")]
+)
+def test_auto_names_the_columns_if_it_can_use_none(cells, reason):
+    text = "\n".join(["day", *(cells.format(1 + k % 9) for k in range(40))])
+    message = ravine("cluster", write(text), "--auto", code=1).stderr
+    assert f"--auto finds no column to use: 'day' ({reason}" in message
+    assert "drop fewer" not in message
+
+
 def test_integers_that_identify_rows_are_left_out():
     rng = np.random.default_rng(0)
     ids = rng.permutation(1000)[:60] + 5000

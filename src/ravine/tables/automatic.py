@@ -23,6 +23,7 @@ from ravine.tables.choose import (
     list_texts,
 )
 from ravine.tables.commas import describe_thousands, has_decimal_commas, may_have_thousands
+from ravine.tables.prepare import check_finite
 from ravine.tables.read import Report
 from ravine.tables.sniff import is_missing, is_number
 from ravine.tables.table_error import TableError
@@ -133,6 +134,12 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
     found = find_remedy(table, choices)
     if found.thousands:
         raise TableError(describe_thousands(found.thousands))
+    kept = list_columns(table, found.choices)[0]
+    if found.drop and not kept:
+        reasons = ", ".join(f"{name!r} ({reason})" for name, reason in list(found.drop.items())[:5])
+        more = f" and {len(found.drop) - 5} more" if len(found.drop) > 5 else ""
+        raise TableError(f"--auto finds no column to use: {reasons}{more}. Convert a column to numbers, or add one.")
+    _refuse_infinite(table, kept)
     for name, reason in found.drop.items():
         report(f"auto: {name!r} is left out: {reason}")
     for name in found.commas:
@@ -142,6 +149,15 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
     options = found.list_options(choices)
     report(f"auto: the same as {options}" if options else "auto: nothing had to be changed")
     return table, found.choices
+
+
+def _refuse_infinite(table: Any, names: Sequence[str]) -> None:
+    """Raise an error if some columns contain infinite values."""
+    types = import_module("pyarrow").types
+    floats = {name: table[name].to_numpy() for name in names if types.is_floating(table.schema.field(name).type)}
+    infinite = [name for name, values in floats.items() if np.isinf(values).any()]
+    if infinite:
+        check_finite(np.column_stack([floats[name] for name in infinite]), infinite)
 
 
 def _describe_changes(found: Remedy, choices: ColumnChoices) -> Iterator[str]:

@@ -374,8 +374,10 @@ def check_finite(raw: NDArray[Any], names: Sequence[str]) -> None:
             return
     infinite = np.isinf(raw)
     found = [f"{names[j]!r} (row {infinite[:, j].argmax() + 1})" for j in np.flatnonzero(infinite.any(axis=0)).tolist()]
+    end = "Rows are counted from 1, without the header."
     if len(found) == 1:
-        raise TableError(f"column {found[0]} contains an infinite value: correct or empty that cell.")
+        raise TableError(f"column {found[0]} contains an infinite value: correct or empty that cell. {end}")
     if found:
         more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-        raise TableError(f"columns {', '.join(found[:8])}{more} contain infinite values: correct or empty these cells.")
+        listed = f"{', '.join(found[:8])}{more}"
+        raise TableError(f"columns {listed} contain infinite values: correct or empty these cells. {end}")
