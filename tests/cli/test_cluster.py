@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import re
 
 import numpy as np
 import pytest
@@ -353,6 +354,35 @@ def test_sizes_of_clusters_are_options():
 )
 def test_bad_values_of_the_new_options_are_explained(options, message):
     assert message in ravine("cluster", write(table()[0]), *options, code=2).stderr
+
+
+PYTHON = re.compile(r"\b(n|min|max|test)_[a-z_]+|\bX\b|\by\b|\bNaN\b|shape=|MinimumDensity")
+
+
+@pytest.mark.parametrize(
+    ("command", "n", "code", "message"),
+    [
+        ("cluster --clusters 500", 60, 1, "--clusters 500 is more than the 180 rows."),
+        (
+            "cluster --label-column kind --use-labels --clusters 2",
+            60,
+            1,
+            "--label-column has 3 different labels, more than",
+        ),
+        ("cluster", 3, 0, "rows, but the table has 9: no split can be shown. Set --clusters to a number."),
+        ("cluster --clusters 9", 10, 0, "9 clusters were asked for, but valleys separate only"),
+        ("classify --label-column one", 10, 1, "has labels of only one class, 'x' (30 of 30 rows)"),
+        ("cluster --max-cluster-size 6", 10, 1, "--max-cluster-size must be at least twice --min-cluster-size"),
+        ("cluster --max-cluster-size 20 --clusters 2", 60, 1, "at least 90 for --clusters 2 and 180 rows, got 20"),
+        ("cluster --max-cluster-size 60 --shape any", 60, 1, "--shape any cuts cells of its own"),
+    ],
+)
+def test_messages_name_options_instead_of_parameters(command, n, code, message):
+    labels = {"kind": lambda y: y + 1, "one": lambda y: ["x"] * len(y)}
+    text = table(n=n, extra=lambda y: {name: make(y) for name, make in labels.items() if name in command.split()})[0]
+    printed = " ".join(ravine(*command.split(), write(text), code=code).stderr.split())
+    assert message in printed
+    assert not PYTHON.search(printed)
 
 
 def test_outliers_of_a_model_without_them_are_refused():

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ravine.cli.option_names import name_options
 from ravine.cli.streams import cut_middle, escape, escape_json
 
 __all__ = ["Console", "ShowProgress"]
@@ -61,7 +62,7 @@ class Console:
             with self._progress_bar(name) as show_progress:
                 yield show_progress
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-        texts = (" ".join(str(w.message).split()) for w in caught if issubclass(w.category, UserWarning))
+        texts = (name_options(" ".join(str(w.message).split())) for w in caught if issubclass(w.category, UserWarning))
         for text in dict.fromkeys(texts):
             self.report(f"note: {text}")
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from ravine.cli.option_names import name_options
 from ravine.cli.signals import Terminated, get_received, receive_signals
 from ravine.cli.streams import cut_middle, escape
 
@@ -134,7 +135,9 @@ def describe_error(error: BaseException, hint: str = "") -> str:
         return "out of memory: use fewer rows, or a machine with more memory."
     if isinstance(error, ModuleNotFoundError):
         return f"the package {error.name!r} is not installed: run  pip install 'ravine[app]'"
-    if isinstance(error, ValueError | TypeError | ImportError) and text:
+    if isinstance(error, ValueError | TypeError) and text:
+        return name_options(text)
+    if isinstance(error, ImportError) and text:
         return text
     return f"unexpected {type(error).__name__}: {text or 'no message'}{hint}."
 
