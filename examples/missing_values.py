@@ -2,9 +2,9 @@
 Missing cells
 =============
 
-A quarter of the cells of a table is missing. Medians pile up on lines, which look like
-clusters. Filled several times with values of similar rows, the table shows its three
-clusters, and every row gets an instability.
+A quarter of the cells of a table is missing. Medians pile up on lines that run through
+other clusters. Filled several times with values of similar rows, the table shows its
+three clusters almost as they were, and every row gets an instability.
 """
 
 # %%

@@ -54,7 +54,7 @@ def test_large_clusters_are_split_first():
 
 
 def test_clusters_that_stay_too_large_are_named():
-    with pytest.warns(UserWarning, match=r"clusters \d+ \(\d+ rows\) are larger than max_cluster_size=136"):
+    with pytest.warns(UserWarning, match=r"cluster \d+ \(\d+ rows\) is larger than max_cluster_size=136"):
         MinimumDensityTree(2, max_cluster_size=136, **QUICK).fit(X)
 
 

@@ -200,7 +200,8 @@ class TreeGrowthMixin:
         if large:
             names = ", ".join(f"{k} ({sizes[k]:g} rows)" for k in large[:5])
             warnings.warn(
-                f"clusters {names} are larger than max_cluster_size={largest}: allow more clusters, or larger ones.",
+                f"{'clusters' if large[1:] else 'cluster'} {names} {'are' if large[1:] else 'is'} larger than "
+                f"max_cluster_size={largest}: allow more clusters, or larger ones.",
                 UserWarning,
                 stacklevel=3,
             )
