@@ -12,6 +12,7 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._plurals import count
 from ravine._typing import Array
 from ravine.datasets.card import Card
 from ravine.datasets.dataset_errors import CorruptDatasetError
@@ -86,7 +87,7 @@ def check_content(card: Card, data: Array, target: NDArray[np.str_], file: str) 
     if found != dict(card.classes):
         wrong = next(k for k in sorted({*found, *card.classes}) if found.get(k) != card.classes.get(k))
         raise CorruptDatasetError(
-            f"{file} has {found.get(wrong, 0)} rows of class {wrong!r}, but {card.name} has "
+            f"{file} has {count(found.get(wrong, 0), 'row')} of class {wrong!r}, but {card.name} has "
             f"{card.classes.get(wrong, 0)}: {hint}."
         )
     if fingerprint(data, target) == card.fingerprint or _is_close(card, data, target):
