@@ -17,6 +17,7 @@ from ravine._typing import Array
 from ravine.density import measure_evidence
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows, use_one_openmp_thread
+from ravine.validity.directions import ENOUGH_EVIDENCE
 from ravine.validity.repeated_values import Grids
 
 __all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours", "find_positions", "repeat_rows"]
@@ -38,8 +39,6 @@ TINY = 2.2250738585072014e-308
 MOST_FEATURES = 1000
 # Smaller evidence counts as this.
 LEAST_EVIDENCE = 0.1
-# If hyperplanes have more evidence than this, those with less are not chosen.
-ENOUGH_EVIDENCE = 2.0
 
 
 class NeighbourGraph:
@@ -68,7 +67,8 @@ class NeighbourGraph:
     grids : Grids
         Features of repeated values.
     shifts : list of ndarray
-        What is added to their values before evidence is measured; the first way also spreads neighbours.
+        What is added to their values before evidence is measured; the first way is also added before neighbours are
+        found, if ``spread``.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class NeighbourGraph:
         return self._sum_shares(members, sides, q) - self._measure_share(members, q)
 
     def sum_cut(self, clusters: Indices) -> float:
-        """Return the normalised cut of the clusters of all rows of the graph, by the nearest few neighbours."""
+        """Return the normalised cut of the clusters of all rows of the graph, by few neighbours of each row."""
         q = min(self.nearest.shape[1], NEIGHBOURS_OF_CLUSTERS)
         return sum(self._measure_share(np.flatnonzero(clusters == k), q) for k in np.unique(clusters))
 
@@ -147,7 +147,8 @@ class NeighbourGraph:
         cuts = np.array([self._sum_shares(members, sides[k]) for k in allowed])
         widening = share**-0.2  # of the bandwidth, for fewer rows
         evidence = np.array([self._measure_evidence(planes[k], distances[k], shifts, widening) for k in allowed])
-        # A gap between repeated values may cut nothing, and is not evidence.
+        # A gap between repeated values may cut nothing, but is not evidence. If any hyperplane has enough evidence,
+        # those with less are left out.
         is_shown = evidence > ENOUGH_EVIDENCE
         scores = cuts / np.maximum(evidence, LEAST_EVIDENCE)
         best = allowed[int(np.argmin(np.where(is_shown | ~is_shown.any(), scores, np.inf)))]

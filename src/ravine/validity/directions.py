@@ -14,7 +14,7 @@ from ravine.rows import round_to_power_of_two
 from ravine.search.hyperplane import Fit
 from ravine.validity.clouds import Cloud
 
-__all__ = ["DIRECTIONS", "Cut", "choose_cuts", "measure_separation", "select_compared"]
+__all__ = ["DIRECTIONS", "ENOUGH_EVIDENCE", "Cut", "choose_cuts", "measure_separation", "select_compared"]
 
 Spread = Callable[[Array], list[Array]]
 
