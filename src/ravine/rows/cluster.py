@@ -173,7 +173,9 @@ class ClusterRows(Rows):
         order = np.argsort(indices, kind="stable")
         chosen = np.asarray(indices)[order]
         parts = self._ask_for_rows("take", (), chosen)
-        out = np.empty((len(indices), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)]))
+        out = np.empty(
+            (len(indices), self.shape[1]), np.result_type(*[part.dtype for part in parts if len(part)] or [float])
+        )
         for part, places in zip(parts, self.rounds.find_places(chosen), strict=True):
             out[order[places]] = part
         return out

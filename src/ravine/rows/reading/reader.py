@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class ReadTask(NamedTuple):
-    """All or some (sorted) rows of a chunk.
+    """All or some rows of a chunk, in increasing order; a row may be repeated.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class ChunkReader:
     def _read(self, task: ReadTask, source: Any) -> NDArray[Any]:
         """Read rows with a buffer or an iterator; return them in single or double precision, validated."""
         chunk = task.chunk
-        indices = task.indices if task.indices is None or len(task.indices) < chunk.n_rows else None
+        indices = None if _is_whole(task) else task.indices
         block = self._fetch(chunk, indices, source)
         if block.dtype not in (np.float32, np.float64) or not block.dtype.isnative:
             check_dtype(block.dtype, chunk.name)
@@ -149,6 +149,12 @@ class ChunkReader:
         if not chunk.resident:
             with self._lock:
                 self.bytes_read += block.nbytes
+
+
+def _is_whole(task: ReadTask) -> bool:
+    """Return whether a task reads every row of its chunk once."""
+    n = task.chunk.n_rows
+    return task.indices is None or (len(task.indices) == n and np.array_equal(task.indices, np.arange(n)))
 
 
 def _is_worth_seeking(chunk: Chunk, count: int) -> bool:
