@@ -21,6 +21,7 @@ from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.hyperplane import NoSplitWarning
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.hyperplane import PathStep
+from ravine.rows import limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, Evidence, Separator, check_label_settings, check_label_terms
 
@@ -230,7 +231,7 @@ class MinimumDensityClassifier(HyperplanePlotMixin, ClassifierMixin, BaseEstimat
         -------
         self
         """
-        with restore_on_failure(self):
+        with restore_on_failure(self), limit_library_threads():
             rows = validate_rows(self, X, reset=True)
             settings = self._check_settings(rows.shape[1])
             rng = make_generator(self.random_state)

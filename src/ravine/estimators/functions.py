@@ -17,7 +17,7 @@ from ravine.estimators._parameters import pick_parameters
 from ravine.estimators.classifier import MinimumDensityClassifier
 from ravine.estimators.hyperplane import MinimumDensityHyperplane
 from ravine.hyperplane import Hyperplane
-from ravine.rows import as_rows
+from ravine.rows import as_rows, limit_library_threads
 from ravine.rows.inputs import validate_array, validate_rows_in_memory
 from ravine.search import Problem, SearchSettings, check_settings
 from ravine.theory.bandwidth_path import (
@@ -136,7 +136,8 @@ def valley_test(X: ArrayLike, *, method: str = "pooled", n_splits: int = 1, **pa
     settings = check_settings(**pick_parameters(finder, check_settings))
     rng = make_generator(finder.random_state)
     rows = validate_rows_in_memory(finder, X, reset=True)
-    return run_valley_test(rows, n_splits, settings.check_init(rows.shape[1]), rng, method=method)
+    with limit_library_threads():
+        return run_valley_test(rows, n_splits, settings.check_init(rows.shape[1]), rng, method=method)
 
 
 # --------------------------------------------------------------------------------------------------- bandwidth path

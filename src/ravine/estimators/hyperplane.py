@@ -20,7 +20,7 @@ from ravine.estimators.outliers import OutlierMixin, check_contamination
 from ravine.estimators.plot_mixins import HyperplanePlotMixin
 from ravine.estimators.training_rows import TrainingRows
 from ravine.hyperplane import PathStep
-from ravine.rows import as_rows
+from ravine.rows import as_rows, limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule, Fit, check_settings, fit_hyperplane
 from ravine.validity import TEST_METHODS, run_valley_test
@@ -259,7 +259,7 @@ class MinimumDensityHyperplane(
         -------
         self
         """
-        with restore_on_failure(self):
+        with restore_on_failure(self), limit_library_threads():
             check_contamination(self.contamination)
             test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
             test_method = check_choice("test_method", self.test_method, TEST_METHODS)

@@ -26,7 +26,7 @@ from ravine.estimators.tree_constraints import TreeConstraintMixin
 from ravine.estimators.tree_edits import TreeEditMixin
 from ravine.estimators.tree_growth import TreeGrowthMixin
 from ravine.estimators.tree_shapes import TreeShapeMixin
-from ravine.rows import Rows
+from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Candidate, Splitter, Tree
@@ -313,7 +313,7 @@ class MinimumDensityTree(
         -------
         self
         """
-        with restore_on_failure(self):
+        with restore_on_failure(self), limit_library_threads():
             check_contamination(self.contamination)
             rows = validate_rows(self, X, reset=True)
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))

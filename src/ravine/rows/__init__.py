@@ -24,7 +24,7 @@ from ravine.rows.questions import (
 from ravine.rows.row_space import RowSpace
 from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
-from ravine.rows.threads import open_pool, use_one_openmp_thread
+from ravine.rows.threads import limit_library_threads, open_pool
 from ravine.rows.units import is_rounding, round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
@@ -59,7 +59,7 @@ __all__ = [
     "Variances",
     "as_rows",
     "is_rounding",
+    "limit_library_threads",
     "open_pool",
     "round_to_power_of_two",
-    "use_one_openmp_thread",
 ]

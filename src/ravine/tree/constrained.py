@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows, use_one_openmp_thread
+from ravine.rows import Rows, as_rows
 from ravine.tree.constraints import Constraints
 from ravine.tree.editing import renumber_clusters
 from ravine.tree.grow import Split, Splitter, split_rows
@@ -172,7 +172,7 @@ def separate_sides(x: Array, on_right: NDArray[np.bool_], weights: Array) -> lis
     scale = float(np.abs(z).max())
     if not scale > 0.0:
         return []
-    with warnings.catch_warnings(), use_one_openmp_thread():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the rows on wrong sides are counted later
         model = SVC(kernel="linear", C=1e4, max_iter=100_000).fit(z / scale, on_right, sample_weight=weights)
     normal = model.coef_[0]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import use_one_openmp_thread
+from ravine.rows import limit_library_threads
 
 __all__ = ["LeafDensity", "fit_leaf", "pool_variances"]
 
@@ -159,7 +159,7 @@ def _find_components(z: Array, c: int) -> tuple[Array, Array, Array]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings(), use_one_openmp_thread():
+    with warnings.catch_warnings(), limit_library_threads():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows
         of_row = KMeans(c, n_init=1, max_iter=20, random_state=0).fit_predict(z)
     groups = [z[of_row == j] for j in np.unique(of_row)]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import measure_evidence
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows, use_one_openmp_thread
+from ravine.rows import Rows, as_rows
 from ravine.validity.directions import ENOUGH_EVIDENCE
 from ravine.validity.repeated_values import Grids
 
@@ -223,5 +223,4 @@ def find_neighbours(data: Any, n_neighbours: int) -> Indices:
 
     if n_neighbours < 1:
         return np.zeros((data.shape[0], 0), dtype=np.intp)
-    with use_one_openmp_thread():
-        return np.asarray(NearestNeighbors(n_neighbors=n_neighbours).fit(data).kneighbors(return_distance=False))
+    return np.asarray(NearestNeighbors(n_neighbors=n_neighbours).fit(data).kneighbors(return_distance=False))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, use_one_openmp_thread
+from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
@@ -156,7 +156,7 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
         precisions_init=precision if kind == "tied" else _invert_covariances(x, groups, ridge, kind),
     )
     try:
-        with warnings.catch_warnings(), use_one_openmp_thread():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the cut decides whether the result is good
             of_row = mixture.fit_predict(x)
     except (ValueError, np.linalg.LinAlgError):
@@ -190,7 +190,7 @@ def _fit_means(sample: Array, k: int) -> Components | None:
     from sklearn.exceptions import ConvergenceWarning
 
     x = _scale(sample)
-    with warnings.catch_warnings(), use_one_openmp_thread():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows
         of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
     if len(np.unique(of_row)) < k:
@@ -258,8 +258,7 @@ def _separate_sides(x: Array, on_right: NDArray[np.bool_]) -> Hyperplane:
     center = centred.mean(axis=0)
     centred -= center
     unit = float(centred.std(axis=0).max())
-    with use_one_openmp_thread():
-        model = LogisticRegression().fit(centred / unit, on_right)
+    model = LogisticRegression().fit(centred / unit, on_right)
     length = float(np.linalg.norm(model.coef_[0]))
     normal = model.coef_[0] / length
     point = origin + scale * (center - (unit * float(model.intercept_[0]) / length) * normal)
