@@ -18,7 +18,7 @@ from ravine import MinimumDensityHyperplane
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
 from ravine.rows import SparseSample
-from ravine.search import drive, wide
+from ravine.search import drive, refinement
 
 
 def simulate_documents(n: int, d: int, words: int, of_topic: int, seed: int = 0) -> sp.csr_array:
@@ -46,7 +46,7 @@ def compute_signal_to_noise(model: MinimumDensityHyperplane, X: sp.csr_array) ->
 
 
 def main() -> None:
-    threshold = wide.MORE_NOISE_THAN_SIGNAL
+    threshold = refinement.MORE_NOISE_THAN_SIGNAL
     print("| rows × features | gradient² / noise | noise test: fitted, new rows | to convergence: fitted, new rows |")
     print("|---|---|---|---|")
     for n, d, words, of_topic in (
@@ -58,7 +58,7 @@ def main() -> None:
         X = simulate_documents(2 * n, d, words, of_topic)
         fitted, new = X[:n], X[n:]
         cells = []
-        for wide.MORE_NOISE_THAN_SIGNAL in (threshold, 0.0):
+        for refinement.MORE_NOISE_THAN_SIGNAL in (threshold, 0.0):
             model = MinimumDensityHyperplane(random_state=0).fit(fitted)
             if not cells:
                 cells.append(f"{compute_signal_to_noise(model, fitted):.2f}")

@@ -73,11 +73,6 @@ def test_modules_start_with_a_docstring():
     assert [name_of(path) for path, line in first_lines.items() if not line.endswith((".", ":"))] == []
 
 
-def test_modules_fit_on_a_few_screens():
-    lengths = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES}
-    assert {name: length for name, length in lengths.items() if length > 400} == {}
-
-
 # ----------------------------------------------------------------------------------------------- public names
 
 

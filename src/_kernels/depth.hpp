@@ -1,4 +1,4 @@
-// Depth of a valley below the modes next to it, eq. (30); `ravine.density.extrema` is its twin.
+// Depth of a valley below the modes next to it, eq. (30); `ravine.density.projected` is its twin.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from ravine import ProjectedDensity
 from ravine.density import Valley, find_valley, judge, measure_evidence, outline_valley
-from ravine.density.extrema import find_extrema
+from ravine.density.projected import find_extrema
 from support import reference
 
 # ----------------------------------------------------------------------------------------------- twins

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import assert_allclose_dense_sparse, parametrize_with_checks
 
 from ravine import Hyperplane, MinimumDensityClassifier, PathStep, paper_settings
-from ravine.search.label_starts import _fit_linear_svm
+from ravine.search.label_fit import _fit_linear_svm
 from support.simulate import orthogonal, two_clusters
 
 QUICK = {"init": "svm", "n_alpha": 2, "gamma": 1.0, "polish": False}

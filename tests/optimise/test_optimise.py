@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ravine.optimise import FunctionObjective, Memory, TiltedObjective, check_gradient, minimise_on_sphere, run
-from ravine.optimise.geometry import transport
 from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, search_weak_wolfe
+from ravine.optimise.sphere import transport
 from support import reference as ref
 from support.sphere_functions import NONSMOOTH, SMOOTH, linear, rayleigh, start, start_in_basin
 

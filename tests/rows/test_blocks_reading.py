@@ -10,7 +10,7 @@ import pytest
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.rows import BlockSample, DenseSample, RowBlocks
-from ravine.rows.reading import reader, spill
+from ravine.rows.reading import reader
 from support.simulate import mixture, two_clusters
 
 
@@ -197,7 +197,7 @@ def test_file_may_return_fewer_bytes_than_requested(tmp_path, rows, monkeypatch)
     real_open = open
     np.save(tmp_path / "x.npy", rows)
     source = RowBlocks(tmp_path / "x.npy")
-    monkeypatch.setattr("ravine.rows.reading.npy.open", Slow, raising=False)
+    monkeypatch.setattr("ravine.rows.reading.files.open", Slow, raising=False)
     np.testing.assert_array_equal(source.take(np.array([5, 2])), rows[[5, 2]])
     np.testing.assert_array_equal(everything(source), rows)
 
@@ -264,7 +264,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path, rows):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     source = RowBlocks([rows], spill=tmp_path)
-    monkeypatch.setattr(spill.os, "posix_fallocate", full, raising=False)
+    monkeypatch.setattr(reader.os, "posix_fallocate", full, raising=False)
     with pytest.raises(OSError, match=rf"no space for .* MB .* in spill='{tmp_path}'.*another folder") as caught:
         MinimumDensityHyperplane().fit(source)
     assert caught.value.errno == errno.ENOSPC
@@ -274,7 +274,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path, rows):
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="needs posix_fallocate")
 def test_room_on_the_disk_is_taken_at_once(monkeypatch, tmp_path):
     taken = []
-    monkeypatch.setattr(spill.os, "posix_fallocate", lambda _, start, size: taken.append((start, size)))
+    monkeypatch.setattr(reader.os, "posix_fallocate", lambda _, start, size: taken.append((start, size)))
     assert RowBlocks([np.ones((1, 1))], spill=tmp_path, state="float32").allocate(1000).shape == (1000,)
     assert taken == [(0, 4000)]
 
@@ -283,7 +283,7 @@ def test_disks_that_cannot_take_room_are_used_without(monkeypatch, tmp_path):
     def unknown(*_):
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
 
-    monkeypatch.setattr(spill.os, "posix_fallocate", unknown, raising=False)
+    monkeypatch.setattr(reader.os, "posix_fallocate", unknown, raising=False)
     state = RowBlocks([np.ones((1, 1))], spill=tmp_path).allocate(1000)
     state[:] = 3.0
     assert state.sum() == 3000.0
@@ -301,7 +301,7 @@ def test_spill_folders_are_tried_at_once(monkeypatch, tmp_path):
     def refused(**_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(spill.tempfile, "TemporaryFile", refused)
+    monkeypatch.setattr(reader.tempfile, "TemporaryFile", refused)
     with pytest.raises(PermissionError, match=rf"no file can be made in spill='{tmp_path}' \(Permission denied\)"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path)
 

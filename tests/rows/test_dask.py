@@ -13,9 +13,8 @@ from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDe
 from ravine.rows import ValuesIn, as_rows, cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
-from ravine.rows.workers.answers import merge_answers
 from ravine.rows.workers.rounds import ClusterError
-from ravine.rows.workers.worker import StaleState, WorkerRows, open_worker, run_commands
+from ravine.rows.workers.worker import StaleState, WorkerRows, merge_answers, open_worker, run_commands
 from ravine.search import check_settings, fit_hyperplane
 from support.simulate import mixture, two_clusters
 

@@ -14,8 +14,8 @@ from ravine.rows import (
     SparseSample,
 )
 from ravine.search import PrincipalAxes, drive
-from ravine.search.label_starts import _fit_linear_svm
-from ravine.search.wide import orthonormalise
+from ravine.search.label_fit import _fit_linear_svm
+from ravine.search.refinement import orthonormalise
 from support.simulate import with_zeros
 
 pytestmark = pytest.mark.usefixtures("sparse_samples")

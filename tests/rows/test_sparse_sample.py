@@ -20,7 +20,7 @@ from ravine.rows import (
     Variances,
     sparse,
 )
-from ravine.rows.lanczos import find_leading_eigenvectors
+from ravine.rows.moments import find_leading_eigenvectors
 from support import reference as ref
 from support.simulate import with_zeros
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
 from ravine.index import LabelledRows
-from ravine.search import label_starts
+from ravine.search import label_fit
 from ravine.search.label_fit import LabelLoss, calibrate, fit_labels
 from support.simulate import two_clusters
 
@@ -72,9 +72,9 @@ def test_calibration_is_finite_and_grows_with_the_margins(margin):
 
 
 def test_svm_of_very_many_labels_uses_some_of_them(monkeypatch):
-    monkeypatch.setattr(label_starts, "MOST_LABELS", 100)
+    monkeypatch.setattr(label_fit, "MOST_LABELS", 100)
     X, y = two_clusters(600, 3)
     weights = np.ones(600)
     for given in (None, weights):
-        svm = label_starts._fit_linear_svm(X, y, given, 1.0, np.random.default_rng(0))
+        svm = label_fit._fit_linear_svm(X, y, given, 1.0, np.random.default_rng(0))
         assert np.mean(svm.predict(X) == y) > 0.98

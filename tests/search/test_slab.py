@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
 from ravine.optimise import Memory, SphereResult
-from ravine.rows import BlockSample, DenseSample, RowBlocks, RowsIn, SetDirection, as_rows, blocks, cluster, near
-from ravine.search import Problem, SearchSettings, describe_stage, drive, slab
-from ravine.search.slab import polish_on_slabs
+from ravine.rows import BlockSample, DenseSample, RowBlocks, RowsIn, SetDirection, as_rows, blocks, cluster, projections
+from ravine.search import Problem, SearchSettings, describe_stage, drive, refinement
+from ravine.search.refinement import polish_on_slabs
 from ravine.search.stages import Path, polish
 from support.simulate import mixture, orthogonal, two_clusters
 
@@ -22,16 +22,16 @@ N, D = 6000, 6
 @pytest.fixture
 def slabs(monkeypatch):
     """Use slabs also for few rows, most of which are near any hyperplane; note their sizes."""
-    monkeypatch.setattr(slab, "WORTH_A_SLAB", 0)
-    monkeypatch.setattr(slab, "LARGEST_SHARE", 1.0)
+    monkeypatch.setattr(refinement, "WORTH_A_SLAB", 0)
+    monkeypatch.setattr(refinement, "LARGEST_SHARE", 1.0)
     sizes = []
-    run = slab._SlabDescent._run
+    run = refinement._SlabDescent._run
 
     def count(self, on_slab, *args):
         sizes.append(on_slab.sample.n_rows)
         return run(self, on_slab, *args)
 
-    monkeypatch.setattr(slab._SlabDescent, "_run", count)
+    monkeypatch.setattr(refinement._SlabDescent, "_run", count)
     return sizes
 
 
@@ -51,7 +51,7 @@ def fit_both(slabs, monkeypatch, fit):
     """Fit with slabs, then without."""
     with_slabs = fit()
     assert slabs
-    monkeypatch.setattr(slab, "WORTH_A_SLAB", 10**9)
+    monkeypatch.setattr(refinement, "WORTH_A_SLAB", 10**9)
     return with_slabs, fit()
 
 
@@ -109,7 +109,7 @@ def test_slabs_of_a_cluster_give_the_answer_of_all_rows(rows, slabs, monkeypatch
     with distributed.LocalCluster(**options) as local, distributed.Client(local):
         X = da.from_array(rows, chunks=(2000, D)).persist()
         for most in (cluster.GATHERED_BYTES, 4 * D * 500):
-            monkeypatch.setattr(slab, "WORTH_A_SLAB", 0)
+            monkeypatch.setattr(refinement, "WORTH_A_SLAB", 0)
             monkeypatch.setattr(cluster, "GATHERED_BYTES", most)
             assert_same(*fit_both(slabs, monkeypatch, lambda: model().fit(X)))
 
@@ -220,8 +220,8 @@ def test_every_kind_of_rows_gathers_the_same(weighted, most, rows, rng):
 def test_weights_make_up_for_rows_that_are_left_out(rng):
     p = np.sort(rng.normal(0.0, 2.0, 50_000))
     r = RowsIn(None, 0.3, 0.1, 1.5, 4000)
-    places = near.find_near(p, r)
-    kept, weights = near.thin(places, p[places], None, r)
+    places = projections.find_near(p, r)
+    kept, weights = projections.thin(places, p[places], None, r)
     assert len(kept) == 4000
     for b in (0.1, -0.2, 0.5):
         exact = np.exp(-0.5 * ((p[places] - b) / 0.3) ** 2).sum()
@@ -231,9 +231,9 @@ def test_weights_make_up_for_rows_that_are_left_out(rng):
 def test_rows_that_come_in_blocks_are_thinned_as_all_at_once(rng):
     p, weights, X = rng.normal(size=5000), rng.random(5000) + 0.1, rng.normal(size=(5000, 2))
     r = RowsIn(None, 0.2, 0.0, 0.8, 300)
-    places = near.find_near(p, r)
-    kept, expected = near.thin(places, p[places], weights[places], r)
-    collector = near.RowCollector(r)
+    places = projections.find_near(p, r)
+    kept, expected = projections.thin(places, p[places], weights[places], r)
+    collector = projections.RowCollector(r)
     for part in np.array_split(places, 40):
         collector.add(X[part], part, p[part], weights[part])
     found, found_weights = collector.finish()

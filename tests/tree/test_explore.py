@@ -13,8 +13,7 @@ from ravine.search import SearchSettings
 from ravine.tree import explore
 from ravine.tree.explore import find_hidden_split
 from ravine.tree.splitter import DensitySplitter, NodeTest
-from ravine.validity.clouds import Cloud
-from ravine.validity.directions import measure_separation
+from ravine.validity.directions import Cloud, measure_separation
 
 SETTINGS = SearchSettings()
 TEST = NodeTest(SETTINGS, level=0.05)

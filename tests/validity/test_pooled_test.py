@@ -14,9 +14,9 @@ from ravine.density import measure_evidence, outline_valley
 from ravine.rows import as_rows
 from ravine.search import fit_hyperplane
 from ravine.search.settings import check_settings
-from ravine.validity import Evidence, Tally, ValleyTest, folds, run_valley_test
-from ravine.validity.clouds import Cloud, solve_shrunk
-from ravine.validity.directions import choose_cuts
+from ravine.validity import Evidence, Tally, ValleyTest, run_valley_test
+from ravine.validity import valley_test as module
+from ravine.validity.directions import Cloud, choose_cuts, solve_shrunk
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
@@ -53,8 +53,8 @@ def test_partitions_are_averaged_for_each_direction_and_side():
         weak = np.mean([norm.isf(binom.cdf(one[j].weak.middle, 60, 0.5)) for one in partitions])
         strong = np.mean([norm.isf(binom.cdf(one[j].strong.middle, 60, 0.5)) for one in partitions])
         best = max(best, min(weak, strong))
-    assert_allclose(folds.combine_partitions(partitions), best, rtol=1e-8)
-    assert_allclose(folds.compute_pvalue(best), folds.CALIBRATION * norm.sf(best), rtol=1e-8)
+    assert_allclose(module.combine_partitions(partitions), best, rtol=1e-8)
+    assert_allclose(module.compute_pvalue(best), module.CALIBRATION * norm.sf(best), rtol=1e-8)
 
 
 def slow_partition(X, settings, rng):
@@ -89,8 +89,8 @@ def slow_partition(X, settings, rng):
 def test_counts_are_those_of_the_slow_twin(seed, monkeypatch):
     X, _ = two_clusters(150, separation=3.5)
     settings = check_settings(init="pca", n_init=2, n_alpha=3, polish=False).check_init(X.shape[1])
-    monkeypatch.setattr(folds, "N_PARTITIONS", 1)
-    monkeypatch.setattr(folds, "CLEAR", np.inf)
+    monkeypatch.setattr(module, "N_PARTITIONS", 1)
+    monkeypatch.setattr(module, "CLEAR", np.inf)
     test = run_valley_test(as_rows(X), 1, settings, np.random.default_rng(seed))
     rng = np.random.default_rng(seed)
     rng.choice(150, 150, replace=False)  # rows that are examined for grids
@@ -215,12 +215,12 @@ def test_null_without_held_out_rows_is_split():
 def test_early_stopping_seldom_changes_the_decision(monkeypatch):
     data = [two_clusters(120, separation=s, seed=k)[0] for k, s in enumerate(np.linspace(2.0, 5.0, 20))]
     early = [valley_test(X, random_state=0, **QUICK) for X in data]
-    monkeypatch.setattr(folds, "SHOWN", np.inf)
-    monkeypatch.setattr(folds, "HIDDEN", np.inf)
-    monkeypatch.setattr(folds, "CLEAR", np.inf)
+    monkeypatch.setattr(module, "SHOWN", np.inf)
+    monkeypatch.setattr(module, "HIDDEN", np.inf)
+    monkeypatch.setattr(module, "CLEAR", np.inf)
     full = [valley_test(X, random_state=0, **QUICK) for X in data]
-    assert all(len(test.partitions) == folds.N_PARTITIONS for test in full)
-    assert np.mean([len(test.partitions) for test in early]) < 0.6 * folds.N_PARTITIONS
+    assert all(len(test.partitions) == module.N_PARTITIONS for test in full)
+    assert np.mean([len(test.partitions) for test in early]) < 0.6 * module.N_PARTITIONS
     assert sum((a.pvalue <= LEVEL) != (b.pvalue <= LEVEL) for a, b in zip(early, full, strict=True)) <= 2
 
 

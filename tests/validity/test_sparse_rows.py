@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, valley_test
 from ravine.rows import as_rows
-from ravine.validity.clouds import Cloud, SparseCloud, as_cloud
+from ravine.validity.directions import Cloud, SparseCloud, as_cloud
 from ravine.validity.repeated_values import Grids
 from ravine.validity.sparse_values import SparseGrids, find_grids
 

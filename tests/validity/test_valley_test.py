@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_test
 from ravine.density import find_valley, judge
 from ravine.rows import as_rows
-from ravine.validity.halves import cross_fit
 from ravine.validity.repeated_values import Grids
+from ravine.validity.valley_test import cross_fit
 from support.simulate import two_clusters
 
 QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}

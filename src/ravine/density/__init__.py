@@ -1,10 +1,8 @@
 """One-dimensional Gaussian kernel densities: values, minima and modes. Independent of vectors and hyperplanes."""
 
-from ravine.density.bins import MARGIN, BinnedDensity, Window, has_few_rows
-from ravine.density.exact import SortedDensity, compute_relevant_distance
-from ravine.density.extrema import compute_relative_log_depth, find_extrema
 from ravine.density.penalty import BalancePenalty, Minima
-from ravine.density.projected import DEEP, ProjectedDensity
+from ravine.density.projected import DEEP, ProjectedDensity, compute_relative_log_depth, find_extrema
+from ravine.density.sums import MARGIN, BinnedDensity, SortedDensity, Window, compute_relevant_distance, has_few_rows
 from ravine.density.valley import Judgement, Valley, find_valley, judge, measure_evidence, outline_valley, score_valley
 
 __all__ = [

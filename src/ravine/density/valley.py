@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
-from ravine.density.bins import BinnedDensity, Window
 from ravine.density.projected import ProjectedDensity
+from ravine.density.sums import BinnedDensity, Window
 
 __all__ = ["Judgement", "Valley", "find_valley", "judge", "measure_evidence", "outline_valley", "score_valley"]
 

@@ -30,7 +30,7 @@ from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import BandwidthRule
 from ravine.tree import Candidate, Splitter, Tree
-from ravine.validity.folds import FEWEST_ROWS
+from ravine.validity.valley_test import FEWEST_ROWS
 
 __all__ = ["MinimumDensityTree"]
 

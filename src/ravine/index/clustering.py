@@ -23,7 +23,7 @@ from ravine.density import (
     compute_relevant_distance,
     has_few_rows,
 )
-from ravine.index.describe import Separation, describe_hyperplane
+from ravine.index.base import Separation, describe_hyperplane
 from ravine.optimise import Questions
 from ravine.rows import (
     AngleDerivative,

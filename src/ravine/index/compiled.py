@@ -14,8 +14,8 @@ import numpy as np
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.density import Minima
+from ravine.index.base import Separation
 from ravine.index.clustering import ClusteringIndex
-from ravine.index.describe import Separation
 from ravine.index.semi_supervised import SemiSupervisedIndex
 from ravine.optimise import Memory, Questions, SphereResult
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.density import SortedDensity
+from ravine.index.base import Separation, describe_hyperplane
 from ravine.index.clustering import measure_reach
-from ravine.index.describe import Separation, describe_hyperplane
 from ravine.index.semi_supervised import LabelledRows
 from ravine.optimise import Questions
 from ravine.rows import Gradient, LogSum, Sample, SetDirection, ValuesIn

@@ -9,8 +9,8 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.density import BinnedDensity, Window
+from ravine.index.base import Separation, describe_hyperplane
 from ravine.index.clustering import measure_reach
-from ravine.index.describe import Separation, describe_hyperplane
 from ravine.optimise import Questions
 from ravine.rows import CovarianceProduct, Gradient, Histogram, Moments, Sample, SetDirection, Variances
 
@@ -45,7 +45,7 @@ class RelativeDensity:
     ``E = log((N + a) / (M + a))``, with a = 2, is near 0 for normal data at every direction and offset, negative in a
     gap, and 0 beyond all rows.
 
-    Values come from bins (see `ravine.density.bins`), gradients from the rows near the hyperplane.
+    Values come from bins (see `ravine.density.sums`), gradients from the rows near the hyperplane.
 
     Parameters
     ----------

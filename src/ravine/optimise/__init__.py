@@ -4,12 +4,19 @@ from collections.abc import Callable, Mapping
 
 from ravine.optimise.charts import minimise_spherical, minimise_unnormalised
 from ravine.optimise.check import GradientCheck, check_gradient
-from ravine.optimise.geometry import measure_angle, project_to_tangent, sample_near, transport_to
 from ravine.optimise.min_norm import HullGap, find_hull_gap, find_min_norm_weights
 from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, TiltedObjective, run
 from ravine.optimise.quasi_newton import CurvaturePairs, Solve, VectorResult, minimise_by_lbfgs
 from ravine.optimise.sampling import minimise_by_adaptive_sampling, minimise_by_sampling
-from ravine.optimise.sphere import Memory, SphereResult, minimise_on_sphere
+from ravine.optimise.sphere import (
+    Memory,
+    SphereResult,
+    measure_angle,
+    minimise_on_sphere,
+    project_to_tangent,
+    sample_near,
+    transport_to,
+)
 
 __all__ = [
     "OPTIMISERS",

@@ -13,10 +13,17 @@ from typing import Protocol
 import numpy as np
 
 from ravine._typing import Array
-from ravine.optimise.geometry import make_unit_tangent, move_on_circle, normalise, project_to_tangent
 from ravine.optimise.line_search import LineFunction, search_weak_wolfe
 from ravine.optimise.objective import Questions, SphereObjective
-from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
+from ravine.optimise.sphere import (
+    FIRST_ANGLE,
+    Memory,
+    SphereResult,
+    make_unit_tangent,
+    move_on_circle,
+    normalise,
+    project_to_tangent,
+)
 
 __all__ = ["compute_angle_gradient", "compute_angles", "compute_vector", "minimise_spherical", "minimise_unnormalised"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ravine._typing import Array
-from ravine.optimise.geometry import normalise, project_to_tangent
+from ravine.optimise.sphere import normalise, project_to_tangent
 
 __all__ = ["GradientCheck", "check_gradient"]
 

@@ -12,7 +12,13 @@ import math
 import numpy as np
 
 from ravine._typing import Array
-from ravine.optimise.geometry import (
+from ravine.optimise.line_search import search_weak_wolfe
+from ravine.optimise.min_norm import find_min_norm_weights
+from ravine.optimise.objective import Questions, SphereObjective
+from ravine.optimise.sphere import (
+    FIRST_ANGLE,
+    Memory,
+    SphereResult,
     make_unit_tangent,
     move_on_circle,
     project_to_tangent,
@@ -20,10 +26,6 @@ from ravine.optimise.geometry import (
     transport,
     transport_to,
 )
-from ravine.optimise.line_search import search_weak_wolfe
-from ravine.optimise.min_norm import find_min_norm_weights
-from ravine.optimise.objective import Questions, SphereObjective
-from ravine.optimise.sphere import FIRST_ANGLE, Memory, SphereResult
 
 __all__ = ["minimise_by_adaptive_sampling", "minimise_by_sampling"]
 

@@ -1,10 +1,9 @@
 """The data, wherever it is stored: the only layer that touches X."""
 
-from ravine.rows.array import ArrayRows, DenseSample
-from ravine.rows.base import Indices, Rows
+from ravine.rows.array import ArrayRows, DenseSample, RowSpace
+from ravine.rows.base import Indices, Rows, as_rows
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.cluster import ClusterRows
-from ravine.rows.conversion import as_rows
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.questions import (
     AngleDerivative,
@@ -21,7 +20,6 @@ from ravine.rows.questions import (
     ValuesIn,
     Variances,
 )
-from ravine.rows.row_space import RowSpace
 from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
 from ravine.rows.threads import limit_library_threads, open_pool

@@ -1,4 +1,4 @@
-"""Rows of an array in memory, and their sample."""
+"""Rows of an array in memory, their sample, and their row space if they are fewer than the features."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from ravine import _kernels
 from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.rows.base import Indices, Rows
-from ravine.rows.near import find_near, thin
-from ravine.rows.projections import BLOCK_ROWS, LocalSample
+from ravine.rows.projections import BLOCK_ROWS, LocalSample, find_near, thin
 from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
-from ravine.rows.units import GUESS_ROWS, guess_units
+from ravine.rows.units import GUESS_ROWS, guess_units, round_to_power_of_two
 
-__all__ = ["ArrayRows", "DenseSample", "project_array"]
+__all__ = ["ArrayRows", "DenseSample", "RowSpace", "project_array"]
 
 # Rows that are copied at a time, to be centred or gathered: few enough to stay in the cache.
 COPY_BYTES = 1 << 20
@@ -41,7 +40,6 @@ MOST_STAGE_ROWS = 1 << 18
 ROWS_WORTH_A_SEARCH = 1_000
 # Most bytes of rows that are gathered for a compiled stage.
 MOST_GATHERED_BYTES = 1 << 26
-
 T = TypeVar("T")
 
 
@@ -281,3 +279,52 @@ def project_array(
 def _count_rows(n_features: int, n_bytes: int | None = None) -> int:
     """Return the number of rows to copy at a time."""
     return max(FEWEST_ROWS, (COPY_BYTES if n_bytes is None else n_bytes) // (8 * n_features))
+
+
+class RowSpace:
+    """Coordinates of the rows in an orthonormal basis of the space that they span about their mean.
+
+    A component of the normal outside this space only reduces the spread of the projections, so the minimum density
+    hyperplane has none. No matrix of d x d is formed.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d), float32 or float64
+    weights : ndarray of shape (n,), float64, optional
+    pool : ThreadPoolExecutor, optional
+
+    Attributes
+    ----------
+    sample : DenseSample
+        The coordinates: one column for each dimension of the row space.
+    basis : ndarray of shape (d, r)
+        Orthonormal columns; a normal ``w`` in the row space is ``basis @ w`` in the space of X.
+    origin : ndarray of shape (d,)
+        Origin of the working units of the sample, in the units of X.
+    unit : float
+        Unit of the working units of the sample, in the units of X.
+    """
+
+    def __init__(
+        self,
+        X: NDArray[np.floating[Any]],
+        weights: Array | None = None,
+        *,
+        pool: ThreadPoolExecutor | None = None,
+    ) -> None:
+        first = X[0].astype(np.float64)
+        rows = X - first
+        mean = rows.mean(axis=0) if weights is None else (weights / weights.sum()) @ rows
+        rows -= mean
+        unit = round_to_power_of_two(float(np.max(np.abs(rows))))
+        rows /= unit
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        kept = values > values[-1] * len(values) * np.finfo(float).eps
+        kept[-1] = True  # at least one direction, so that equal rows still have coordinates
+        lengths = np.sqrt(np.maximum(values[kept], np.finfo(float).tiny))[::-1]
+        directions = vectors[:, kept][:, ::-1]
+        # Orthonormalise again by a QR decomposition: the Gram matrix squares the condition number.
+        self.basis: Array = np.linalg.qr(rows.T @ (directions / lengths))[0]
+        self.sample = DenseSample(rows @ self.basis, weights, pool=pool)
+        self.origin: Array = first + mean + unit * (self.basis @ self.sample.origin)
+        self.unit: float = unit * self.sample.unit

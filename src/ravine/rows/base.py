@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.sample import Sample
 
-__all__ = ["Indices", "Rows", "Subset"]
+__all__ = ["Indices", "Rows", "Subset", "as_rows"]
 
 Indices = NDArray[np.intp]
 
@@ -210,3 +210,24 @@ class Subset(Rows):
     def node_threads(self, n_threads: int) -> int:
         """Return the number of nodes of a tree to fit at the same time."""
         return self.rows.node_threads(n_threads)
+
+
+def as_rows(X: Any) -> Rows:
+    """Return X as `Rows`, without a copy where that is possible; no value is looked at.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or Rows
+        `Rows` are returned as they are. Arrays of other types than float32 and float64 are converted to float64.
+    """
+    from ravine.rows.array import ArrayRows  # here, because they import this module
+    from ravine.rows.sparse import SparseRows, is_sparse_matrix
+
+    if isinstance(X, Rows):
+        return X
+    if is_sparse_matrix(X):
+        return SparseRows(X.tocsr())
+    array = np.asarray(X)
+    if array.dtype not in (np.float32, np.float64) or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    return ArrayRows(array)

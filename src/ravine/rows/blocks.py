@@ -14,12 +14,10 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample, project_array
 from ravine.rows.base import Indices, Rows
-from ravine.rows.near import RowCollector, find_near
-from ravine.rows.projections import BLOCK_ROWS, Projections, SharedPassSample
+from ravine.rows.projections import BLOCK_ROWS, Projections, RowCollector, SharedPassSample, find_near
 from ravine.rows.questions import Gradient, ProjectionRequest, RowsIn, RowSumRequest, SetDirection
-from ravine.rows.reading.reader import ChunkReader, ReadTask
+from ravine.rows.reading.reader import ChunkReader, ReadTask, allocate_in_file, check_spill_folder
 from ravine.rows.reading.sources import find_chunks
-from ravine.rows.reading.spill import allocate_in_file, check_spill_folder
 from ravine.rows.sample import Sample
 from ravine.rows.units import guess_units, round_to_power_of_two
 

@@ -18,9 +18,8 @@ from ravine.rows.base import Indices, Rows
 from ravine.rows.questions import Request, Rotate, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import Sample, sum_arrays
 from ravine.rows.units import guess_units
-from ravine.rows.workers.answers import merge_answers
 from ravine.rows.workers.rounds import Command, Rounds, get_current_client
-from ravine.rows.workers.worker import CheckedFunction
+from ravine.rows.workers.worker import CheckedFunction, merge_answers
 
 __all__ = ["ClusterRows", "ClusterSample"]
 

@@ -16,7 +16,7 @@ from ravine.rows.array import ArrayRows
 from ravine.rows.base import Rows
 from ravine.rows.blocks import RowBlocks
 from ravine.rows.cluster import ClusterRows
-from ravine.rows.reading.frames import is_frame
+from ravine.rows.reading.chunks import is_frame
 from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sparse import SparseRows, is_sparse_matrix
 from ravine.rows.workers.rounds import ClusterError, get_current_client

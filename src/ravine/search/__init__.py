@@ -5,13 +5,11 @@ Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in 
 
 from ravine.search.bandwidth import BandwidthRule, check_bandwidth, check_representable, resolve_bandwidth
 from ravine.search.direct import solve_directly
-from ravine.search.driver import drive
 from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, points_to_larger
-from ravine.search.label_starts import predict_by_svm
-from ravine.search.multilevel import choose_best, follow_paths
+from ravine.search.label_fit import predict_by_svm
+from ravine.search.paths import Start, choose_best, follow_paths, screen_starts
 from ravine.search.problem import Problem
 from ravine.search.safe_separator import find_safe_separator
-from ravine.search.screening import Start, screen_starts
 from ravine.search.separator import Evidence, Separator, find_separator
 from ravine.search.settings import (
     LabelSettings,
@@ -22,7 +20,7 @@ from ravine.search.settings import (
     check_settings,
 )
 from ravine.search.space import PathLog, WorkingSpace
-from ravine.search.stages import Path, Stage, describe_stage, polish
+from ravine.search.stages import Path, Stage, describe_stage, drive, polish
 from ravine.search.starts import PrincipalAxes, choose_starts, draw_random_starts
 
 __all__ = [

@@ -13,10 +13,9 @@ import numpy as np
 
 from ravine._typing import Array
 from ravine.index import JointDensity
-from ravine.search.driver import drive
 from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
-from ravine.search.stages import Notify, Path, Stage
+from ravine.search.stages import Notify, Path, Stage, drive
 
 __all__ = ["solve_directly"]
 

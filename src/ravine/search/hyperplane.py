@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows, open_pool
-from ravine.search.multilevel import choose_best, follow_paths
+from ravine.search.paths import choose_best, follow_paths, screen_starts
 from ravine.search.problem import Problem
-from ravine.search.screening import screen_starts
+from ravine.search.refinement import refine_in_all_features, span_leading_directions
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
-from ravine.search.wide import refine_in_all_features, span_leading_directions
 
 __all__ = ["Fit", "find_hyperplane", "fit_hyperplane", "points_to_larger"]
 

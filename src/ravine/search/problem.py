@@ -22,7 +22,7 @@ from ravine.index import (
 )
 from ravine.rows import DenseSample, Moments, Rows, Sample
 from ravine.search.bandwidth import resolve_bandwidth
-from ravine.search.label_starts import suggest_starts
+from ravine.search.label_fit import suggest_starts
 from ravine.search.settings import SearchSettings
 from ravine.search.space import WorkingSpace
 from ravine.search.starts import PrincipalAxes, choose_starts

@@ -10,12 +10,11 @@ from ravine._typing import Array
 from ravine.index import RelativeDensity
 from ravine.optimise import CurvaturePairs, Questions, Solve, measure_angle, minimise_by_lbfgs
 from ravine.rows import Sample
-from ravine.search.driver import drive
 from ravine.search.label_fit import LabelFit, calibrate, fit_labels
 from ravine.search.problem import Problem
 from ravine.search.separator import Evidence, Separator, take_majority
 from ravine.search.space import PathLog
-from ravine.search.stages import Stage
+from ravine.search.stages import Stage, drive
 
 __all__ = ["find_safe_separator"]
 

@@ -13,13 +13,12 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.index import LabelledRows, ProjectionIndex
 from ravine.optimise import Questions
-from ravine.search.driver import drive
-from ravine.search.multilevel import choose_best, follow_paths
+from ravine.search.paths import choose_best, follow_paths
 from ravine.search.problem import Problem
+from ravine.search.refinement import orthonormalise, refine_in_all_features
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
-from ravine.search.stages import Path, Stage, polish
-from ravine.search.wide import orthonormalise, refine_in_all_features
+from ravine.search.stages import Path, Stage, drive, polish
 
 __all__ = ["Evidence", "Separator", "find_separator", "take_majority"]
 

@@ -25,7 +25,7 @@ from ravine.index import LabelPenalty, ProjectionIndex
 from ravine.optimise import OPTIMISERS
 from ravine.rows import Moments, Sample
 from ravine.search.bandwidth import BandwidthRule, check_bandwidth
-from ravine.search.label_starts import NAMED_STARTS, parse_component
+from ravine.search.label_fit import NAMED_STARTS, parse_component
 from ravine.search.subsamples import check_subsample
 
 __all__ = [

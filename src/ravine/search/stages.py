@@ -1,17 +1,59 @@
-"""Path of one start: hyperplanes for an increasing alpha, then gamma."""
+"""Path of one start, for an increasing alpha, then gamma, and the driver that advances many paths in lock-step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, TypeVar, cast
 
+from ravine._kernels import check_stop_flag
 from ravine._typing import Array
 from ravine.index import CompiledIndex, ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
+from ravine.rows import Sample
 from ravine.search.settings import SearchSettings
 
-__all__ = ["Notify", "Path", "PathBuilder", "Stage", "append_polished", "describe_stage", "follow_path", "polish"]
+__all__ = [
+    "Notify",
+    "Path",
+    "PathBuilder",
+    "Stage",
+    "append_polished",
+    "describe_stage",
+    "drive",
+    "follow_path",
+    "polish",
+]
+
+T = TypeVar("T")
+
+
+def drive(sample: Sample, generators: Sequence[Questions[T]], pool: ThreadPoolExecutor | None = None) -> list[T]:
+    """Run generators to their ends and return their results.
+
+    Each round collects one question from every generator, lets the sample answer all of them in one pass over the rows,
+    and sends the answers back. Generators of compiled indices ask nothing: they run to their ends in the first round,
+    each on a thread of the ``pool`` if there is one.
+    """
+    results: list[T | None] = [None] * len(generators)
+
+    def advance(i: int, answer: object) -> Any:
+        try:
+            return generators[i].send(answer)
+        except StopIteration as stop:
+            results[i] = stop.value
+            return None
+
+    waiting: dict[int, object] = dict.fromkeys(range(len(generators)))
+    while waiting:
+        check_stop_flag()
+        questions = list((pool.map if pool else map)(advance, waiting.keys(), waiting.values()))
+        asked = {i: question for i, question in zip(waiting, questions, strict=True) if question is not None}
+        waiting = dict(zip(asked, sample.answer(list(asked.values())), strict=True)) if asked else {}
+        pool = None
+    return cast("list[T]", results)
 
 
 @dataclass(slots=True, eq=False)

@@ -21,8 +21,7 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.policies import PRIORITIES
 from ravine.tree.refine import refine_tree
-from ravine.validity.clouds import as_cloud
-from ravine.validity.directions import measure_separation
+from ravine.validity.directions import as_cloud, measure_separation
 
 if TYPE_CHECKING:
     from ravine.tree.splitter import DensitySplitter, NodeTest

@@ -25,7 +25,7 @@ from ravine.tree.joins import Join, Joiner, find_weakest, label_cells, measure_b
 from ravine.tree.leaf_joins import LeafJoins
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.refine import describe_plane, find_largest_deviation
-from ravine.validity.clouds import solve_shrunk
+from ravine.validity.directions import solve_shrunk
 
 __all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows import Rows, as_rows
-from ravine.validity.clouds import MANY_FEATURES
+from ravine.validity.directions import MANY_FEATURES
 from ravine.validity.repeated_values import EXAMINED, SHARED, Grids, find_repeating
 
 __all__ = ["SparseGrids", "find_grids"]

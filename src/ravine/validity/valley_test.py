@@ -1,23 +1,220 @@
-"""The valley test: evidence that a split is real, by cross-fitting."""
+"""The valley test: evidence that a split is real, by rows that had no part in choosing it.
+
+The exact test halves the rows: one half chooses a hyperplane and a valley, the other half judges. In the pooled test
+every fold of the rows judges valleys that the other folds choose. Each fold alone is judged exactly. The pooled counts
+are not, since the folds share the rows that choose. The factor `CALIBRATION` makes up for it; it was set by simulation
+(benchmarks/trees.py).
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._typing import Array
+from ravine.density import Valley, find_valley, judge, outline_valley, score_valley
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
 from ravine.search import SearchSettings, fit_hyperplane
-from ravine.validity.folds import pool_folds
-from ravine.validity.halves import cross_fit
-from ravine.validity.results import ValleyTest
+from ravine.validity.directions import DIRECTIONS, Cloud, Cut, as_cloud, choose_cuts, select_compared
+from ravine.validity.repeated_values import Grids
+from ravine.validity.results import LOWEST, Evidence, HalfTest, Tally, ValleyTest
+from ravine.validity.sparse_values import SparseGrids, find_grids
 
-__all__ = ["TEST_METHODS", "run_valley_test"]
+__all__ = ["TEST_METHODS", "combine_partitions", "compute_pvalue", "cross_fit", "pool_folds", "run_valley_test"]
 
+# With fewer rows, P is 1.
+FEWEST_ROWS = 20
+N_FOLDS = 3
+# Largest number of random partitions into folds.
+N_PARTITIONS = 8
+# No further partition is made once the mean z-score of m exceeds that of the level by the first of these / √m, or is
+# lower by the second. Some partitions miss a valley that others find, so the second is larger.
+SHOWN, HIDDEN = 1.0, 1.3
+# No further fold is counted once the z-score of those counted exceeds that of the level by this.
+CLEAR = 2.5
+# Range of levels for which this rule makes sense.
+LOWEST_LEVEL, HIGHEST_LEVEL = 1e-9, 0.5
+# P is the probability of the mean z-score times this.
+CALIBRATION = 1.3
+# Largest number of rows that choose among hyperplanes and place the intervals.
+MOST_CHOOSING_ROWS = 10_000
+# With fewer rows, a half cannot be split.
+FEWEST_ROWS_EXACT = 4
+# Finds the hyperplane of some rows, from their indices and a generator.
+FindHyperplane = Callable[[NDArray[np.intp], np.random.Generator], Hyperplane]
 TEST_METHODS = "pooled", "exact"
+
+
+def pool_folds(
+    rows: Rows,
+    settings: SearchSettings,
+    n_splits: int,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor | None,
+    level: float,
+) -> ValleyTest:
+    """Test whether rows have a valley: each fold judges the valleys of the others, over several random partitions.
+
+    It stops when further partitions are unlikely to move P to the other side of the level.
+    """
+    from scipy.special import ndtri
+
+    if rows.shape[0] < FEWEST_ROWS:
+        return ValleyTest(1.0, (), (), "pooled")
+    grids, cheap = find_grids(rows, rng), _simplify(settings)
+    needed = -float(ndtri(min(max(level, LOWEST_LEVEL), HIGHEST_LEVEL) / CALIBRATION))
+    partitions: list[tuple[Evidence, ...]] = []
+    for m in range(1, N_PARTITIONS * n_splits + 1):
+        partitions.append(_test_partition(rows, cheap, grids, rng, pool, needed + CLEAR))
+        score = combine_partitions(partitions)
+        if not -HIDDEN < (score - needed) * math.sqrt(m) < SHOWN:
+            break
+    return ValleyTest(compute_pvalue(score), (), tuple(grids.columns), "pooled", N_FOLDS, tuple(partitions))
+
+
+def combine_partitions(partitions: Sequence[Sequence[Evidence]]) -> float:
+    """Return the z-score of the best direction: averaged over the partitions for each side, the weaker side counts."""
+    scores = np.array([[(one.weak.score, one.strong.score) for one in partition] for partition in partitions])
+    return float(scores.mean(axis=0).min(axis=1).max())
+
+
+def compute_pvalue(score: float) -> float:
+    """Return the calibrated P-value of a mean z-score."""
+    from scipy.special import ndtr
+
+    return 1.0 if score <= LOWEST else min(1.0, CALIBRATION * float(ndtr(-score)))
+
+
+def _simplify(settings: SearchSettings) -> SearchSettings:
+    """Return settings of a search with half the starts and a quarter of the stages: the power is the same."""
+    return replace(
+        settings,
+        polish=False,
+        n_init=min(settings.n_init, max(3, settings.n_init // 2)),
+        n_alpha=min(settings.n_alpha, max(3, settings.n_alpha // 4)),
+    )
+
+
+def _test_partition(
+    rows: Rows,
+    settings: SearchSettings,
+    grids: Grids | SparseGrids,
+    rng: np.random.Generator,
+    pool: ThreadPoolExecutor | None,
+    enough: float,
+) -> tuple[Evidence, ...]:
+    """Sum the counts of the folds of a random partition, until the z-score of one direction is enough."""
+    fold_of_row = rng.permutation(np.arange(rows.shape[0]) % N_FOLDS)
+    sums = np.zeros((len(DIRECTIONS), 1 + grids.related, 2, 3))
+    for k in range(N_FOLDS):
+        others, fold = np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k)
+        fit = fit_hyperplane(rows.subset(others), settings=settings, rng=rng, pool=pool)
+        seen = (
+            others
+            if len(others) <= MOST_CHOOSING_ROWS
+            else np.sort(rng.choice(others, MOST_CHOOSING_ROWS, replace=False))
+        )
+        chosen, spread = as_cloud(rows, seen), None
+        if isinstance(grids, Grids) and grids.grids:
+            spread = partial(grids.spread, rows.subset(seen[select_compared(len(seen))]), rng=rng)
+        cuts = choose_cuts(chosen, fit, spread)
+        sums += _judge_cuts(cuts, chosen, rows.subset(fold, copy=False), grids, rng)
+        # The valley must show with every way of spreading.
+        evidence = tuple(
+            min((_make_evidence(name, way) for way in counts), key=lambda one: min(one.weak.score, one.strong.score))
+            for name, counts in zip(DIRECTIONS, sums, strict=True)
+        )
+        if combine_partitions([evidence]) >= enough:
+            break
+    return evidence
+
+
+def _judge_cuts(
+    cuts: Sequence[Cut | None], chosen: Cloud, judges: Rows, grids: Grids | SparseGrids, rng: np.random.Generator
+) -> Array:
+    """Count the judges in the valleys of all cuts: for each cut, way of spreading and side, M, M and side, expected."""
+    counts = np.zeros((len(cuts), 1 + grids.related, 2, 3))
+    found = [(k, cut) for k, cut in enumerate(cuts) if cut is not None]
+    if not found:
+        return counts
+    added = grids.spread(judges, np.array([cut.normal for _, cut in found]), rng)
+    for j, (k, cut) in enumerate(found):
+        projections = cut.project(chosen)
+        valley = outline_valley(projections, cut.bandwidth, cut.offset)
+        if valley is None:
+            continue
+        left, right = score_valley(valley, projections)
+        judged = judges.project(cut.center, cut.normal)
+        weak_first = [0, 1] if left <= right else [1, 0]
+        counts[k] = [_count(valley, judged + way[j])[weak_first] for way in added]
+    return counts
+
+
+def _count(valley: Valley, projections: Array) -> NDArray[np.float64]:
+    middle, *beside = valley.counts(np.sort(projections))
+    return np.array([(middle, middle + n, (middle + n) * q) for n, q in zip(beside, valley.shares(), strict=True)])
+
+
+def _make_evidence(direction: str, counts: Array) -> Evidence:
+    weak, strong = (Tally(int(middle), int(total), float(expected)) for middle, total, expected in counts)
+    return Evidence(direction, weak, strong)
+
+
+def cross_fit(rows: Rows, find: FindHyperplane, n_splits: int, rng: np.random.Generator) -> ValleyTest:
+    """Test whether rows have a valley along some hyperplane: one half chooses it, the other half judges.
+
+    Parameters
+    ----------
+    rows : Rows
+    find : callable
+        Finds the hyperplane of some rows.
+    n_splits : int
+        Number of random halvings.
+    rng : numpy.random.Generator
+    """
+    n = rows.shape[0]
+    if n < FEWEST_ROWS_EXACT:
+        return ValleyTest(1.0, (), ())
+    grids = find_grids(rows, rng)
+    halves: list[HalfTest] = []
+    pvalues = []
+    for _ in range(n_splits):
+        shuffled = rng.permutation(n)
+        one, other = np.sort(shuffled[: n // 2]), np.sort(shuffled[n // 2 :])
+        pair = [_test_half(rows, chooses, judges, find, grids, rng) for chooses, judges in ((one, other), (other, one))]
+        halves += pair
+        pvalues.append(min(1.0, 2.0 * min(half.pvalue for half in pair)))
+    # Twice the median of valid P-values is valid whatever their dependence.
+    pvalue = pvalues[0] if n_splits == 1 else min(1.0, 2.0 * float(np.median(pvalues)))
+    return ValleyTest(pvalue, tuple(halves), tuple(grids.columns))
+
+
+def _test_half(
+    rows: Rows,
+    chooses: NDArray[np.intp],
+    judges: NDArray[np.intp],
+    find: FindHyperplane,
+    grids: Grids | SparseGrids,
+    rng: np.random.Generator,
+) -> HalfTest:
+    plane = find(chooses, rng)
+    if not plane.splits:
+        return HalfTest(plane, None, None)
+    valley = find_valley(plane.distance(rows, chooses), plane.bandwidth, 0.0)
+    if valley is None:
+        return HalfTest(plane, None, None)
+    others = rows.subset(judges, copy=False)
+    distances = plane.distance(others)
+    # The valley must show with every way of spreading.
+    verdicts = [judge(valley, distances + added) for added in grids.spread(others, plane.normal, rng)]
+    return HalfTest(plane, valley, max(verdicts, key=lambda verdict: verdict.pvalue))
 
 
 def run_valley_test(

@@ -13,15 +13,18 @@ from numpy.typing import NDArray
 
 from ravine.rows.reading.chunks import (
     Chunk,
+    Columns,
     check_dtype,
     check_shape,
     count_chunk_rows,
+    is_frame,
+    list_columns,
     split_array,
+    to_array,
+    to_empty_frame,
     to_plain_array,
 )
-from ravine.rows.reading.frames import Columns, is_frame, list_columns, to_array, to_empty_frame
-from ravine.rows.reading.npy import split_map, split_npy
-from ravine.rows.reading.parquet import split_parquet
+from ravine.rows.reading.files import split_map, split_npy, split_parquet
 
 __all__ = ["find_chunks"]
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows.array import DenseSample, project_array
 from ravine.rows.blocks import BlockSample, RowBlocks
-from ravine.rows.questions import Request
+from ravine.rows.questions import AngleDerivative, Gradient, Histogram, LogSum, Request, RowsIn, ValuesIn
 from ravine.rows.reading.reader import LARGEST
-from ravine.rows.workers.answers import pack_answer
+from ravine.rows.sample import Sample, sum_arrays
 
-__all__ = ["CheckedFunction", "StaleState", "WorkerRows", "open_worker", "run_commands"]
+__all__ = ["CheckedFunction", "StaleState", "WorkerRows", "merge_answers", "open_worker", "pack_answer", "run_commands"]
 
 # A smaller share of the rows than this is copied beside them; a larger one is gathered when it is needed.
 SMALL_SHARE = 0.25
@@ -164,3 +164,36 @@ class CheckedFunction:
             where = f"row {bad[0][0]} of block {number}, feature {bad[0][1]}"
             raise ValueError(f"Input X contains NaN, infinity or a value beyond {LARGEST:g} in {where}.")
         return self.function(rows)
+
+
+def pack_answer(answer: Any) -> Any:
+    """Return an answer in the form in which it is sent: of a sample, the rows in working units and their weights."""
+    if not isinstance(answer, DenseSample):
+        return answer
+    return answer.fetch(np.arange(answer.n_rows)).astype(np.float32), answer.weights
+
+
+def merge_answers(r: Request, answers: list[Any], whole: Sample) -> Any:
+    """Merge the answers of all workers to a request about the rows of a sample."""
+    if isinstance(r, Histogram | Gradient):
+        return sum_arrays(answers)
+    if isinstance(r, LogSum):
+        return float(np.logaddexp.reduce(np.array(answers)))
+    if isinstance(r, AngleDerivative):
+        return float(sum(answers))
+    if isinstance(r, ValuesIn):
+        values = np.concatenate([v for v, _ in answers])
+        order = np.argsort(values, kind="stable")
+        weights = None if answers[0][1] is None else np.concatenate([w for _, w in answers])[order]
+        return values[order], weights
+    return _join_rows(answers, whole) if isinstance(r, RowsIn) else None
+
+
+def _join_rows(parts: list[tuple[NDArray[Any], Array | None]], whole: Sample) -> DenseSample:
+    """Make one sample, in single precision, of the rows near a hyperplane that each worker has sent."""
+    is_weighted = any(w is not None for _, w in parts)
+    weights = np.concatenate([np.ones(len(rows)) if w is None else w for rows, w in parts]) if is_weighted else None
+    centred = np.concatenate([rows for rows, _ in parts]) * np.float64(whole.unit)
+    slab = DenseSample(centred, weights, origin=np.zeros(whole.n_features), unit=whole.unit)
+    slab.measure_against(whole)
+    return slab

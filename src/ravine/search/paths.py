@@ -1,10 +1,10 @@
-"""Paths of all starts, on growing subsamples of the rows, and the choice among them."""
+"""Paths of all starts: the most promising directions, followed on growing subsamples, and the choice among them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,16 +12,18 @@ from ravine._typing import Array
 from ravine.index import CompiledIndex
 from ravine.rows import Sample
 from ravine.search.direct import solve_directly
-from ravine.search.driver import drive
 from ravine.search.problem import Problem
-from ravine.search.screening import Start
+from ravine.search.refinement import polish_on_slabs
 from ravine.search.settings import SearchSettings
-from ravine.search.slab import polish_on_slabs
-from ravine.search.stages import Notify, Path, Stage, append_polished, follow_path
-from ravine.search.starts import SAME_DIRECTION
+from ravine.search.stages import Notify, Path, PathBuilder, Stage, append_polished, drive, follow_path
+from ravine.search.starts import SAME_DIRECTION, list_distinct
 
-__all__ = ["choose_best", "follow_paths"]
+__all__ = ["Start", "choose_best", "follow_paths", "screen_starts"]
 
+# Number of alphas of a short path, and of iterations at each. The smallest alphas are left out: where all hyperplanes
+# pass near the mean, the valleys on one side of it are hidden.
+N_ALPHAS = 3
+ITERATIONS = 1
 # Number of starts that go on from the first subsample to more rows.
 FINALISTS = 2
 # A start does not go on if its mode-to-valley ratio (or inverse index) is lower than the best one's by more than this
@@ -29,6 +31,82 @@ FINALISTS = 2
 MUCH_WORSE = 2.0
 # Relative decrease of φ that is left to the next level.
 ROUGH_TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Direction to start from.
+
+    Attributes
+    ----------
+    direction : ndarray of shape (d,)
+        Unit vector.
+    alpha : float or None
+        The only alpha of its path; None if the path begins at the smallest alpha of the settings.
+    """
+
+    direction: Array
+    alpha: float | None = None
+
+    def limit(self, settings: SearchSettings) -> SearchSettings:
+        """Return the settings of the path from this start."""
+        if self.alpha is None:
+            return settings
+        return replace(settings, alpha_min=self.alpha, alpha_max=self.alpha, n_alpha=1)
+
+
+def screen_starts(problem: Problem, starts: Array) -> list[Start]:
+    """Return the starts to follow: for ``init="auto"`` the most promising ones, otherwise all.
+
+    A short path from every direction shows which of them lead to deep valleys. Half of the ``n_init`` starts continue
+    the deepest short paths where they were deepest. The others begin again from the same hyperplanes at the smallest
+    alpha.
+    """
+    settings = problem.settings
+    if not isinstance(settings.init, str) or settings.init != "auto" or len(starts) == 1:
+        return [Start(v) for v in starts]
+    stages = find_deepest(problem, starts)
+    if settings.method == "sqp":
+        return [Start(stage.normal) for stage in stages[: settings.n_init]]
+    continued = stages[: (settings.n_init + 1) // 2]
+    restarted = stages[: settings.n_init // 2]
+    return [*(Start(s.normal, s.alpha) for s in continued), *(Start(s.normal) for s in restarted)]
+
+
+def find_deepest(problem: Problem, starts: Array) -> list[Stage]:
+    """Follow a short path from every start; return the hyperplanes that were found, the deepest first.
+
+    Paths that meet are merged. Hyperplanes that do not separate two modes come last, in the order of their index.
+    """
+    settings, sample = _shorten_paths(problem.settings), problem.screening_sample
+    paths = [PathBuilder(problem.index(sample), v, k, settings, _ignore) for k, v in enumerate(starts)]
+    pool = sample.stage_pool if all(isinstance(path.index, CompiledIndex) for path in paths) else None
+    for alpha in settings.alphas:
+        drive(sample, [path.optimise(alpha, settings.gammas[0]) for path in paths], pool)
+        paths.sort(key=lambda path: _rank(path.kept or path.stages[-1]))
+        paths = [paths[i] for i in list_distinct(np.array([path.v for path in paths]))]
+    stages = [path.kept or path.stages[-1] for path in paths]
+    return [stages[i] for i in list_distinct(np.array([stage.normal for stage in stages]))]
+
+
+def _shorten_paths(settings: SearchSettings) -> SearchSettings:
+    return replace(
+        settings,
+        alpha_min=max(settings.alpha_min, settings.alpha_max / N_ALPHAS),
+        n_alpha=N_ALPHAS,
+        max_iter=ITERATIONS,
+        select="deepest",
+        optimiser="lbfgs",
+    )
+
+
+def _rank(stage: Stage) -> tuple[bool, float]:
+    """Return the sort key for which the deepest stage comes first."""
+    return (False, -stage.log_depth) if stage.valid else (True, stage.log_index)
+
+
+def _ignore(_: Stage) -> None:
+    """Do not record the stages of short paths."""
 
 
 def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Notify) -> list[Path]:
