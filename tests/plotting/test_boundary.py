@@ -51,21 +51,21 @@ def test_pair_is_found_in_any_order(rings):
 
 
 def test_bad_input_for_boundaries(rings, mdh):
-    with pytest.raises(ValueError, match=r"pair must be two clusters that touch, one of \(.*got \(0, 7\)"):
+    with pytest.raises(ValueError, match=r"pair.*\(0, 7\)"):
         rings.plot(X, kind="boundary", pair=(0, 7))
-    with pytest.raises(TypeError, match="must be a fitted MinimumDensityTree"):
+    with pytest.raises(TypeError, match="MinimumDensityTree"):
         BoundaryDisplay.from_estimator(mdh, X)
-    with pytest.raises(TypeError, match="tree must be a Tree"):
+    with pytest.raises(TypeError, match="Tree"):
         BoundaryDisplay.from_tree(rings, X)
-    with pytest.raises(ValueError, match="X must have 2 features, got 1"):
+    with pytest.raises(ValueError, match=r"X .*2 features"):
         BoundaryDisplay.from_tree(rings.tree_, X[:, :1])
-    with pytest.raises(ValueError, match="only one cluster: there is no boundary"):
+    with pytest.raises(ValueError, match="one cluster"):
         MinimumDensityTree(1, **QUICK).fit(X).plot(X, kind="boundary")
-    with pytest.raises(ValueError, match="kind must be one of 'tree', 'cells', 'boundary'"):
+    with pytest.raises(ValueError, match="kind"):
         rings.plot(X, kind="leaves")
 
 
 def test_clusters_far_apart_have_no_boundary_to_draw():
     rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [1e6, 0]], 100, axis=0)
-    with pytest.raises(ValueError, match="the clusters are far apart"):
+    with pytest.raises(ValueError, match="far apart"):
         MinimumDensityTree(2, shape="any", random_state=0).fit(rows).plot(rows, kind="boundary")

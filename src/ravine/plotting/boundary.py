@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.estimators import MinimumDensityTree
-from ravine.explain import Boundary, check_estimator, find_boundaries, format_evidence, format_plural, place_points
+from ravine.explain import Boundary, find_boundaries, format_evidence, format_plural, place_points
 from ravine.plotting import style
-from ravine.plotting.subject import check_rows
+from ravine.plotting.subject import check_tree, find_tree
+from ravine.rows import Rows
 from ravine.tree import Tree
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = ["BoundaryDisplay"]
 STRIP = 0.26
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoundaryDisplay:
     """Density of the rows near the boundary between two clusters, along a coordinate across it.
 
@@ -64,16 +66,9 @@ class BoundaryDisplay:
     True
     """
 
-    figure_: Any
-    ax_: Any
-    line_: Any
-    valley_line_: Any
-    points_: list[Any]
-
-    def __init__(self, *, boundary: Boundary, points: Array, density: Array) -> None:
-        self.boundary = boundary
-        self.points = points
-        self.density = density
+    boundary: Boundary
+    points: Array
+    density: Array
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike | None, **options: Any) -> BoundaryDisplay:
@@ -91,15 +86,12 @@ class BoundaryDisplay:
         -------
         BoundaryDisplay
         """
-        if not isinstance(estimator, MinimumDensityTree):
-            raise TypeError(f"estimator must be a fitted MinimumDensityTree, got {type(estimator).__name__}.")
-        check_estimator(estimator)
-        rows: Any = check_rows(X, estimator)
-        return cls.from_tree(estimator.tree_, rows, **options)
+        tree, rows = find_tree(estimator, X)
+        return cls.from_tree(tree, rows, **options)
 
     @classmethod
     def from_tree(
-        cls, tree: Tree, X: ArrayLike, *, pair: tuple[int, int] | None = None, **plot_options: Any
+        cls, tree: Tree, X: ArrayLike | Rows, *, pair: tuple[int, int] | None = None, **plot_options: Any
     ) -> BoundaryDisplay:
         """Draw a boundary between two clusters of a tree, for example of a cut or edited one.
 
@@ -116,13 +108,9 @@ class BoundaryDisplay:
         -------
         BoundaryDisplay
         """
-        if not isinstance(tree, Tree):
-            raise TypeError(f"tree must be a Tree, got {type(tree).__name__}.")
+        rows = check_tree(tree, X)
         if tree.n_clusters == 1:
             raise ValueError("the tree has only one cluster: there is no boundary to draw.")
-        rows = check_rows(X)
-        if rows.shape[1] != tree.normal.shape[1]:
-            raise ValueError(f"X must have {tree.normal.shape[1]} features, got {rows.shape[1]}.")
         with rows.session():
             boundary = _choose_boundary(find_boundaries(tree, rows), pair)
         return cls.from_boundary(boundary, **plot_options)
@@ -170,14 +158,14 @@ class BoundaryDisplay:
         """
         boundary, contact = self.boundary, self.boundary.contact
         assert contact is not None
-        self.figure_, self.ax_ = style.find_axes(ax, (6.4, 3.6))
-        ax_, size, peak = self.ax_, style.choose_text_size(self.ax_), float(self.density.max())
+        self.figure_, ax_ = style.find_axes(ax, (6.4, 3.6))
+        self.ax_, size, peak = ax_, style.choose_text_size(ax_), float(self.density.max())
         clusters = (boundary.first, boundary.second)
         for k, side in zip(clusters, (self.points <= contact.at, self.points >= contact.at), strict=True):
             ax_.fill_between(
                 self.points[side], self.density[side], color=style.choose_mark(k)[0], alpha=0.3, lw=0.0, zorder=2
             )
-        options = style.merge_options({"color": style.INK, "lw": 1.4, "zorder": 4}, line_kw)
+        options = {"color": style.INK, "lw": 1.4, "zorder": 4, **(line_kw or {})}
         (self.line_,) = ax_.plot(self.points, self.density, **options)
         ax_.axhline(0.0, color=style.GREY, lw=0.8, zorder=1)
         ends = [-STRIP * peak, 1.05 * peak]
@@ -199,7 +187,7 @@ class BoundaryDisplay:
         ax_.set_xlabel("coordinate across the boundary", fontsize=size)
         ax_.legend(frameon=False, fontsize=size - 1.0, loc="upper right", ncols=2, handletextpad=0.2, borderaxespad=0.0)
         text = f"Boundary between clusters {clusters[0]} and {clusters[1]}: {format_evidence(boundary.evidence)}"
-        ax_.set_title(text if title is None else title, loc="left", fontsize=size + 1.0, color=style.INK)
+        style.set_title(ax_, title, text, size)
         return self
 
 

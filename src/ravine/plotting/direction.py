@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = ["DirectionDisplay"]
 KINDS = ("weight", "spread")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class DirectionDisplay:
     """Contributions of the features to the normal v of a hyperplane, the largest first.
 
@@ -70,18 +72,11 @@ class DirectionDisplay:
     'a'
     """
 
-    figure_: Any
-    ax_: Any
-    bars_: Any
-
-    def __init__(
-        self, *, contributions: Array, names: Sequence[str], other: float = 0.0, n_other: int = 0, kind: str = "weight"
-    ) -> None:
-        self.contributions = contributions
-        self.names = list(names)
-        self.other = other
-        self.n_other = n_other
-        self.kind = kind
+    contributions: Array
+    names: list[str]
+    other: float = 0.0
+    n_other: int = 0
+    kind: str = "weight"
 
     @classmethod
     def from_estimator(
@@ -172,14 +167,10 @@ class DirectionDisplay:
                 contributions *= _measure_spread(rows)
         order = np.argsort(-np.abs(contributions), kind="stable")
         shown, rest = order[:most], order[most:]
-        other = float(np.linalg.norm(contributions[rest]))
         return cls(
-            contributions=contributions[shown],
-            names=[names[j] for j in shown],
-            other=other,
-            n_other=len(rest),
-            kind=kind,
-        )
+            contributions=contributions[shown], names=[names[j] for j in shown], n_other=len(rest), kind=kind,
+            other=float(np.linalg.norm(contributions[rest])),
+        )  # fmt: skip
 
     def plot(
         self, ax: Axes | None = None, *, title: str | None = None, bar_kw: Mapping[str, Any] | None = None
@@ -201,15 +192,14 @@ class DirectionDisplay:
         """
         lengths = [*self.contributions, *([self.other] if self.n_other else [])]
         n = len(lengths)
-        self.figure_, self.ax_ = style.find_axes(ax, (6.4, min(max(1.1 + 0.27 * n, 2.2), 11.0)))
-        ax_, size = self.ax_, style.choose_text_size(self.ax_)
-        inches = style.measure_width(ax_)
+        self.figure_, ax_ = style.find_axes(ax, (6.4, min(max(1.1 + 0.27 * n, 2.2), 11.0)))
+        self.ax_, size, inches = ax_, style.choose_text_size(ax_), style.measure_width(ax_)
         names = [style.shorten_name(name, int(max(10, 0.35 * inches * 72 / (0.55 * size)))) for name in self.names]
         if self.n_other:
             names.append(format_plural(self.n_other, "other"))
         places = np.arange(n)[::-1]
         defaults = {"height": 0.72, "edgecolor": "white", "linewidth": 0.0, "zorder": 2}
-        self.bars_ = ax_.barh(places, lengths, **style.merge_options(defaults, bar_kw))
+        self.bars_ = ax_.barh(places, lengths, **defaults | dict(bar_kw or {}))
         for k, bar in enumerate(self.bars_):
             if k == len(self.contributions):  # has no sign, so neither colour
                 bar.set(facecolor="none", edgecolor=style.GREY, linewidth=1.0, linestyle="--")
@@ -225,8 +215,7 @@ class DirectionDisplay:
         ax_.grid(axis="x", color=style.PALE, lw=0.6, zorder=0)
         ax_.locator_params(axis="x", nbins=6)
         ax_.set_xlabel("weight vⱼ" if self.kind == "weight" else "weight · standard deviation, vⱼ·sdⱼ", fontsize=size)
-        text = "Contributions to the direction v" if title is None else title
-        ax_.set_title(text, loc="left", fontsize=size + 1.0, color=style.INK)
+        style.set_title(ax_, title, "Contributions to the direction v", size)
         if self.n_other and inches >= 3.0:
             ax_.annotate(
                 "root of sum of squares", (self.other, 0), xytext=(4, 0), textcoords="offset points", va="center",

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
-from ravine.checks import check_number, check_weights
-from ravine.explain import encode_any_labels
+from ravine.checks import check_choice, check_flag, check_number, check_weights
+from ravine.explain import encode_any_labels, format_count
 from ravine.hyperplane import Hyperplane
-from ravine.plotting.hyperplane_drawing import draw_panels
-from ravine.plotting.projection import check_direction
-from ravine.plotting.subject import check_rows, find_subject
-from ravine.plotting.view import View, compute_view
+from ravine.plotting import style
+from ravine.plotting.subject import View, check_direction, check_rows, compute_view, find_subject
 from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
@@ -24,9 +23,20 @@ if TYPE_CHECKING:
 
 __all__ = ["HyperplaneDisplay"]
 
+# Rows that are drawn by default.
 MAX_ROWS = 5000
+LAYOUTS = ("stacked", "overlaid")
+# Labels that the legend lists, and labels that are written among the points.
+MAX_NAMES, MAX_NAMES_INSIDE = 10, 20
+# Smallest markers of a few labelled rows among many others, in square points.
+MIN_LABELLED_AREA = 30.0
+LEGEND: dict[str, Any] = {
+    "loc": "upper left", "bbox_to_anchor": (0.0, 0.0), "labelcolor": style.INK, "borderpad": 0.0, "columnspacing": 1.4,
+    "handletextpad": 0.5, "alignment": "left",
+}  # fmt: skip
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HyperplaneDisplay:
     """A hyperplane as in the paper: the rows along and across its normal, and the projected density.
 
@@ -105,55 +115,23 @@ class HyperplaneDisplay:
     True
     """
 
-    figure_: Any
-    ax_density_: Any
-    ax_points_: Any
-    density_line_: Any
-    index_line_: Any
-    hyperplane_lines_: list[Any]
-    interval_: list[Any]
-    points_: list[Any]
-    name_texts_: list[Any]
-    note_: Any
-
-    def __init__(
-        self,
-        *,
-        points: Array,
-        density: Array,
-        index: Array | None,
-        along: Array,
-        across: Array,
-        rows: NDArray[np.intp],
-        codes: NDArray[np.intp],
-        names: Sequence[Any],
-        sizes: NDArray[np.intp],
-        normal: Array,
-        across_direction: Array | None,
-        offset: float,
-        interval: tuple[float, float] | None,
-        relative_depth: float,
-        alpha: float | None,
-        bandwidth: float,
-        n_rows: int,
-    ) -> None:
-        self.points = points
-        self.density = density
-        self.index = index
-        self.along = along
-        self.across = across
-        self.rows = rows
-        self.codes = codes
-        self.names = list(names)
-        self.sizes = sizes
-        self.normal = normal
-        self.across_direction = across_direction
-        self.offset = offset
-        self.interval = interval
-        self.relative_depth = relative_depth
-        self.alpha = alpha
-        self.bandwidth = bandwidth
-        self.n_rows = n_rows
+    points: Array
+    density: Array
+    index: Array | None
+    along: Array
+    across: Array
+    rows: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    names: list[Any]
+    sizes: NDArray[np.intp]
+    normal: Array
+    across_direction: Array | None
+    offset: float
+    interval: tuple[float, float] | None
+    relative_depth: float
+    alpha: float | None
+    bandwidth: float
+    n_rows: int
 
     # ------------------------------------------------------------------------------------------- data
 
@@ -345,5 +323,209 @@ class HyperplaneDisplay:
         -------
         self
         """
-        draw_panels(self, ax, layout, title, legend, line_kw, scatter_kw)
+        check_choice("layout", layout, LAYOUTS)
+        check_flag("legend", legend)
+        self.figure_, host = style.find_axes(ax, (6.4, 5.4) if layout == "stacked" else (6.0, 4.4))
+        size = style.choose_text_size(host)
+        upper, lower = _divide(host) if layout == "stacked" else (host, host.twinx())
+        self.ax_density_, self.ax_points_ = upper, lower
+        stacked = layout == "stacked"
+        if not stacked:  # draw the density in front of the points
+            upper.set_zorder(lower.get_zorder() + 1)
+            upper.patch.set_visible(False)
+        self._draw_interval([upper, lower] if stacked else [lower])
+        self._draw_curves(upper, line_kw, shaded=stacked)
+        self._draw_points(lower, scatter_kw)
+        self._draw_names(lower, lower if stacked else upper, size)
+        self.hyperplane_lines_ = []
+        if math.isfinite(self.offset):
+            self.hyperplane_lines_ = [
+                panel.axvline(self.offset, color=style.INK, lw=1.6, zorder=4, label="hyperplane")
+                for panel in ([upper, lower] if stacked else [upper])
+            ]
+        self._label_axes(upper, lower, size, stacked)
+        self._draw_note(lower, size, stacked)
+        style.set_title(upper, title, self._describe_depth(), size)
+        if legend:
+            self._draw_legends(lower if stacked else upper, size)
         return self
+
+    def _draw_interval(self, panels: list[Any]) -> None:
+        self.interval_ = []
+        if self.interval is None:
+            return
+        low, high = self.interval
+        for panel in panels:
+            self.interval_.append(panel.axvspan(low, high, color=style.PALE, alpha=0.45, lw=0, zorder=0.5))
+            for end in (low, high):
+                self.interval_.append(panel.axvline(end, color=style.GREY, lw=0.8, ls=(0, (5, 3)), zorder=0.6))
+
+    def _draw_curves(self, ax: Any, line_kw: Mapping[str, Any] | None, *, shaded: bool) -> None:
+        top = float(self.density.max())
+        options = {"color": style.INK, "lw": 1.8, "zorder": 3, "label": "density", **(line_kw or {})}
+        (self.density_line_,) = ax.plot(self.points, self.density, **options)
+        self.index_line_ = None
+        if self.index is not None:
+            # The index soon leaves the picture; drawing it far above would only cost time.
+            shown = np.minimum(self.index, 3.0 * top)
+            (self.index_line_,) = ax.plot(
+                self.points, shown, color=style.ACCENT, lw=1.8, ls=(0, (1, 1.3)), zorder=3.5, label="penalised density"
+            )
+        if shaded:
+            ax.fill_between(self.points, self.density, color=style.INK, alpha=0.08, lw=0, zorder=1)
+        ax.set_ylim(0.0, 1.22 * top)
+
+    def _draw_points(self, ax: Any, scatter_kw: Mapping[str, Any] | None) -> None:
+        n = len(self.along)
+        area = min(max(9000.0 / max(n, 1), 5.0), 26.0) * min(max(style.measure_width(ax) / 5.0, 0.45), 1.4)
+        opacity = 0.9 if n <= 300 else 0.7 if n <= 2000 else 0.5
+        self.points_ = []
+        for code in range(-1, len(self.names)):
+            mine = self.codes == code
+            if not mine.any():
+                continue
+            unlabelled = code < 0
+            colour, marker, _ = (style.GREY, "o", "") if unlabelled else style.choose_mark(code)
+            labelled_few = not unlabelled and (self.codes < 0).any() and mine.sum() <= 300
+            ours = {
+                "s": 0.5 * area if unlabelled else max(2.2 * area, MIN_LABELLED_AREA) if labelled_few else area,
+                "c": colour,
+                "marker": marker,
+                "alpha": 0.45 if unlabelled else 1.0 if labelled_few else opacity,
+                "linewidths": 0.6 if labelled_few else 0.0,
+                "edgecolors": "white" if labelled_few else "none",
+                "zorder": 1.5 if unlabelled else 2.5 if labelled_few else 2.0,
+                "rasterized": n > 2000,
+                "label": self._name_code(code),
+            }
+            options = ours | dict(scatter_kw or {})
+            self.points_.append(ax.scatter(self.along[mine], self.across[mine], **options))
+
+    def _draw_names(self, ax: Any, front: Any, size: float) -> None:
+        """Write three or more labels among their rows too, since that many marks are hard to distinguish in grey."""
+        from matplotlib.patheffects import withStroke
+
+        self.name_texts_ = []
+        if not 3 <= len(self.names) <= MAX_NAMES_INSIDE:
+            return
+        halo = withStroke(linewidth=2.5, foreground="white")
+        for x, y, up, name in self._place_names(ax, size):
+            text = front.annotate(
+                name, (x, y), xycoords=ax.transData, xytext=(0.0, up), textcoords="offset points", ha="center",
+                va="center", fontsize=size, weight="bold", color=style.INK, zorder=5, path_effects=[halo],
+            )  # fmt: skip
+            self.name_texts_.append(text)
+
+    def _place_names(self, ax: Any, size: float) -> list[tuple[float, float, float, str]]:
+        """Return the median of the rows of each label, by how many points its name is moved up, and the name.
+
+        A name that would cover another one is moved up. The layout is not final yet, so the distances are approximate.
+        """
+        box, figure = ax.get_position(), ax.get_figure()
+        wide = 72.0 * box.width * figure.get_figwidth() / max(float(np.ptp(self.points)), 1e-300)
+        high = 72.0 * box.height * figure.get_figheight() / max(1.1 * float(np.ptp(self.across)), 1e-300)
+        written: list[tuple[float, float, int]] = []
+        found = []
+        for code in range(len(self.names)):
+            mine = self.codes == code
+            if not mine.any():
+                continue
+            name = style.shorten_name(self.names[code], 14)
+            x, y = float(np.median(self.along[mine])), float(np.median(self.across[mine]))
+            up = 0.0
+            while any(
+                abs(wide * x - a) < 0.35 * size * (len(name) + n) and abs(high * y + up - b) < 1.05 * size
+                for a, b, n in written
+            ):
+                up += 0.35 * size
+            written.append((wide * x, high * y + up, len(name)))
+            found.append((x, y, up, name))
+        return found
+
+    def _name_code(self, code: int) -> str:
+        name = "unlabelled" if code < 0 else style.shorten_name(self.names[code], 28)
+        return f"{name} ({format_count(int(self.sizes[code]))})"
+
+    def _describe_depth(self) -> str:
+        at = "" if self.alpha is None else f",  α = {self.alpha:.3g}"
+        if not math.isfinite(self.offset):
+            return "no split" + at
+        if self.relative_depth == 0.0:
+            return "relative depth 0 (not between two modes)" + at
+        return f"relative depth {style.format_number(self.relative_depth)}" + at
+
+    def _label_axes(self, upper: Any, lower: Any, size: float, stacked: bool) -> None:
+        border = 0.02 * (self.points[-1] - self.points[0])
+        lower.set_xlim(self.points[0] - border, self.points[-1] + border)
+        style.tidy_axes(upper, size, hidden=("top", "right"))
+        style.tidy_axes(lower, size, hidden=("top", "right") if stacked else ("top", "left", "bottom"))
+        bottom = lower if stacked else upper
+        bottom.set_xlabel("projection on the normal v", fontsize=size, color=style.INK)
+        upper.set_ylabel("density", fontsize=size, color=style.INK)
+        upper.locator_params(axis="y", nbins=4)
+        lower.locator_params(axis="y", nbins=5)
+        bottom.locator_params(axis="x", nbins=7)
+        if stacked:
+            upper.tick_params(labelbottom=False)
+        if self.across_direction is None:
+            lower.set_yticks([])
+            lower.set_ylim(-2.0, 2.0)
+            lower.set_ylabel("random height", fontsize=size, color=style.INK)
+        else:
+            lower.set_ylabel("projection across v", fontsize=size, color=style.INK)
+
+    def _draw_note(self, ax: Any, size: float, stacked: bool) -> None:
+        """Say how many of the rows are shown, unless all are."""
+        self.note_ = None
+        n_shown = len(self.along)
+        if n_shown == self.n_rows:
+            return
+        has_all_labels = (self.codes < 0).any() and (self.codes >= 0).sum() == self.sizes[:-1].sum()
+        more = ", with all labels" if has_all_labels else ""
+        self.note_ = ax.text(
+            0.995, 0.02 if stacked else 0.985,
+            f"{format_count(n_shown)} of {format_count(self.n_rows)} rows shown{more}",
+            transform=ax.transAxes, ha="right", va="bottom" if stacked else "top", fontsize=max(size - 2.0, 6.0),
+            color=style.INK, zorder=6, bbox={"fc": "white", "ec": "none", "alpha": 0.8, "pad": 1.5},
+        )  # fmt: skip
+
+    def _draw_legends(self, bottom: Any, size: float) -> None:
+        """Draw two rows below the picture, where they cover nothing: the lines, if there is room, and the labels."""
+        from matplotlib.patches import Patch
+
+        inches = style.measure_width(bottom)
+        down = 14.0 + 2.6 * size  # below the ticks, their labels and the label of the axis
+        if inches >= 4.0:
+            handles = [self.density_line_, *([self.index_line_] if self.index_line_ else [])]
+            if self.interval is not None:
+                handles.append(Patch(fc=style.PALE, ec=style.GREY, ls="--", lw=0.8, label="F(v)"))
+            handles += self.hyperplane_lines_[:1]
+            style.draw_legend_below(bottom, handles, down, size, **LEGEND, ncols=4, handlelength=1.8)
+            down += 1.9 * size
+        if len(self.names) < 2 and not (self.codes < 0).any():
+            return
+        drawn = self.points_[:MAX_NAMES]
+        longest = max(len(points.get_label()) for points in drawn)
+        ncols = int(min(len(drawn), max(1, inches * 72.0 // (0.55 * size * (longest + 5)))))
+        hidden = len(self.points_) - len(drawn)
+        title = f"{hidden} more labels drawn" if hidden else None
+        made = style.draw_legend_below(
+            bottom, drawn, down, size, **LEGEND, ncols=ncols, handlelength=1.0, title=title, title_fontsize=size - 1.0
+        )
+        for handle in made.legend_handles:
+            handle.set_alpha(1.0)
+            handle.set_sizes([24.0])
+
+
+def _divide(host: Axes) -> tuple[Any, Any]:
+    """Return two axes, one above the other, in the place of ``host``, which is hidden."""
+    figure: Any = host.get_figure()
+    host.set_axis_off()
+    spec = host.get_subplotspec()
+    if spec is not None:
+        grid = spec.subgridspec(2, 1, height_ratios=(2, 3), hspace=0.06)
+        lower = figure.add_subplot(grid[1])
+        return figure.add_subplot(grid[0], sharex=lower), lower
+    box = host.get_position()
+    lower = figure.add_axes((box.x0, box.y0, box.width, 0.58 * box.height))
+    return figure.add_axes((box.x0, box.y0 + 0.62 * box.height, box.width, 0.38 * box.height), sharex=lower), lower

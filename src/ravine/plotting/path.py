@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["PathDisplay"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PathDisplay:
     """Projected density at each stage of a path, as ridge lines from the first stage (top) to the last.
 
@@ -67,31 +69,13 @@ class PathDisplay:
     True
     """
 
-    figure_: Any
-    ax_: Any
-    lines_: list[Any]
-    hyperplane_marks_: list[Any]
-    intervals_: list[Any]
-    texts_: list[Any]
-
-    def __init__(
-        self,
-        *,
-        points: Sequence[Array],
-        densities: Sequence[Array],
-        offsets: Array,
-        half_widths: Array,
-        steps: Sequence[PathStep],
-        kept: int | None,
-        n_stages: int,
-    ) -> None:
-        self.points = list(points)
-        self.densities = list(densities)
-        self.offsets = offsets
-        self.half_widths = half_widths
-        self.steps = list(steps)
-        self.kept = kept
-        self.n_stages = n_stages
+    points: list[Array]
+    densities: list[Array]
+    offsets: Array
+    half_widths: Array
+    steps: list[PathStep]
+    kept: int | None
+    n_stages: int
 
     @classmethod
     def from_estimator(
@@ -179,7 +163,7 @@ class PathDisplay:
                 self.points[k], base, heights, color=colour, alpha=0.25 if is_kept else 0.1, lw=0, zorder=z
             )
             defaults = {"color": colour, "lw": 2.2 if is_kept else 1.2, "zorder": z + 0.02}
-            self.lines_ += ax_.plot(self.points[k], heights, **style.merge_options(defaults, line_kw))
+            self.lines_ += ax_.plot(self.points[k], heights, **defaults | dict(line_kw or {}))
             half = self.half_widths[k]
             self.intervals_ += ax_.plot(
                 [-half, half], [base, base], color=style.GREY, lw=4.0, solid_capstyle="butt", zorder=z + 0.03
@@ -188,18 +172,13 @@ class PathDisplay:
             self.hyperplane_marks_ += ax_.plot(
                 [self.offsets[k]] * 2, [base, max(at, base + 0.15)], color=style.ACCENT, lw=2.0, zorder=z + 0.04
             )
-            written = ax_.text(
-                1.01,
-                base + 0.02,
-                _describe_step(step, is_kept),
-                transform=ax_.get_yaxis_transform(),
-                fontsize=size - 1.0,
-                va="bottom",
-                color=colour,
-                weight="bold" if is_kept else "normal",
-                clip_on=False,
+            self.texts_.append(
+                ax_.text(
+                    1.01, base + 0.02, _describe_step(step, is_kept), transform=ax_.get_yaxis_transform(),
+                    fontsize=size - 1.0, va="bottom", color=colour, weight="bold" if is_kept else "normal",
+                    clip_on=False,
+                )
             )  # fmt: skip
-            self.texts_.append(written)
         style.tidy_axes(ax_, size, hidden=("top", "right", "left"))
         ax_.set_yticks([])
         ax_.set_ylim(-0.2, n - 1 + 1.4)
@@ -208,7 +187,7 @@ class PathDisplay:
         ax_.set_xlabel(f"projection on v minus its mean{key}", fontsize=size, color=style.INK)
         some = "" if n == self.n_stages else f", {n} of {self.n_stages} stages"
         text = f"{'Projected densities on the path' if is_wide else 'Path'} of start {self.steps[0].start}{some}"
-        ax_.set_title(text if title is None else title, loc="left", fontsize=size + 1.0, color=style.INK)
+        style.set_title(ax_, title, text, size)
         return self
 
 

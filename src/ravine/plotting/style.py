@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ravine.explain import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = [
-    "ACCENT",
-    "COLOURS",
-    "GREY",
-    "HATCHES",
-    "INK",
-    "MARKERS",
-    "PALE",
-    "choose_hatch_colour",
-    "choose_mark",
-    "choose_text_size",
-    "find_axes",
-    "format_number",
-    "import_pyplot",
-    "measure_width",
-    "merge_options",
-    "shorten_name",
-    "tidy_axes",
-]
+    "ACCENT", "COLOURS", "GREY", "HATCHES", "INK", "MARKERS", "PALE", "choose_hatch_colour", "choose_mark",
+    "choose_text_size", "draw_legend_below", "find_axes", "format_number", "import_pyplot", "measure_width",
+    "set_title", "shorten_name", "tidy_axes",
+]  # fmt: skip
 
 INK, GREY, PALE = "#333333", "#8a8a8a", "#d9d9d9"
 # Okabe and Ito's colours, which remain distinct under the common kinds of colour blindness; the first two also differ
@@ -51,13 +35,13 @@ def import_pyplot() -> Any:
     return plt
 
 
-def find_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
+def find_axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Any]:
     """Return the figure of the axes and the axes; new ones of this size if ``ax`` is None."""
     if ax is None:
         return import_pyplot().subplots(figsize=size, layout="constrained")  # type: ignore[no-any-return]
     if not hasattr(ax, "get_subplotspec"):
         raise TypeError(f"ax must be matplotlib axes or None, got {type(ax).__name__}.")
-    return ax.get_figure(), ax  # type: ignore[return-value]
+    return ax.get_figure(), ax
 
 
 def measure_width(ax: Any) -> float:
@@ -76,6 +60,26 @@ def tidy_axes(ax: Axes, size: float, *, hidden: tuple[str, ...] = ("top", "right
     for spine in ax.spines.values():
         spine.set_color(GREY)
     ax.tick_params(labelsize=size - 1.0, color=GREY, labelcolor=INK)
+
+
+def set_title(ax: Axes, title: str | None, default: str, size: float) -> None:
+    """Write the title of the user, or the default, on the left above the axes."""
+    ax.set_title(default if title is None else title, loc="left", fontsize=size + 1.0, color=INK)
+
+
+def draw_legend_below(ax: Any, handles: list[Any], down: float, size: float, **options: Any) -> Any:
+    """Draw a legend ``down`` points below the axes, whatever their height, and keep those that are there."""
+    from matplotlib.transforms import ScaledTranslation
+
+    below = ScaledTranslation(0.0, -down / 72.0, ax.get_figure().dpi_scale_trans)
+    made = ax.legend(
+        handles=handles, bbox_transform=ax.transAxes + below, frameon=False, fontsize=size - 1.0, borderaxespad=0.0,
+        **options,
+    )  # fmt: skip
+    ax.legend_ = None  # otherwise the next legend would replace it
+    ax.add_artist(made)
+    made.set_clip_on(False)  # otherwise a layout engine would not make room for it
+    return made
 
 
 def choose_mark(k: int) -> tuple[str, str, str]:
@@ -100,8 +104,3 @@ def format_number(x: float) -> str:
 def shorten_name(name: object, most: int) -> str:
     """Shorten a name to ``most`` characters and escape dollar signs, which would start a formula."""
     return shorten(name, most).replace("$", r"\$")
-
-
-def merge_options(defaults: Mapping[str, Any], given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return keyword arguments for matplotlib, where those of the user replace the defaults."""
-    return {**defaults, **(given or {})}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.estimators import MinimumDensityTree
-from ravine.explain import check_estimator, place_points
-from ravine.plotting.subject import check_rows
-from ravine.plotting.tree_drawing import draw_tree
+from ravine.explain import format_count, format_plural, place_points
+from ravine.plotting import style
+from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
 from ravine.tree import Tree, descend
 
@@ -22,7 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["TreeDisplay"]
 
+# Heights of the box of a node and of the largest leaf, in levels of the tree.
+BOX, LEAF = 0.56, 0.5
+# Width of a leaf; 1 is the distance of two leaves.
+LEAF_WIDTH = 0.8
+# Text sizes in points.
+MIN_TEXT, MAX_TEXT = 6.0, 9.0
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class TreeDisplay:
     """Tree of hyperplanes, with the projected density in every inner node and the clusters as leaves.
 
@@ -67,28 +74,12 @@ class TreeDisplay:
     3
     """
 
-    figure_: Any
-    ax_: Any
-    density_lines_: dict[int, Any]
-    leaf_bars_: dict[int, Any]
-    texts_: list[Any]
-
-    def __init__(
-        self,
-        *,
-        tree: Tree,
-        points: Mapping[int, Array],
-        densities: Mapping[int, Array],
-        sizes: NDArray[np.intp],
-        place: Array,
-        names: Sequence[str],
-    ) -> None:
-        self.tree = tree
-        self.points = dict(points)
-        self.densities = dict(densities)
-        self.sizes = sizes
-        self.place = place
-        self.names = list(names)
+    tree: Tree
+    points: dict[int, Array]
+    densities: dict[int, Array]
+    sizes: NDArray[np.intp]
+    place: Array
+    names: list[str]
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: ArrayLike | None = None, **options: Any) -> TreeDisplay:
@@ -107,15 +98,12 @@ class TreeDisplay:
         -------
         TreeDisplay
         """
-        if not isinstance(estimator, MinimumDensityTree):
-            raise TypeError(f"estimator must be a fitted MinimumDensityTree, got {type(estimator).__name__}.")
-        check_estimator(estimator)
-        rows: Any = None if X is None else check_rows(X, estimator)
-        return cls.from_tree(estimator.tree_, rows, **options)
+        tree, rows = find_tree(estimator, X, optional=True)
+        return cls.from_tree(tree, rows, **options)
 
     @classmethod
     def from_tree(
-        cls, tree: Tree, X: ArrayLike | None = None, *, cluster_names: ArrayLike | None = None, **plot_options: Any
+        cls, tree: Tree, X: ArrayLike | Rows | None = None, *, cluster_names: ArrayLike | None = None, **options: Any
     ) -> TreeDisplay:
         """Draw a tree, for example a cut or edited one.
 
@@ -125,15 +113,14 @@ class TreeDisplay:
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
         cluster_names : sequence of str, optional
             Names of the clusters instead of their numbers.
-        **plot_options
+        **options
             Options of :meth:`plot`.
 
         Returns
         -------
         TreeDisplay
         """
-        if not isinstance(tree, Tree):
-            raise TypeError(f"tree must be a Tree, got {type(tree).__name__}.")
+        rows = check_tree(tree, X, optional=True)
         names = [str(k) for k in range(tree.n_clusters)]
         if cluster_names is not None:
             names = [str(name) for name in np.asarray(cluster_names, dtype=object).ravel()]
@@ -142,13 +129,12 @@ class TreeDisplay:
         points: dict[int, Array] = {}
         densities: dict[int, Array] = {}
         sizes = tree.size
-        if X is not None:
-            rows = check_rows(X)
+        if rows is not None:
             with rows.session():
                 points, densities, sizes = _compute_densities(tree, rows)
-        return cls(
-            tree=tree, points=points, densities=densities, sizes=sizes, place=_place_nodes(tree), names=names
-        ).plot(**plot_options)  # fmt: skip
+        place = _place_nodes(tree)
+        display = cls(tree=tree, points=points, densities=densities, sizes=sizes, place=place, names=names)
+        return display.plot(**options)
 
     def plot(self, ax: Axes | None = None, *, title: str | None = None) -> TreeDisplay:
         """Draw the display.
@@ -164,8 +150,106 @@ class TreeDisplay:
         -------
         self
         """
-        draw_tree(self, ax, title)
+        depth = self.tree.depth
+        n_leaves, levels = self.tree.n_leaves, int(depth.max()) + 1
+        # At most the width of a page for few leaves; for many, the width that their names and sizes need.
+        width = max(min(max(1.15 * n_leaves, 4.0), 14.0), min(0.6 * n_leaves, 40.0))
+        height = min(max(1.25 * levels + 0.6, 2.6), 11.0)
+        self.figure_, ax_ = style.find_axes(ax, (width, height))
+        self.ax_ = ax_
+        self.density_lines_: dict[int, Any] = {}
+        self.leaf_bars_: dict[int, Any] = {}
+        self.texts_: list[Any] = []
+        ax_.set_xlim(-0.6, n_leaves - 0.4)
+        ax_.set_ylim(self._find_bottom(), 0.5 * BOX + 0.2)
+        ax_.set_axis_off()
+        points_per_leaf = 72.0 * style.measure_width(ax_) / (n_leaves + 0.2)
+        points_per_level = 72.0 * ax_.get_position().height * self.figure_.get_figheight() / (levels + 0.16)
+        size = float(min(max(MIN_TEXT, min(0.2 * points_per_leaf, 0.13 * points_per_level)), MAX_TEXT))
+        for k in range(len(self.tree)):
+            if self.tree.left[k] < 0:
+                self._draw_leaf(k, -float(depth[k]), size, points_per_leaf)
+            else:
+                self._draw_node(k, -float(depth[k]), size, n_leaves, points_per_leaf)
+        text = f"{format_plural(self.tree.n_clusters, 'cluster')} in {format_plural(int(self.sizes[0]), 'row')}"
+        if self.tree.n_clusters < n_leaves:
+            text += f"; leaves of one colour are {'merged' if self.tree.joins is None else 'joined'}"
+        if not self.densities and n_leaves > 1:
+            text += " (pass X to draw the densities)"
+        style.set_title(ax_, title, text, style.choose_text_size(ax_))
         return self
+
+    def _draw_node(self, k: int, y: float, size: float, n_leaves: int, points_per_leaf: float) -> None:
+        tree, ax, x = self.tree, self.ax_, self.place[k]
+        span = len(tree.leaves(k))
+        width = min(0.86 * span, max(1.72, n_leaves / 5.0))
+        bottom, left = y - 0.5 * BOX, x - 0.5 * width
+        for child in (int(tree.left[k]), int(tree.right[k])):
+            under = self.place[child]
+            quarter = left + (0.25 if child == tree.left[k] else 0.75) * width
+            # Go straight down where the child is below the box.
+            side = under if (under - x) * (quarter - x) > 0.0 and abs(under - x) < 0.5 * width else quarter
+            elbow, top = bottom - 0.14, y - 1.0 + 0.5 * BOX
+            lead = 0.16 if tree.left[child] >= 0 else 0.0  # room for the text above a box
+            ax.plot(
+                [side, side, under, under], [bottom, elbow, elbow, top + lead],
+                color=style.GREY, lw=1.0, zorder=1, solid_joinstyle="round",
+            )  # fmt: skip
+        ax.add_patch(
+            _make_rectangle(left, bottom, width, BOX, facecolor="white", edgecolor=style.GREY, linewidth=0.8, zorder=2)
+        )
+        zero = x
+        if k in self.densities:
+            b, f = self.points[k], self.densities[k]
+            at = left + width * (b - b[0]) / (b[-1] - b[0])
+            zero = left + width * (0.0 - b[0]) / (b[-1] - b[0])
+            heights = bottom + 0.86 * BOX * f / f.max()
+            for side, child in ((b <= 0.0, int(tree.left[k])), (b >= 0.0, int(tree.right[k]))):
+                is_leaf = tree.left[child] < 0
+                colour, _, hatch = style.choose_mark(int(tree.cluster[child])) if is_leaf else (style.GREY, "", "")
+                ax.fill_between(
+                    at[side], bottom, heights[side], facecolor=colour, alpha=0.55 if is_leaf else 0.3, hatch=hatch,
+                    edgecolor=style.choose_hatch_colour(colour), lw=0.0, zorder=3,
+                )  # fmt: skip
+            (self.density_lines_[k],) = ax.plot(at, heights, color=style.INK, lw=1.1 if size > 5.5 else 0.7, zorder=4)
+        ax.plot([zero, zero], [bottom, bottom + BOX], color=style.INK, lw=1.2 if size > 5.5 else 0.8, zorder=5)
+        text = _describe_node(int(self.sizes[k]), float(tree.relative_depth[k]), points_per_leaf * width / size)
+        self.texts_.append(
+            ax.text(
+                x, bottom + BOX + 0.02, text, ha="center", va="bottom", fontsize=size, color=style.INK, zorder=6,
+                linespacing=0.95, bbox={"fc": "white", "ec": "none", "pad": 0.4},
+            )
+        )  # fmt: skip
+
+    def _draw_leaf(self, k: int, y: float, size: float, points_per_leaf: float) -> None:
+        tree, ax, x = self.tree, self.ax_, self.place[k]
+        cluster = int(tree.cluster[k])
+        colour, _, hatch = style.choose_mark(cluster)
+        height, top = self._measure_leaf(k), y + 0.5 * BOX
+        bar = _make_rectangle(
+            x - 0.5 * LEAF_WIDTH, top - height, LEAF_WIDTH, height, facecolor=colour,
+            edgecolor=style.choose_hatch_colour(colour), linewidth=0.0, hatch=hatch, zorder=3,
+        )  # fmt: skip
+        self.leaf_bars_[k] = ax.add_patch(bar)
+        name = style.shorten_name(self.names[cluster], int(max(4, points_per_leaf / (0.55 * size))))
+        n_rows = int(self.sizes[k])
+        rows = format_plural(n_rows, "row") if points_per_leaf > 6.0 * size else format_count(n_rows)
+        self.texts_.append(
+            ax.text(
+                x, top - height - 0.03, f"{name}\n{rows}", ha="center", va="top", fontsize=size, color=style.INK,
+                zorder=6, linespacing=1.05,
+            )
+        )  # fmt: skip
+
+    def _measure_leaf(self, k: int) -> float:
+        """Return the height of a leaf: its area shows the number of rows, and the smallest cluster stays visible."""
+        largest = max(int(self.sizes[leaf]) for leaf in self.tree.leaves())
+        return max(LEAF * float(self.sizes[k]) / max(largest, 1), 0.06)
+
+    def _find_bottom(self) -> float:
+        """Return the lower end of the picture, with room for the text below the lowest leaf."""
+        depth = self.tree.depth
+        return min(0.5 * BOX - float(depth[k]) - self._measure_leaf(k) for k in self.tree.leaves()) - 0.46
 
 
 def _place_nodes(tree: Tree) -> Array:
@@ -184,8 +268,6 @@ def _place_nodes(tree: Tree) -> Array:
 
 def _compute_densities(tree: Tree, rows: Rows) -> tuple[dict[int, Array], dict[int, Array], NDArray[np.intp]]:
     """Return points and densities of the inner nodes, relative to their hyperplanes, and the size of each node."""
-    if rows.shape[1] != tree.normal.shape[1]:
-        raise ValueError(f"X must have {tree.normal.shape[1]} features, got {rows.shape[1]}.")
     points: dict[int, Array] = {}
     densities: dict[int, Array] = {}
     sizes = np.zeros(len(tree), dtype=np.intp)
@@ -198,3 +280,20 @@ def _compute_densities(tree: Tree, rows: Rows) -> tuple[dict[int, Array], dict[i
         points[k] = place_points(float(distances.min()), float(distances.max()), h, include=[0.0])
         densities[k] = ProjectedDensity(distances, h)(points[k])
     return points, densities, sizes
+
+
+def _describe_node(n_rows: int, depth: float, room: float) -> str:
+    """Return number of rows and relative depth; ``room`` is the width of the box over the size of the text."""
+    rows, text = format_count(n_rows), f"↓{style.format_number(depth)}"
+    if room > 5.5:  # about ten characters
+        rows, text = format_plural(n_rows, "row"), f"depth {style.format_number(depth)}"
+    if not np.isfinite(depth):
+        return rows
+    one_line = f"{rows}, {text}"
+    return one_line if 0.56 * len(one_line) <= room else f"{rows}\n{text}"
+
+
+def _make_rectangle(x: float, y: float, width: float, height: float, **options: Any) -> Any:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x, y), width, height, **options)
