@@ -18,7 +18,7 @@ import numpy as np
 from ravine import MinimumDensityTree
 from ravine.plotting import BoundaryDisplay, CellDisplay
 from ravine.rows import as_rows
-from ravine.tree.joins import label_cells
+from ravine.tree.boundaries import label_cells
 from ravine.tree.shapes import find_shapes
 
 rng = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ravine.explain import encode_any_labels
-from ravine.explain.labels import encode_classes
+from ravine.explain.inputs import encode_classes
 
 
 def test_labels_of_any_type_are_numbered():

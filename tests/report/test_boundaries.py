@@ -8,8 +8,8 @@ from ravine.explain import format_evidence
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import list_caveats, write_story
 from ravine.rows import as_rows
+from ravine.tree.boundaries import find_contact
 from ravine.tree.cells import CellGraph
-from ravine.tree.contacts import find_contact
 from support.report_files import report
 from support.shape_data import draw_ring
 

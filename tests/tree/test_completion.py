@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ravine.rows import as_rows
-from ravine.tree.completion import _colour, _cut_feature, complete_constraints
 from ravine.tree.constraints import make_constraints
+from ravine.tree.linked_splits import _colour, _cut_feature, complete_constraints
 
 
 def can_be_coloured(apart, n_colours):

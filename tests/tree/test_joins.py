@@ -10,10 +10,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine._kernels import measure_contact
 from ravine.rows import as_rows
-from ravine.tree import contacts
+from ravine.tree import boundaries
+from ravine.tree.boundaries import Join, Joiner, find_contact, find_weakest, label_cells, measure_boundaries
 from ravine.tree.cells import CellGraph, CutSplitter, estimate_dimension, grow_cells
-from ravine.tree.contacts import find_contact
-from ravine.tree.joins import Join, Joiner, find_weakest, label_cells, measure_boundaries
 from ravine.tree.shapes import find_shapes
 from support.shape_data import draw_ring, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
@@ -99,7 +98,7 @@ def test_coordinates_are_those_of_all_pairs():
         own = np.sort(distances[i, groups == groups[i]])[:5].mean()
         expected = ordered[i, 1::2].mean()
         signed.append((1.0 if groups[i] else -1.0) * (other - weight * own - (1.0 - weight) * expected))
-    assert_allclose(contacts._compute_coordinates(x, np.arange(40), np.arange(40, 90)), signed, rtol=1e-9)
+    assert_allclose(boundaries._compute_coordinates(x, np.arange(40), np.arange(40, 90)), signed, rtol=1e-9)
 
 
 def test_valley_between_two_groups_is_evident():

@@ -288,8 +288,8 @@ def test_invalid_split_raises(tree, plane, sizes):
 def test_large_trees_are_shortened_in_notebooks(monkeypatch):
     tree = grow_random_tree(np.random.default_rng(0).normal(size=(90, 2)), 12)
     assert "more" not in tree._repr_html_()
-    monkeypatch.setattr("ravine.tree.html.MAX_CLUSTERS", 3)
-    monkeypatch.setattr("ravine.tree.html.MAX_LEAVES", 4)
+    monkeypatch.setattr("ravine.tree.text.MAX_CLUSTERS", 3)
+    monkeypatch.setattr("ravine.tree.text.MAX_LEAVES", 4)
     html = tree._repr_html_()
     assert f"and {tree.n_clusters - 3} more" in html
     assert f"{tree.n_leaves} leaves are too many to draw" in html

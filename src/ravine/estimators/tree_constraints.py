@@ -13,10 +13,9 @@ from ravine.estimators.growth import Growth
 from ravine.estimators.training_rows import TrainingRows
 from ravine.rows import Rows
 from ravine.tree import Tree
-from ravine.tree.completion import LabelSplitter, complete_constraints
-from ravine.tree.constrained import ConstrainedSplitter, join_leaves
 from ravine.tree.constraints import Constraints, make_constraints
-from ravine.tree.policies import check_split_next
+from ravine.tree.grow import check_split_next
+from ravine.tree.linked_splits import ConstrainedSplitter, LabelSplitter, complete_constraints, join_leaves
 from ravine.tree.splitter import DensitySplitter
 
 __all__ = ["TreeConstraintMixin"]

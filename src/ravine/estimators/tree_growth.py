@@ -27,14 +27,13 @@ from ravine.estimators.growth import Growth
 from ravine.rows import Rows, open_pool
 from ravine.search import BandwidthRule, check_settings
 from ravine.tree import Splitter, Tree, grow
-from ravine.tree.constrained import ConstrainedSplitter
 from ravine.tree.constraints import Constraints
+from ravine.tree.grow import check_split_next
+from ravine.tree.linked_splits import ConstrainedSplitter
 from ravine.tree.neighbours import NeighbourGraph
-from ravine.tree.policies import check_split_next
 from ravine.tree.refine import refine_tree
 from ravine.tree.shapes import Shapes
-from ravine.tree.size_limit import SizeLimitSplitter, prefer_large
-from ravine.tree.splitter import DensitySplitter, NodeTest
+from ravine.tree.splitter import DensitySplitter, NodeTest, SizeLimitSplitter, prefer_large
 from ravine.tree.stability import suggest_tree
 from ravine.validity import TEST_METHODS
 

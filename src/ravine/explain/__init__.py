@@ -9,12 +9,9 @@ from ravine.explain.boundaries import (
 )
 from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
 from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
-from ravine.explain.estimators import check_estimator
-from ravine.explain.evidence import describe_evidence
 from ravine.explain.feature_tests import FeatureTests, compare_clusters
-from ravine.explain.labels import encode_any_labels, encode_classes
-from ravine.explain.names import name_features
-from ravine.explain.text import clean_text, format_count, format_plural, shorten
+from ravine.explain.inputs import check_estimator, encode_any_labels, encode_classes, name_features
+from ravine.explain.text import clean_text, describe_evidence, format_count, format_plural, shorten
 
 __all__ = [
     "Boundary",

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from ravine.rows import Rows
 from ravine.tree import Tree
+from ravine.tree.boundaries import Contact, Joiner, find_contact
 from ravine.tree.cells import CellGraph
-from ravine.tree.contacts import Contact, find_contact
-from ravine.tree.joins import Joiner
 
 __all__ = ["Boundary", "BoundaryFinder", "find_boundaries", "format_evidence", "get_known_evidence"]
 

@@ -17,15 +17,14 @@ from ravine.checks import check_integer, make_generator
 from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
 from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning
 from ravine.explain.effects import GroupMoments, compare_with_rest
-from ravine.explain.estimators import check_estimator
-from ravine.explain.names import name_features
+from ravine.explain.inputs import check_estimator, name_features
 from ravine.rows.inputs import validate_array
 from ravine.search import resolve_bandwidth
 
 __all__ = ["FeatureTests", "compare_clusters"]
 
 # Largest number of rows of both halves together, and of features that are tested.
-MOST_ROWS, MOST_FEATURES = 20_000, 200
+MOST_TESTED_ROWS, MOST_FEATURES = 20_000, 200
 # With fewer rows there are no halves, and a cluster with fewer judges is not tested.
 FEWEST_ROWS, FEWEST_JUDGES = 40, 5
 # With more judges the test of Kolmogorov & Smirnov uses the limit of many rows.
@@ -160,7 +159,7 @@ def compare_clusters(
     comparisons = _list_comparisons(clusters, n_clusters)
     pvalue = np.full((len(comparisons), rows.shape[1]), np.nan)
     rng = make_generator(random_state)
-    chosen = rng.permutation(len(rows))[:MOST_ROWS]
+    chosen = rng.permutation(len(rows))[:MOST_TESTED_ROWS]
     first, judges = np.sort(chosen[: len(chosen) // 2]), np.sort(chosen[len(chosen) // 2 :])
     if len(chosen) >= FEWEST_ROWS:
         half = _fit_half(estimator, rows[first], n_clusters, int(rng.integers(2**31)))

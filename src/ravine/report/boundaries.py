@@ -15,7 +15,7 @@ from ravine.explain import BoundaryFinder, DensitySummary, get_known_evidence, s
 from ravine.report.splits import TreeCut, allot_points
 from ravine.rows import as_rows
 from ravine.tree import Tree
-from ravine.tree.contacts import Contact
+from ravine.tree.boundaries import Contact
 
 __all__ = ["BoundarySummary", "summarise_boundaries"]
 

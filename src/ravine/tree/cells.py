@@ -28,7 +28,7 @@ __all__ = ["CellGraph", "CutSplitter", "estimate_dimension", "grow_cells"]
 Indices = NDArray[np.intp]
 
 # Largest number of rows in the graph, at least, and for each cluster.
-MOST_ROWS, ROWS_PER_CLUSTER = 4000, 100
+MOST_GRAPH_ROWS, ROWS_PER_CLUSTER = 4000, 100
 # Number of neighbours of each row.
 N_NEIGHBOURS = 10
 # Rows for which the effective dimension is measured.
@@ -78,7 +78,7 @@ class CellGraph:
     @classmethod
     def of(cls, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> CellGraph | str:
         """Make the graph of rows; return the reason, as a part of a sentence, if there is none."""
-        n, most = rows.shape[0], max(MOST_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))
+        n, most = rows.shape[0], max(MOST_GRAPH_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))
         if rows.is_sparse and rows.shape[1] > MOST_FEATURES:
             return f"sparse rows have more than {MOST_FEATURES} features"
         indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ravine.hyperplane import Hyperplane
 
 if TYPE_CHECKING:
-    from ravine.tree.leaf_joins import LeafJoins
-    from ravine.tree.nodes import Tree
+    from ravine.tree.nodes import LeafJoins, Tree
 
 __all__ = [
     "find_new_nodes",

@@ -1,9 +1,9 @@
-"""Tree of hyperplanes stored as arrays."""
+"""Tree of hyperplanes stored as arrays, the descent of rows through it, and joins of its leaves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +13,55 @@ from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
-from ravine.tree import editing, html, text
-from ravine.tree.descent import descend
-from ravine.tree.leaf_joins import LeafJoins
+from ravine.tree import editing, text
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ravine.plotting import TreeDisplay
 
-__all__ = ["Node", "Tree"]
+__all__ = ["LeafJoins", "Node", "Tree", "Visit", "descend"]
 
 NONE = -1
+Indices = NDArray[np.intp]
+
+
+def _make_pairs() -> Indices:
+    return np.zeros((0, 2), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class LeafJoins:
+    """Joins of leaves that no valley separates, and the evidence for valleys between the clusters that remain.
+
+    Attributes
+    ----------
+    leaves : ndarray of shape (n_leaves - 1, 2), int
+        A leaf of each of the two groups that are joined, in the order of the joins. The first joins make the clusters
+        of the tree; the others would continue, across the weakest boundaries, to a single cluster.
+    evidence : ndarray of shape (n_leaves - 1,)
+        z-score for a valley between the two groups: minus infinity if there is none, infinity if they do not touch.
+    boundaries : ndarray of shape (n_boundaries, 2), int
+        Pairs of clusters that touch.
+    boundary_evidence : ndarray of shape (n_boundaries,)
+        z-score for a valley between these.
+    """
+
+    leaves: Indices
+    evidence: Array
+    boundaries: Indices = field(default_factory=_make_pairs)
+    boundary_evidence: Array = field(default_factory=lambda: np.zeros(0))
+
+    def label_leaves(self, n_nodes: int, n_joins: int) -> Indices:
+        """Return the group of each leaf after some joins, by the number of one of its leaves; other nodes are alone."""
+        group = np.arange(n_nodes)
+        for first, second in self.leaves[:n_joins].tolist():
+            group[group == group[second]] = group[first]
+        return group
+
+    def without_boundaries(self) -> LeafJoins:
+        """Return the joins alone, for another number of clusters."""
+        return LeafJoins(self.leaves, self.evidence)
 
 
 @dataclass(frozen=True)
@@ -265,7 +302,7 @@ class Tree:
         return text.draw(self)
 
     def _repr_html_(self) -> str:
-        return html.draw(self)
+        return text.draw_html(self)
 
     def plot(self, X: Any = None, **options: Any) -> TreeDisplay:
         """Draw the tree, with the projected density of the rows of X in every node if X is given.
@@ -363,3 +400,52 @@ class Tree:
     def with_arrays(self, **arrays: Any) -> Tree:
         """Return a copy with some arrays replaced."""
         return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Rows that reach a node.
+
+    Attributes
+    ----------
+    node : int
+    indices : ndarray of shape (m,), int
+        Indices of the rows.
+    hyperplane : Hyperplane or None
+        None for a leaf.
+    distances : ndarray of shape (m,) or None
+        Signed distances of the rows from the hyperplane; None for a leaf.
+    """
+
+    node: int
+    indices: NDArray[np.intp]
+    hyperplane: Hyperplane | None
+    distances: Array | None
+
+
+def descend(tree: Tree, X: Any) -> Iterator[Visit]:
+    """Send all rows down a tree and yield the rows that reach each node, parents before their children.
+
+    Parameters
+    ----------
+    tree : Tree
+    X : array, sparse matrix or Rows of shape (n, d)
+
+    Yields
+    ------
+    Visit
+    """
+    rows = as_rows(X)
+    everything = np.arange(rows.shape[0])
+    waiting: list[tuple[int, NDArray[np.intp]]] = [(0, everything)]
+    while waiting:
+        k, indices = waiting.pop()
+        plane = tree.hyperplane(k)
+        if plane is None:
+            yield Visit(k, indices, None, None)
+            continue
+        # All rows are faster to project without indices.
+        distances = plane.distance(rows, None if indices is everything else indices)
+        yield Visit(k, indices, plane, distances)
+        positive = distances > 0.0
+        waiting += [(int(tree.left[k]), indices[~positive]), (int(tree.right[k]), indices[positive])]

@@ -18,12 +18,10 @@ from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
+from ravine.tree.boundaries import Join, Joiner, find_weakest, label_cells, measure_boundaries
 from ravine.tree.cells import CellGraph, grow_cells
-from ravine.tree.descent import descend
 from ravine.tree.editing import find_new_nodes, prune, renumber_clusters
-from ravine.tree.joins import Join, Joiner, find_weakest, label_cells, measure_boundaries
-from ravine.tree.leaf_joins import LeafJoins
-from ravine.tree.nodes import NONE, Tree
+from ravine.tree.nodes import NONE, LeafJoins, Tree, descend
 from ravine.tree.refine import describe_plane, find_largest_deviation
 from ravine.validity.directions import solve_shrunk
 

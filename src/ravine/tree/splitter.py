@@ -1,7 +1,15 @@
-"""The splitter of `MinimumDensityTree`: minimum density hyperplanes, tested if asked to."""
+"""Splitters of `MinimumDensityTree`: minimum density hyperplanes, tested if asked to.
+
+If a node has many clusters, their projections overlap along every direction, so that the node may not show a valley.
+Parts of the node with fewer clusters may (`find_hidden_split`). A finer tree is therefore grown without tests, and its
+nodes are tested from the leaves upwards. If a part shows a valley, the node has more than one cluster. The leaves that
+remain without the splits that show none are a guess of their number, and the node is split as a tree of that number
+would split it. Clusters that are larger than allowed are split with or without a valley (`SizeLimitSplitter`).
+"""
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,15 +21,31 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.search import Fit, SearchSettings, fit_hyperplane
-from ravine.tree.explore import find_hidden_split
-from ravine.tree.grow import Split
+from ravine.tree.grow import PRIORITIES, Candidate, Priority, Split, grow
 from ravine.tree.neighbours import NeighbourGraph
+from ravine.tree.nodes import Tree
+from ravine.tree.refine import refine_tree
 from ravine.validity import run_valley_test
+from ravine.validity.directions import as_cloud, measure_separation
 
-__all__ = ["DensitySplitter", "NodeTest"]
+__all__ = ["DensitySplitter", "NodeTest", "SizeLimitSplitter", "find_hidden_split", "prefer_large"]
 
 # Level near which tests are most precise, at the root; P does not depend on the level that is given.
 LEVEL = 0.05
+# Nodes with fewer rows, or with a smaller share of all rows, are not explored: they are unlikely to have many clusters.
+FEWEST_EXPLORED_ROWS, LEAST_EXPLORED_SHARE = 40, 0.2
+# Largest number of rows that are explored.
+MOST_EXPLORED_ROWS = 10_000
+# Largest number of leaves of the finer tree, and fewest rows for each.
+MOST_LEAVES, ROWS_PER_LEAF = 10, 10
+# The node itself was tested before: the tests of its parts get half of its level.
+PART_OF_LEVEL = 0.5
+# Evidence is larger on the rows that chose a split than on others. With less than this, the one-sided 5 % quantile of
+# the normal distribution, a test is hopeless.
+LEAST_EVIDENCE = 1.64
+Indices = NDArray[np.intp]
+# Rows that find the direction in which a large node is halved.
+MOST_HALVED_ROWS = 4000
 
 
 @dataclass(frozen=True)
@@ -138,3 +162,165 @@ def list_hyperplanes(fit: Fit, n_rows: int) -> list[Hyperplane]:
         if step.n_rows == n_rows and step.hyperplane.relative_depth > 0.0
     }
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """Leaves of a part of the finer tree if only splits that show a valley, and those above them, remain; P-value."""
+
+    n_leaves: int = 1
+    pvalue: float = 1.0
+
+
+def find_hidden_split(
+    rows: Rows, share: float, splitter: DensitySplitter, test: NodeTest, rng: np.random.Generator
+) -> Split | None:
+    """Find a split of a node of which a part, but not the whole, shows a valley; None if no part does.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows of the node.
+    share : float
+        Share of the node of all rows.
+    splitter : DensitySplitter
+        Grows trees; its own graph and tests are not used.
+    test : NodeTest
+        Test of the parts. The exact test is proved for the root only, so that nothing is explored with it.
+    rng : numpy.random.Generator
+    """
+    n = rows.shape[0]
+    if test.method != "pooled" or not test.level or n < FEWEST_EXPLORED_ROWS or share < LEAST_EXPLORED_SHARE:
+        return None
+    size = min(n, MOST_EXPLORED_ROWS)
+    sample = rows.subset(np.sort(rng.choice(n, size, replace=False)) if size < n else np.arange(n), copy=True)
+    min_size = max(1, splitter.min_size * size // n)
+    shown = _test_parts(*_grow_tree(sample, splitter, min(MOST_LEAVES, size // ROWS_PER_LEAF), min_size, rng),
+                        sample, share, splitter, test, rng)  # fmt: skip
+    if shown.n_leaves == 1:
+        return None
+    plane = _grow_tree(sample, splitter, shown.n_leaves, min_size, rng)[0].hyperplane(0)
+    return None if plane is None else Split(plane, shown.pvalue)
+
+
+def _grow_tree(
+    rows: Rows, splitter: DensitySplitter, n_clusters: int, min_size: int, rng: np.random.Generator
+) -> tuple[Tree, Indices]:
+    """Grow and refine a tree with a given number of clusters; return it with the leaf of each row."""
+    graph = NeighbourGraph(rows, n_clusters, rng)
+    tree, leaf_of_row = grow(
+        rows,
+        splitter.without_test(graph, min_size),
+        n_clusters=n_clusters,
+        priority=PRIORITIES["cut"],
+        min_cluster_size=min_size,
+        seed=int(rng.integers(2**31)),
+        graph=graph,
+    )
+    return refine_tree(tree, leaf_of_row, rows, graph, (min_size, math.inf), splitter.settings.bandwidth, n_clusters)
+
+
+def _test_parts(
+    tree: Tree,
+    leaf_of_row: Indices,
+    rows: Rows,
+    share: float,
+    splitter: DensitySplitter,
+    test: NodeTest,
+    rng: np.random.Generator,
+) -> _Shown:
+    """Test the nodes of a tree below its root, from the leaves upwards, until a test shows a valley.
+
+    The splits that show a valley remain, and those above them. The P-value of a part of which a smaller part shows a
+    valley is that of the latter, divided by its share of the rows and by its part of the level. Nodes above others that
+    fail are tested, too, so that this is not a bound but is calibrated by simulation (benchmarks/trees.py).
+    """
+    members = {k: np.flatnonzero(leaf_of_row == k) for k in tree.leaves()}
+    found = dict.fromkeys(members, _Shown())
+    cloud = as_cloud(rows)
+    for k in reversed(range(len(tree))):  # children have larger numbers than their parents
+        if tree.is_leaf(k):
+            continue
+        sides = int(tree.left[k]), int(tree.right[k])
+        members[k] = np.sort(np.concatenate([members[side] for side in sides]))
+        n_leaves, size = sum(found[side].n_leaves for side in sides), len(members[k])
+        if n_leaves > 2:
+            pvalue = min(found[side].pvalue * size / len(members[side]) for side in sides)
+            found[k] = _Shown(n_leaves, min(1.0, pvalue))
+            continue
+        found[k] = _Shown()
+        on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
+        if k > 0 and measure_separation(cloud.take(members[k]), on_right) >= LEAST_EVIDENCE:
+            part = PART_OF_LEVEL * share * size / rows.shape[0]
+            pvalue = test.compute_pvalue(rows.subset(members[k], copy=True), part, rng, splitter.pool)
+            if test.allows(pvalue, part):
+                found[k] = _Shown(2, min(1.0, pvalue / PART_OF_LEVEL))
+    return found[0]
+
+
+class SizeLimitSplitter:
+    """Splitter of large nodes: by the minimum density hyperplane, or in halves along the first principal component.
+
+    Parameters
+    ----------
+    splitter : DensitySplitter
+    largest : int
+        Nodes with more rows, or a larger sum of weights, are always split.
+    is_exclusive : bool
+        Whether other nodes are not split at all.
+    """
+
+    takes_rows = True
+
+    def __init__(self, splitter: DensitySplitter, largest: int, is_exclusive: bool) -> None:
+        self.splitter, self.largest, self.is_exclusive = splitter, largest, is_exclusive
+
+    def split(self, X: Any, indices: Indices, rng: np.random.Generator) -> Split:
+        """Split the rows of X with these indices."""
+        rows, splitter = as_rows(X), self.splitter
+        weights = None if splitter.weights is None else splitter.weights[indices]
+        is_large = (len(indices) if weights is None else float(weights.sum())) > self.largest
+        if not is_large:
+            return Split(None) if self.is_exclusive else splitter.split(rows, indices, rng)
+        found = (splitter.without_test(splitter.graph, splitter.min_size) if self.is_exclusive else splitter).split(
+            rows, indices, rng
+        )
+        if found.hyperplane is not None:
+            goes_right = found.hyperplane.on_positive_side(rows, indices)
+            if splitter.has_enough(indices[goes_right]) and splitter.has_enough(indices[~goes_right]):
+                return found
+        return Split(_halve(rows, indices, weights, rng), found.pvalue)
+
+
+def _halve(rows: Rows, indices: Indices, weights: Array | None, rng: np.random.Generator) -> Hyperplane | None:
+    """Return the hyperplane across the first principal component with half of the rows on each side; None if equal."""
+    some = (
+        indices if len(indices) <= MOST_HALVED_ROWS else np.sort(rng.choice(indices, MOST_HALVED_ROWS, replace=False))
+    )
+    x = np.asarray(rows.take(some), dtype=np.float64)
+    center = x[0] + (x - x[0]).mean(axis=0)
+    scale = float(np.abs(x - center).max())
+    if not scale > 0.0:
+        return None
+    normal = np.linalg.svd((x - center) / scale, full_matrices=False)[2][0]
+    projections = rows.project(center, normal, indices)
+    order = np.argsort(projections, kind="stable")
+    steps = np.diff(projections[order])
+    total = np.cumsum(np.ones(len(order)) if weights is None else weights[order])
+    # The cut between two different values that is closest to the middle.
+    cuts = np.flatnonzero(steps > 0.0)
+    if not len(cuts):
+        return None
+    k = int(cuts[np.argmin(np.abs(total[cuts] - 0.5 * total[-1]))])
+    low, high = projections[order[k]], projections[order[k + 1]]
+    point = center + (low + 0.5 * (high - low)) * normal
+    return Hyperplane(normal, float(normal @ point), point=point)
+
+
+def prefer_large(priority: Priority, largest: int, n_rows: float) -> Priority:
+    """Return the priority by which nodes that are larger than allowed come first, the largest one before the others."""
+
+    def rank(candidate: Candidate) -> float:
+        return 1e300 * (candidate.size / n_rows) if candidate.size > largest else priority(candidate)
+
+    return rank

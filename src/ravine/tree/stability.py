@@ -14,16 +14,15 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows import Rows
-from ravine.tree.grow import grow
+from ravine.tree.grow import PRIORITIES, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
-from ravine.tree.policies import PRIORITIES
 from ravine.tree.splitter import DensitySplitter
 
 __all__ = ["count_stable_clusters", "measure_stability", "suggest_tree"]
 
 # Number of halves, and their largest number of rows.
-N_HALVES, MOST_ROWS = 4, 2500
+N_HALVES, MOST_ROWS_OF_HALF = 4, 2500
 # Trees agree if their mean prediction strength is at least this. Chosen on simulated mixtures and noise: 0.8, the bound
 # of Tibshirani & Walther, suggests too few clusters, and 0.6 suggests two clusters in noise.
 AGREEMENT = 0.65
@@ -99,7 +98,7 @@ def measure_stability(
         Options of `grow`.
     """
     n = rows.shape[0]
-    judges = rows.subset(_draw(rng, n, min(n, MOST_ROWS)), copy=True)
+    judges = rows.subset(_draw(rng, n, min(n, MOST_ROWS_OF_HALF)), copy=True)
     generators = [np.random.default_rng(seed) for seed in rng.integers(2**31, size=N_HALVES)]
     trees = [_grow_on_half(rows, splitter, n_clusters, generator, options) for generator in generators]
     found = [[tree.cut(n_clusters=k).predict(judges) for k in range(2, tree.n_clusters + 1)] for tree in trees]
@@ -124,7 +123,7 @@ def _grow_on_half(
 ) -> Tree:
     """Grow a tree on a random half of the rows."""
     n = rows.shape[0]
-    size = min(n // 2, MOST_ROWS)
+    size = min(n // 2, MOST_ROWS_OF_HALF)
     half = rows.subset(_draw(rng, n, size), copy=True)
     graph, min_size = NeighbourGraph(half, n_clusters, rng), max(1, splitter.min_size * size // n)
     options = {**options, "min_cluster_size": min_size, "seed": int(rng.integers(2**31))}

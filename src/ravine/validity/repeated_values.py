@@ -21,7 +21,7 @@ __all__ = ["EXAMINED", "SHARED", "Grid", "Grids", "find_repeating"]
 EXAMINED = 1000
 SHARED = 0.5
 # Number of rows from which the values of a grid are taken.
-MOST_ROWS = 50_000
+MOST_GRID_ROWS = 50_000
 # Sparse rows are stored as an array of at most this many cells for it, but at least the rows that are examined.
 MOST_CELLS = 1 << 24
 # Two features whose correlation differs from 1 or -1 by less than this are one.
@@ -93,7 +93,7 @@ class Grids:
     def of(cls, rows: Rows, rng: np.random.Generator) -> Grids:
         """Find the features in which at least half of (at most 1000 random) rows share their value with another row."""
         n, d = rows.shape
-        most = min(n, MOST_ROWS, max(EXAMINED, MOST_CELLS // d) if rows.is_sparse else n)
+        most = min(n, MOST_GRID_ROWS, max(EXAMINED, MOST_CELLS // d) if rows.is_sparse else n)
         seen = rows.take(rng.choice(n, most, replace=False))
         return cls.of_columns(seen, find_repeating(seen[:EXAMINED]))
 

@@ -21,7 +21,7 @@ from ravine.validity.repeated_values import EXAMINED, SHARED, Grids, find_repeat
 __all__ = ["SparseGrids", "find_grids"]
 
 # Number of rows from which the values of a grid are taken.
-MOST_ROWS = 20_000
+MOST_SPARSE_ROWS = 20_000
 # Features that are spread one by one for each direction: those that would be moved most.
 SPREAD_ALONE = 64
 # Rows from which the grids of these features are taken.
@@ -123,7 +123,7 @@ class SparseGrids:
     def of(cls, rows: Rows, rng: np.random.Generator) -> SparseGrids:
         """Find the grids of (at most 20,000 random) sparse rows."""
         n = rows.shape[0]
-        some = rows if n <= MOST_ROWS else rows.subset(np.sort(rng.choice(n, MOST_ROWS, replace=False)))
+        some = rows if n <= MOST_SPARSE_ROWS else rows.subset(np.sort(rng.choice(n, MOST_SPARSE_ROWS, replace=False)))
         seen = some.data[rng.permutation(some.shape[0])].astype(np.float64)
         seen.sum_duplicates()
         seen.eliminate_zeros()

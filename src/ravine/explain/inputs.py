@@ -1,4 +1,4 @@
-"""Labels of any type as integer codes."""
+"""Inputs of explanations: fitted estimators, names of features, and labels of any type as integer codes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from ravine.checks import is_missing_value
+from ravine.checks import check_feature_names, is_missing_value
+from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 
-__all__ = ["encode_any_labels", "encode_classes"]
+__all__ = ["check_estimator", "encode_any_labels", "encode_classes", "name_features"]
+
+
+def check_estimator(estimator: Any) -> None:
+    """Raise an error unless the estimator is a fitted one of this library."""
+    if not isinstance(estimator, MinimumDensityTree | MinimumDensityHyperplane | MinimumDensityClassifier):
+        raise TypeError(
+            "estimator must be a fitted MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier, got "
+            f"{type(estimator).__name__}. For a pipeline, pass its last step, and X as transformed by the other steps."
+        )
+    check_is_fitted(estimator)
 
 
 def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[NDArray[np.intp], list[Any]]:
@@ -60,3 +72,21 @@ def encode_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.in
     except TypeError:  # labels of several types have no order
         place = {label: k for k, label in enumerate(classes.tolist())}
         return np.array([place[label] for label in labels.tolist()], dtype=np.intp)
+
+
+def name_features(feature_names: Any, n_features: int, estimator: Any = None) -> list[str]:
+    """Return the names of the features: those given, those seen in the fit, or x0, x1, ...
+
+    Parameters
+    ----------
+    feature_names : sequence of str or None
+    n_features : int
+    estimator : object, optional
+        Fitted estimator, whose ``feature_names_in_`` are used if no names are given.
+
+    Returns
+    -------
+    list of str
+    """
+    names = getattr(estimator, "feature_names_in_", None) if feature_names is None else feature_names
+    return check_feature_names(names, n_features)
