@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+BOTH_INSTALLED := $(VENV)/.installed-both
 BENCH_VENV := .venv-bench
 
-.PHONY: demo test test-all sanitize compare fuzz lint bench docs docs-pages wheel test-floors test-latest warnings coverage clean
+.PHONY: demo reproduce test test-all sanitize compare fuzz lint bench docs docs-pages wheel test-floors test-latest warnings coverage clean
 
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -14,17 +15,32 @@ $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev]'
 	touch $@
 
+# The library and the reproduction of the paper, a package of its own.
+$(BOTH_INSTALLED): $(INSTALLED) reproduction/pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ./reproduction
+	touch $@
+
 demo: $(INSTALLED)
 	$(BIN)/ravine demo --force --out out/demo
+
+# Small forms of all studies of the paper, in a few minutes; reproduction/README.md has the commands of the full ones.
+reproduce: $(BOTH_INSTALLED)
+	$(BIN)/ravine-paper alpha --out out/reproduce/alpha
+	$(BIN)/ravine-paper evolution --out out/reproduce/evolution
+	$(BIN)/ravine-paper margin --out out/reproduce/margin
+	$(BIN)/ravine-paper s1 --starts 10 --out out/reproduce/s1
+	$(BIN)/ravine-paper optimisers --sets seeds,wine --starts 2 --out out/reproduce/optimisers
+	$(BIN)/ravine-paper table2 --sets seeds,voting,wine --seeds 2 --out out/reproduce/table2
+	$(BIN)/ravine-paper semisupervised --quick --out out/reproduce/semisupervised
 
 # Two processes with one thread of linear algebra each: more threads than cores would wait for each other. Each file
 # stays in one process, because its tests share fits.
 PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-test: $(INSTALLED)
+test: $(BOTH_INSTALLED)
 	$(PYTEST) -m "not slow"
 
-test-all: $(INSTALLED)
+test-all: $(BOTH_INSTALLED)
 	$(PYTEST)
 	$(BIN)/python tests/support/sanitize.py
 
@@ -41,7 +57,7 @@ warnings: $(INSTALLED)
 	$(BIN)/python tests/support/compilers.py
 
 # Branch coverage of the package by the quick tests, then line coverage of the kernels by gcov.
-coverage: $(INSTALLED)
+coverage: $(BOTH_INSTALLED)
 	$(BIN)/python -m pip install --quiet 'coverage>=7.10' 'pytest-cov>=7' 'gcovr>=8'
 	$(PYTEST) -m "not slow" --cov --cov-report=term-missing:skip-covered
 	$(BIN)/python tests/support/kernel_coverage.py
@@ -51,10 +67,10 @@ compare: $(INSTALLED)
 	$(BIN)/python tests/support/instruction_sets.py
 
 # Generated inputs in processes with limits; options in FUZZ, for example FUZZ="--inputs 1000 --seed 3" (docs/fuzzing.md).
-fuzz: $(INSTALLED)
+fuzz: $(BOTH_INSTALLED)
 	$(BIN)/python -m fuzz $(FUZZ)
 
-lint: $(INSTALLED)
+lint: $(BOTH_INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -64,7 +80,7 @@ lint: $(INSTALLED)
 DOCS_INSTALLED := $(VENV)/.installed-docs
 SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 -d docs/_build/doctrees --fail-on-warning --keep-going --quiet
 
-$(DOCS_INSTALLED): $(INSTALLED)
+$(DOCS_INSTALLED): $(BOTH_INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev,docs]'
 	touch $@
 
@@ -78,7 +94,7 @@ docs-pages: $(DOCS_INSTALLED)
 	$(SPHINX) -D plot_gallery=0 -t without_pictures docs docs/_build/html
 	$(BIN)/python docs/_ext/check_site.py docs/_build/html
 
-# Source distribution and wheels in dist/, tried with every Python that is installed; options in WHEEL.
+# Source distribution and wheels of both packages in dist/, tried with every Python that is installed; options in WHEEL.
 wheel: $(INSTALLED)
 	$(BIN)/python tests/support/wheels.py $(WHEEL)
 
@@ -89,7 +105,7 @@ $(BENCH_VENV)/.installed:
 	touch $@
 
 # More options in BENCH, for example BENCH="--only small" (see docs/performance.md).
-bench: $(INSTALLED) $(BENCH_VENV)/.installed
+bench: $(BOTH_INSTALLED) $(BENCH_VENV)/.installed
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/run.py --hipart $(BENCH_VENV)/bin/python $(BENCH)
 
 clean:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from ravine.datasets import load
 
 __all__ = ["MIXED_TABLES", "TABLES", "load_columns", "load_standardised", "load_table"]

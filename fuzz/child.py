@@ -72,10 +72,10 @@ def _import_everything() -> None:
     import pandas
     import polars
     import pyarrow.csv
+    import ravine.baselines
     import scipy.sparse
 
     import ravine
-    import ravine.baselines
     import ravine.cli.run
 
     assert all((pandas, polars, pyarrow, scipy))

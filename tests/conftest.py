@@ -1,14 +1,8 @@
-import multiprocessing
-
 import numpy as np
 import pytest
 
 # Run by another Python, which has Playwright.
 collect_ignore = ["support/browse_report.py"]
-
-# There is one fork server for all tests of a process; without these imports every process of a study would make them.
-if "forkserver" in multiprocessing.get_all_start_methods():
-    multiprocessing.set_forkserver_preload(["ravine.studies.engine.preload"])
 
 
 def pytest_collection_modifyitems(items):

@@ -10,16 +10,14 @@ from support.layers import LAYERS, MODULES, ROOT, layer_of, list_imports, parse
 
 PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encoding="utf-8")
 # Packages that build on the estimators and the search: they use the names of the packages, not of their modules.
-USERS = {"baselines", "plotting", "report", "studies", "cli"}
+USERS = {"plotting", "report", "cli"}
 # Displays and drawing functions set many artists in a row; constructors store many parameters.
-DRAWING = {"plotting", "studies"}
+DRAWING = {"plotting"}
 MOST_LINES = 50
-# The four functions that a reader meets first.
+# The functions that a reader meets first.
 ENTRANCES = {
     "find_hyperplane": "search/hyperplane.py",
     "find_separator": "search/separator.py",
-    "follow_bandwidths": "theory/bandwidth_path.py",
-    "certify": "theory/stationarity.py",
 }
 
 

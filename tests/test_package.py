@@ -48,7 +48,7 @@ def test_import_loads_no_library(at_start):
 
 
 def test_domain_object_needs_neither_scipy_nor_sklearn(at_start):
-    loaded = modules_after("from ravine import Hyperplane, ProjectedDensity, check_gradient") - at_start
+    loaded = modules_after("from ravine import Hyperplane, ProjectedDensity") - at_start
     assert heavy(loaded) == {"numpy"}
 
 
@@ -58,9 +58,7 @@ def test_estimator_loads_no_library_that_scikit_learn_does_not(of_estimator, of_
 
 def test_estimator_loads_no_other_estimator(of_estimator, of_scikit_learn):
     loaded = of_estimator - of_scikit_learn
-    assert {name.split(".")[1] for name in loaded if name.startswith("ravine.")}.isdisjoint(
-        {"classes", "theory", "tree"}
-    )
+    assert {name.split(".")[1] for name in loaded if name.startswith("ravine.")}.isdisjoint({"classes", "tree"})
     assert not [name for name in loaded if name.startswith(("sklearn.svm", "sklearn.linear_model", "scipy.optimize"))]
 
 

@@ -8,7 +8,7 @@ ORDER = (
     "first_split", "tree", "birds_table", "shapes", "toy_comparison", "image_colours", "text_topics",
     "wine_chemistry", "mixed_table", "missing_values", "how_many", "valley_test", "false_splits", "outliers",
     "known_labels", "edit_tree", "few_labels", "ten_labels", "active_learning", "million_rows", "dask_rows",
-    "bertopic_slot", "projected_density", "alpha_path", "projection_index", "maximum_margin",
+    "bertopic_slot", "projected_density", "alpha_path", "projection_index",
 )  # fmt: skip
 
 

@@ -14,21 +14,15 @@ _NAMES = {
         "Valley",
     ],
     "ravine.estimators": [
-        "BandwidthPath",
-        "BandwidthStep",
         "HalfTest",
-        "MaximumMarginHyperplane",
         "MinimumDensityClassifier",
         "MinimumDensityHyperplane",
         "MinimumDensityTree",
         "NoSplitWarning",
         "PathStep",
-        "Stationarity",
         "ValleyTest",
-        "bandwidth_path",
         "minimum_density_hyperplane",
         "paper_settings",
-        "stationarity",
         "valley_test",
     ],
     "ravine.explain": [
@@ -41,10 +35,6 @@ _NAMES = {
     "ravine.models": [
         "load",
         "save",
-    ],
-    "ravine.optimise": [
-        "GradientCheck",
-        "check_gradient",
     ],
     "ravine.plotting": [
         "BoundaryDisplay",

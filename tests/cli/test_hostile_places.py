@@ -82,7 +82,6 @@ def test_files_are_written_with_all_streams_closed():
         ("classify", "data.csv", "--label-column", "a"),
         ("predict", "m.ravine", "data.csv"),
         ("demo",),
-        ("reproduce", "s1"),
     ],
 )
 def test_empty_name_of_the_output_is_refused(arguments):

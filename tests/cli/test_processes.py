@@ -293,12 +293,12 @@ def test_help_imports_nothing_heavy():
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in run.stdout.split()}
-    assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich", "pooch"}
+    assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "matplotlib", "rich"}
     for name in ("cluster", "classify", "predict", "describe", "demo"):
         assert name in run.stdout
 
 
-@pytest.mark.parametrize("name", ["cluster", "classify", "predict", "describe", "demo", "reproduce", "data"])
+@pytest.mark.parametrize("name", ["cluster", "classify", "predict", "describe", "demo"])
 def test_help_shows_examples_line_by_line(name):
     shown = ravine(name, "--help").stdout
     assert "\\b" not in shown

@@ -13,9 +13,7 @@ from ravine import (
     MinimumDensityHyperplane,
     MinimumDensityTree,
     NoSplitWarning,
-    bandwidth_path,
 )
-from ravine.baselines import SSSL
 from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
 from ravine.tree.refine import _separate_sides
@@ -129,14 +127,6 @@ def test_classes_of_an_svm_do_not_depend_on_the_scale(rng, scale):
     assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("scale", [SMALL, LARGE, LARGEST])
-def test_paths_of_bandwidths_do_not_depend_on_the_scale(scale):
-    X, _ = two_clusters(60, 3, separation=4.0)
-    found, expected = (bandwidth_path(rows, random_state=0).steps[-1] for rows in (X * scale, X))
-    assert_array_equal(found.labels, expected.labels)
-    assert_allclose(found.margin, expected.margin * scale)
-
-
 def test_values_whose_gradients_overflow_are_refused(rng):
     X = rng.normal(size=(50, 3))
     for rows in (X * 1e293, csr_array(X * 1e293), RowBlocks([X * 1e293])):
@@ -144,20 +134,10 @@ def test_values_whose_gradients_overflow_are_refused(rng):
             MinimumDensityHyperplane(random_state=0).fit(rows)
 
 
-def test_paths_to_bandwidths_that_vanish_are_refused(rng):
-    with pytest.raises(ValueError, match="smallest number that can be represented: multiply X"):
-        bandwidth_path(rng.normal(size=(50, 3)) * 1e-318)
-
-
 @pytest.mark.parametrize("model", [MinimumDensityHyperplane, MinimumDensityTree])
 def test_values_too_small_for_a_bandwidth_are_refused(rng, model):
     with pytest.raises(ValueError, match="smallest number that can be represented: multiply X"):
         model(random_state=0).fit(rng.integers(0, 3, size=(100, 3)) * 5e-324)
-
-
-def test_baseline_of_equal_rows_near_zero_has_no_nan():
-    mdc = SSSL(n_components=2, random_state=0).fit(np.full((30, 5), 1e-317), np.arange(30) < 10)
-    assert np.isfinite(mdc.decision_function(np.full((2, 5), 1e-317))).all()
 
 
 def test_tree_with_a_leaf_of_equal_rows_is_refined():
@@ -173,10 +153,3 @@ def test_weights_over_80_orders_of_magnitude_cause_no_warning():
     blocks = RowBlocks([rows[rng.integers(0, 30, 30)]], state="float32")
     weights = 10.0 ** rng.uniform(-40, 40, 30)
     MinimumDensityHyperplane(select="last", polish=False, random_state=0).fit(blocks, sample_weight=weights)
-
-
-@pytest.mark.filterwarnings("error", "ignore::ravine.NoSplitWarning")
-def test_sqp_on_rows_near_the_smallest_number_causes_no_warning():
-    rng = np.random.default_rng(915655)
-    rows = rng.uniform(size=(30, 3)) * (rng.uniform(size=(30, 3)) < 0.2) * 1e-308
-    MinimumDensityHyperplane(method="sqp", n_init=1, random_state=0).fit(rows)

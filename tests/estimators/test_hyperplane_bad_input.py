@@ -175,7 +175,6 @@ BAD_PARAMETERS = [
     *[("max_iter", value, "max_iter must be an integer >= 1") for value in (0, 2.0, None)],
     *[("tol", value, r"tol must be a number in \[0, inf\)") for value in (-1e-9, np.nan, "small", None)],
     *[("optimiser", value, "optimiser must be one of 'lbfgs'") for value in ("newton", None, 1)],
-    *[("method", value, "method must be one of 'mdp2', 'sqp'") for value in ("newton", None, 1)],
     *[("eta", value, r"eta must .* \(0, ") for value in (0, -0.1, 2.0, np.nan, None)],
     *[("epsilon", value, r"epsilon must be a number in \(0, 1\]") for value in (0, 1.1, -1, np.nan, None)],
     ("subsample", "all", "subsample.*integer.*'auto'.*None"),

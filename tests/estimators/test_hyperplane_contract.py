@@ -297,7 +297,6 @@ def test_parameters_are_kept_as_given_and_cloned(data):
         "init": directions,
         "tol": 1e-4,
         "optimiser": "bfgs",
-        "method": "sqp",
         "test": True,
         "test_method": "exact",
         "n_splits": 2,

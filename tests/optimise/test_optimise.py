@@ -6,9 +6,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ravine.optimise import FunctionObjective, Memory, TiltedObjective, check_gradient, minimise_on_sphere, run
+from ravine import MinimumDensityHyperplane
+from ravine.optimise import (
+    OPTIMISERS,
+    FunctionObjective,
+    Memory,
+    TiltedObjective,
+    minimise_on_sphere,
+    register_optimiser,
+    run,
+    transport,
+)
 from ravine.optimise.line_search import CURVATURE, LARGEST_ANGLE, SUFFICIENT_DECREASE, search_weak_wolfe
-from ravine.optimise.sphere import transport
 from support import reference as ref
 from support.sphere_functions import NONSMOOTH, SMOOTH, linear, rayleigh, start, start_in_basin
 
@@ -235,37 +244,6 @@ def test_line_search_ends_at_last_trial_without_wolfe_point(first):
 # ------------------------------------------------------------------------------------------------- helpers
 
 
-@pytest.mark.parametrize("d", [2, 5, 30])
-def test_check_gradient_accepts_a_correct_gradient(d, rng):
-    problem = rayleigh(rng, d)
-    check = check_gradient(problem.function, problem.gradient, start(rng, d))
-    assert check
-    assert check.error < 1e-8
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [lambda g: 1.001 * g, lambda g: -g, lambda g: g + 1e-3 * np.linalg.norm(g) * np.eye(len(g))[0], np.zeros_like],
-)
-def test_check_gradient_rejects_a_wrong_gradient(wrong, rng):
-    problem = rayleigh(rng, 5)
-    check = check_gradient(problem.function, lambda v: wrong(problem.gradient(v)), start(rng, 5))
-    assert not check
-    assert check.error > 1e-5
-
-
-def test_check_gradient_ignores_the_part_along_the_normal(rng):
-    problem = rayleigh(rng, 5)
-    assert check_gradient(problem.function, lambda v: problem.gradient(v) + 7.0 * v, start(rng, 5))
-
-
-def test_check_gradient_shows_errors_of_second_order(rng):
-    problem = rayleigh(rng, 5)
-    check = check_gradient(problem.function, problem.gradient, start(rng, 5))
-    assert check.errors[0] / check.errors[2] == pytest.approx(100.0, rel=0.1)  # steps 0.1 and 0.01
-    assert check.steps[0] / check.steps[2] == pytest.approx(10.0)
-
-
 def test_run_raises_for_a_question():
     def curious():
         answer = yield "what is the density?"
@@ -318,3 +296,22 @@ def test_gradients_whose_squares_overflow_end_without_a_warning(size):
     assert len(memory) == (size == 1e150)
     assert not np.isnan(memory.descend(np.array([1e3, 1.0, -1.0]))).any()
     memory.descend(np.array([size, size, size]))
+
+
+def test_estimators_use_a_registered_optimiser(rng):
+    called = []
+
+    def optimise(objective, v, **options):
+        called.append(v)
+        return (yield from minimise_on_sphere(objective, v, **options))
+
+    register_optimiser("mine", optimise)
+    try:
+        X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0.0], [7.0, 0.0]], 30, axis=0)
+        labels = MinimumDensityHyperplane(optimiser="mine", n_init=1).fit(X).labels_
+        with pytest.raises(ValueError, match="mine"):
+            register_optimiser("mine", minimise_on_sphere)
+    finally:
+        del OPTIMISERS["mine"]
+    np.testing.assert_array_equal(labels == labels[0], np.arange(60) < 30)
+    assert called

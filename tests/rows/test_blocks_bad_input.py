@@ -7,14 +7,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
 
-from ravine import (
-    MaximumMarginHyperplane,
-    MinimumDensityClassifier,
-    MinimumDensityHyperplane,
-    MinimumDensityTree,
-    bandwidth_path,
-    baselines,
-)
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 from ravine.rows import RowBlocks
 
 X = np.arange(12.0).reshape(6, 2)
@@ -186,21 +179,6 @@ def test_paths_in_a_list_are_read_in_its_order(tmp_path):
         np.save(tmp_path / f"{k}.npy", X + k)
     source = RowBlocks([tmp_path / f"{k}.npy" for k in (2, 0, 1)])
     np.testing.assert_array_equal(source.take(np.arange(18)), np.concatenate([X + 2, X, X + 1]))
-
-
-@pytest.mark.parametrize(
-    "fit",
-    [
-        baselines.PDDP().fit,
-        baselines.SelfTuningSpectral().fit,
-        lambda X: baselines.XNV().fit(X, [0, 1] * (X.shape[0] // 2)),
-        lambda X: MaximumMarginHyperplane().fit(X),
-        lambda X: bandwidth_path(X),
-    ],
-)
-def test_estimators_that_need_an_array_say_so(rng, fit):
-    with pytest.raises(TypeError, match=r"X is a RowBlocks, .* needed in memory here: give an array"):
-        fit(RowBlocks([rng.standard_normal((10, 3)), rng.standard_normal((10, 3))]))
 
 
 def test_files_of_other_kinds_and_ragged_blocks_are_refused(tmp_path):

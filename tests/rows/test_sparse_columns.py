@@ -13,7 +13,7 @@ from ravine.rows import (
     SetDirection,
     SparseSample,
 )
-from ravine.search import PrincipalAxes, drive
+from ravine.search import drive
 from ravine.search.label_fit import _fit_linear_svm
 from ravine.search.refinement import orthonormalise
 from support.simulate import with_zeros
@@ -44,14 +44,6 @@ def log_density_of(model, X):
 def test_text_like_data_of_many_columns_is_split():
     X, topic = topics(3000)
     assert agreement(MinimumDensityHyperplane(random_state=0).fit(X).labels_, topic) > 0.99
-
-
-def test_direct_method_stays_among_a_few_directions():
-    X, topic = topics(1500, d=3000)
-    model = MinimumDensityHyperplane(method="sqp", random_state=0).fit(X)
-    assert agreement(model.labels_, topic) > 0.99
-    axes = PrincipalAxes.of(SparseSample(X).moments(), 10)
-    assert np.linalg.norm(axes.directions @ model.coef_.ravel()) > 0.999
 
 
 def test_density_of_new_rows_is_as_low_as_that_of_the_rows_fitted():
@@ -131,24 +123,6 @@ def test_all_columns_are_used_where_the_rows_can_tell(unstored):
     one, other = (MinimumDensityHyperplane(init="pca", n_init=1).fit(data) for data in (X, sp.csr_array(X)))
     assert np.mean(one.labels_ == other.labels_) > 0.999
     assert any(step.polished and step.n_iter for step in other.path_)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("optimiser", ["gradient_sampling", "adaptive_gradient_sampling"])
-def test_all_columns_are_for_lbfgs(optimiser, unstored):
-    """Gradient sampling would draw twice as many gradients as there are features in every step."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
-    X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
-    model = MinimumDensityHyperplane(init="pca", n_init=1, n_alpha=2, max_iter=2, subsample=None)
-    found = {}
-    for name in ("lbfgs", optimiser):
-        last = model.set_params(optimiser=name).fit(sp.csr_array(X)).path_[-1]
-        assert last.polished
-        found[name] = last
-    assert found[optimiser].n_iter == found["lbfgs"].n_iter == 2
-    assert found[optimiser].n_evaluations == found["lbfgs"].n_evaluations
-    assert found[optimiser].hyperplane.density == pytest.approx(found["lbfgs"].hyperplane.density, rel=1e-3)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -19,13 +19,12 @@ LAYERS = [
     {"optimise"},
     {"index"},
     {"search"},
-    {"classes", "validity", "theory"},
+    {"classes", "validity"},
     {"tree"},
     {"estimators"},
     {"explain"},
     {"tables"},
-    {"baselines", "datasets", "models", "plotting", "report"},
-    {"studies"},
+    {"models", "plotting", "report"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

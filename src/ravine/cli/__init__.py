@@ -1,19 +1,46 @@
-"""The command `ravine`. Its dependencies are installed by the extra ``app``."""
+"""The command `ravine`. Its dependencies are installed by the extra ``app``.
+
+`run_command`, `CommandError`, `CommandGroup` and `OutputPath` serve other commands that are built on ravine.
+"""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ravine.cli.streams import replace_closed_streams
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from ravine.cli.errors import CommandError, CommandGroup
+    from ravine.cli.options import OutputPath
+
+__all__ = ["CommandError", "CommandGroup", "OutputPath", "main", "run_command"]
+
+_HOMES = {
+    "CommandError": "ravine.cli.errors",
+    "CommandGroup": "ravine.cli.errors",
+    "OutputPath": "ravine.cli.options",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ravine.cli' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def main() -> None:
-    """Run the command; if a dependency is missing, state how to install it."""
+    """Run the command `ravine`."""
+    run_command("ravine.cli.app:app")
+
+
+def run_command(place: str) -> None:
+    """Import and run a click command, given as "module:name"; if a dependency is missing, state how to install it."""
     replace_closed_streams()
+    module, name = place.split(":")
     try:
-        from ravine.cli.app import app
+        command = getattr(import_module(module), name)
     except (KeyboardInterrupt, RuntimeError) as error:
         # Python 3.11 turns an interrupt inside the creation of a class into a RuntimeError.
         if not isinstance(error, KeyboardInterrupt) and not isinstance(error.__cause__, KeyboardInterrupt):
@@ -24,4 +51,4 @@ def main() -> None:
         if (error.name or "").split(".")[0] not in {"click", "rich"}:
             raise
         sys.exit(f"The ravine command needs the package {error.name!r}: run  pip install 'ravine[app]'")
-    app()
+    command()

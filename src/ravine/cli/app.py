@@ -19,8 +19,6 @@ COMMANDS = {
     "predict": "ravine.cli.predict:predict",
     "describe": "ravine.cli.describe:describe",
     "demo": "ravine.cli.demo:demo",
-    "reproduce": "ravine.cli.reproduce:reproduce",
-    "data": "ravine.cli.data:data",
 }
 
 

@@ -126,8 +126,8 @@ def _get_state() -> str | None:
 def describe_error(error: BaseException, hint: str = "") -> str:
     """Return a message for the user in one line; the hint follows an unexpected error."""
     text = " ".join(str(error).split())
-    # Exceptions of this package, and errors of its checks, are written for the user.
-    if text and type(error).__module__.split(".")[0] == "ravine":
+    # Exceptions of ravine, and of packages ravine_* built on it, are written for the user.
+    if text and type(error).__module__.split(".")[0].split("_")[0] == "ravine":
         return text
     if isinstance(error, OSError) and error.errno is not None:
         return _describe_os_error(error)

@@ -9,13 +9,12 @@ from typing import Any
 
 _NAMES = {
     "ravine.estimators.classifier": ["MinimumDensityClassifier"],
-    "ravine.estimators.functions": ["bandwidth_path", "minimum_density_hyperplane", "stationarity", "valley_test"],
+    "ravine.estimators.functions": ["make_search_settings", "minimum_density_hyperplane", "valley_test"],
     "ravine.estimators.hyperplane": ["MinimumDensityHyperplane", "NoSplitWarning"],
-    "ravine.estimators.maximum_margin": ["MaximumMarginHyperplane"],
     "ravine.estimators.settings": ["paper_settings"],
     "ravine.estimators.tree": ["MinimumDensityTree"],
     "ravine.hyperplane": ["PathStep"],
-    "ravine.theory": ["BandwidthPath", "BandwidthStep", "Stationarity"],
+    "ravine.rows.inputs": ["validate_array"],
     "ravine.validity": ["HalfTest", "ValleyTest"],
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}

@@ -66,11 +66,6 @@ class MinimumDensityHyperplane(
 
     Parameters
     ----------
-    method : {"mdp2", "sqp"}, default="mdp2"
-        ``"sqp"`` solves the constrained problem in normal and offset together, by sequential quadratic programming at
-        ``alpha_max`` from the same starts. It is provided for comparison: it ends in the nearest local minimum. It
-        ignores ``alpha_min``, ``n_alpha``, ``max_iter``, ``select``, ``polish``, ``optimiser``, ``eta``, ``epsilon``
-        and ``subsample``. With more than 1000 sparse features it searches the span of a few principal directions.
     bandwidth : "silverman", float or callable, default="silverman"
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
         along the first principal component. A callable is called with ``(n, s)`` and returns h.
@@ -197,7 +192,6 @@ class MinimumDensityHyperplane(
     def __init__(
         self,
         *,
-        method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
         n_init: int = 6,
@@ -220,7 +214,6 @@ class MinimumDensityHyperplane(
         random_state: Any = None,
         callback: Callable[[PathStep], object] | None = None,
     ) -> None:
-        self.method = method
         self.bandwidth = bandwidth
         self.init = init
         self.n_init = n_init

@@ -98,7 +98,7 @@ class MinimumDensityTree(
     use_labels : bool, default=False
         Whether the y of ``fit`` are known labels: rows of one label are in one cluster, and rows of different labels in
         different ones. By default y is ignored, since pipelines and searches pass it to clusterers, too.
-    method, optimiser, eta, epsilon, subsample
+    optimiser, eta, epsilon, subsample
         As for :class:`MinimumDensityHyperplane`.
     bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
         As for :class:`MinimumDensityHyperplane`. For splits, ``init="auto"`` means ``"axes"``: it takes a third of the
@@ -234,7 +234,6 @@ class MinimumDensityTree(
         splitter: Splitter | None = None,
         contamination: float | str | None = None,
         use_labels: bool = False,
-        method: str = "mdp2",
         bandwidth: BandwidthRule = "silverman",
         init: str | ArrayLike = "auto",
         n_init: int = 6,
@@ -266,7 +265,6 @@ class MinimumDensityTree(
         self.splitter = splitter
         self.contamination = contamination
         self.use_labels = use_labels
-        self.method = method
         self.bandwidth = bandwidth
         self.init = init
         self.n_init = n_init

@@ -1,9 +1,8 @@
 """Projection indices: functions of a direction that the search minimises."""
 
-from ravine.index.base import ProjectionIndex, Separation
+from ravine.index.base import ProjectionIndex, Separation, describe_hyperplane
 from ravine.index.clustering import ClusteringIndex, measure_reach
 from ravine.index.compiled import CompiledClusteringIndex, CompiledIndex, CompiledSemiSupervisedIndex
-from ravine.index.joint import JointDensity
 from ravine.index.relative_density import DensityRatio, RelativeDensity
 from ravine.index.semi_supervised import LabelledRows, LabelPenalty, SemiSupervisedIndex
 
@@ -13,12 +12,12 @@ __all__ = [
     "CompiledIndex",
     "CompiledSemiSupervisedIndex",
     "DensityRatio",
-    "JointDensity",
     "LabelPenalty",
     "LabelledRows",
     "ProjectionIndex",
     "RelativeDensity",
     "SemiSupervisedIndex",
     "Separation",
+    "describe_hyperplane",
     "measure_reach",
 ]

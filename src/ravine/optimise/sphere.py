@@ -12,6 +12,7 @@ from ravine.optimise.line_search import LARGEST_ANGLE, Step, search_weak_wolfe
 from ravine.optimise.objective import Questions, SphereObjective
 
 __all__ = [
+    "FIRST_ANGLE",
     "Memory",
     "SphereResult",
     "make_unit_tangent",
@@ -20,9 +21,7 @@ __all__ = [
     "move_on_circle",
     "normalise",
     "project_to_tangent",
-    "sample_near",
     "transport",
-    "transport_to",
 ]
 
 # First step without curvature information: small, so that a start stays in its own basin.
@@ -280,23 +279,3 @@ def transport(x: Array, v: Array, u: Array, t: float) -> Array:
     Parallel transport is an isometry: it preserves inner products.
     """
     return np.asarray(x + np.multiply.outer(x @ u, (math.cos(t) - 1.0) * u - math.sin(t) * v))
-
-
-def transport_to(v: Array, point: Array, gradient: Array) -> Array:
-    """Transport the tangent part of a gradient at another point to v, along the great circle between them."""
-    tangent = project_to_tangent(gradient, point)
-    towards = project_to_tangent(v, point)
-    length = float(np.linalg.norm(towards))
-    if length == 0.0:
-        return tangent
-    return transport(tangent, point, towards / length, math.atan2(length, float(v @ point)))
-
-
-def sample_near(v: Array, radius: float, n: int, rng: np.random.Generator) -> Array:
-    """Draw n unit vectors (rows) uniformly from a ball of the tangent space at v, mapped to the sphere."""
-    tangents = rng.standard_normal((n, len(v)))
-    tangents -= np.multiply.outer(tangents @ v, v)
-    tangents /= np.maximum(np.linalg.norm(tangents, axis=1, keepdims=True), np.finfo(float).tiny)
-    angles = radius * rng.random((n, 1)) ** (1.0 / max(len(v) - 1, 1))
-    points = np.cos(angles) * v + np.sin(angles) * tangents
-    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))

@@ -4,7 +4,6 @@ Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in 
 """
 
 from ravine.search.bandwidth import BandwidthRule, check_bandwidth, check_representable, resolve_bandwidth
-from ravine.search.direct import solve_directly
 from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, points_to_larger
 from ravine.search.label_fit import predict_by_svm
 from ravine.search.paths import Start, choose_best, follow_paths, screen_starts
@@ -58,5 +57,4 @@ __all__ = [
     "predict_by_svm",
     "resolve_bandwidth",
     "screen_starts",
-    "solve_directly",
 ]

@@ -82,7 +82,7 @@ def find_hyperplane(problem: Problem) -> Fit:
         tried = f"none of the {len(starts)} starts" if len(starts) > 1 else "no stage of the only start"
         why = f"{tried} reached a hyperplane that separates two modes of the projected density"
         return _report_no_split(problem, why, log, search.bandwidth())
-    if problem.is_wide and problem.settings.method == "mdp2":
+    if problem.is_wide:
         best = refine_in_all_features(problem, search, best, log.record_in(problem.space))
         search = problem
     return _orient(problem, search.space.make_steps([best])[0], log)

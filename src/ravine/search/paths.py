@@ -11,7 +11,6 @@ import numpy as np
 from ravine._typing import Array
 from ravine.index import CompiledIndex
 from ravine.rows import Sample
-from ravine.search.direct import solve_directly
 from ravine.search.problem import Problem
 from ravine.search.refinement import polish_on_slabs
 from ravine.search.settings import SearchSettings
@@ -66,8 +65,6 @@ def screen_starts(problem: Problem, starts: Array) -> list[Start]:
     if not isinstance(settings.init, str) or settings.init != "auto" or len(starts) == 1:
         return [Start(v) for v in starts]
     stages = find_deepest(problem, starts)
-    if settings.method == "sqp":
-        return [Start(stage.normal) for stage in stages[: settings.n_init]]
     continued = stages[: (settings.n_init + 1) // 2]
     restarted = stages[: settings.n_init // 2]
     return [*(Start(s.normal, s.alpha) for s in continued), *(Start(s.normal) for s in restarted)]
@@ -113,7 +110,7 @@ def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Noti
     """Minimise the index from every start; return the paths of all starts.
 
     Paths are followed on the first subsample. The best few are then optimised on each of the others and at last on all
-    rows. With few rows there are no subsamples. The direct method always works on all rows.
+    rows. With few rows there are no subsamples.
 
     Parameters
     ----------
@@ -125,9 +122,6 @@ def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Noti
     """
     settings, subsamples = problem.settings, problem.subsamples
     starts = [start if isinstance(start, Start) else Start(start) for start in starts]
-    if settings.method == "sqp":
-        directions = [(k, start.direction) for k, start in enumerate(starts)]
-        return solve_directly(problem, directions, notify=notify)
     polish_later = bool(subsamples) or (settings.select == "final" and settings.polish)
     rough = replace(settings, tolerance=max(settings.tolerance, ROUGH_TOLERANCE)) if polish_later else settings
     first = problem.first_sample

@@ -15,7 +15,6 @@ from ravine.index import (
     ClusteringIndex,
     CompiledClusteringIndex,
     CompiledSemiSupervisedIndex,
-    JointDensity,
     LabelledRows,
     ProjectionIndex,
     SemiSupervisedIndex,
@@ -252,11 +251,6 @@ class Problem:
             reference=bandwidth / settings.labels.bandwidth_factor if reference is None else reference,
             gamma=settings.gammas[0] if gamma is None else gamma,
         )
-
-    def joint_density(self, alpha: float) -> JointDensity:
-        """Return the density as a function of normal and offset together, for eq. (9) or (14)."""
-        h = self.bandwidth() / self.space.unit
-        return JointDensity(self.sample, self.moments.covariance, h, alpha, self.labelled)
 
     def starts(self, labelled: LabelledRows | None = None, moments: Moments | None = None) -> Array:
         """Return unit vectors (rows) to start from; for ``init="auto"`` those to screen (`screen_starts`).

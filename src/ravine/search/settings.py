@@ -87,8 +87,6 @@ class SearchSettings:
 
     Attributes
     ----------
-    method : {"mdp2", "sqp"}
-        Projection pursuit, or the constrained problem in (v, b) at the largest alpha, with ``polish_iter`` iterations.
     bandwidth : "silverman", float or callable
     init : str, tuple of str or ndarray of shape (k, d)
         Name of a set of starts, names of starts that labels suggest, or directions in the space of X.
@@ -124,7 +122,6 @@ class SearchSettings:
         Makes the index to minimise, instead of that of the paper; see `ProjectionIndex`.
     """
 
-    method: Literal["mdp2", "sqp"] = "mdp2"
     bandwidth: BandwidthRule = "silverman"
     init: str | tuple[str, ...] | Array = "auto"
     n_init: int = 6
@@ -167,7 +164,6 @@ class SearchSettings:
 
 def check_settings(
     *,
-    method: Any = "mdp2",
     bandwidth: Any = "silverman",
     init: Any = "auto",
     n_init: Any = 6,
@@ -191,7 +187,6 @@ def check_settings(
     """
     largest = check_number("alpha_max", alpha_max, low=0.0, high=1e6, open_low=True)
     return SearchSettings(
-        method=check_choice("method", method, ("mdp2", "sqp")),  # type: ignore[arg-type]
         bandwidth=check_bandwidth(bandwidth),
         init=init,
         n_init=check_integer("n_init", n_init, low=1),

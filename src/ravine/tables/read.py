@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,6 @@ from ravine._plurals import count
 from ravine.tables.quotes import find_open_quote
 from ravine.tables.sniff import Layout, describe_wrong_encoding, detect_encoding, detect_layout
 from ravine.tables.table_error import TableError
-from ravine.tables.text import gunzip
 
 __all__ = ["ReadOptions", "Report", "read_table"]
 
@@ -64,7 +65,7 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
     name, content = _open(source)
     head = _read_head(content)
     if head[:2] == b"\x1f\x8b":
-        content = gunzip(content if isinstance(content, bytes) else content.read_bytes(), name)
+        content = _gunzip(content if isinstance(content, bytes) else content.read_bytes(), name)
         head = content[:HEAD]
     if not head.strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
@@ -82,6 +83,14 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
     if not table.num_rows:
         raise TableError(_describe_no_rows(name))
     return table
+
+
+def _gunzip(content: bytes, name: str) -> bytes:
+    """Return the content of a gzip file."""
+    try:
+        return gzip.decompress(content)
+    except (EOFError, OSError, zlib.error) as error:
+        raise TableError(f"{name} is truncated or not a gzip file ({error}): get a new copy.") from error
 
 
 def _open(source: str) -> tuple[str, Path | bytes]:
