@@ -2,7 +2,6 @@
 
 import dataclasses
 import errno
-import json
 import zipfile
 
 import numpy as np
@@ -12,9 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, MultipleImputer
 from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
-from ravine.models.archive import Arrays
-from ravine.models.budget import Budget
-from ravine.models.estimators import decode_estimator, encode_estimator
+from support.model_files import read_document, unpack
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -44,11 +41,13 @@ def assert_same(one, other, where="model"):
         for k, (a, b) in enumerate(zip(one, other, strict=True)):
             assert_same(a, b, f"{where}[{k}]")
     elif isinstance(one, dict):
-        assert list(one) == list(other), where
+        assert one.keys() == other.keys(), where
         for key, value in one.items():
             assert_same(value, other[key], f"{where}[{key!r}]")
     elif isinstance(one, float):
         assert np.float64(one).tobytes() == np.float64(other).tobytes(), where
+    elif type(one).__module__.startswith("ravine"):
+        assert_same(one.__getstate__(), other.__getstate__(), where)
     else:
         assert one == other, where
 
@@ -57,15 +56,7 @@ def round_trip(estimator, path):
     save(estimator, path)
     again = load(path)
     assert type(again) is type(estimator)
-    kept = {name: value for name, value in vars(estimator).items() if name != "_rows_of_fit"}
-    assert vars(again).keys() == kept.keys()
-    for name, value in kept.items():
-        if name == "_training":
-            assert again._training.X is None
-            value = {key: some for key, some in value.values.items() if key not in ("samples", "split_tree")}
-            assert_same(value, dict(sorted(again._training.values.items(), key=lambda one: list(value).index(one[0]))))
-        else:
-            assert_same(value, vars(again)[name], name)
+    assert_same(estimator.__getstate__(), again.__getstate__())
     return again
 
 
@@ -137,11 +128,6 @@ def test_tree_round_trips_and_can_be_edited(path, n_clusters):
     assert_same(mdt.cut(2), again.cut(2))
 
 
-def list_members(path):
-    with zipfile.ZipFile(path) as archive:
-        return archive.namelist()
-
-
 def test_suggested_tree_round_trips(path):
     X, _ = simulate_pairs()
     mdt = MinimumDensityTree(random_state=0).fit(X)
@@ -149,7 +135,6 @@ def test_suggested_tree_round_trips(path):
     assert (again.n_clusters_, again.n_suggested_) == (N_SHOWN, N_SUGGESTED)
     assert_same(mdt.cut("suggested"), again.cut("suggested"))
     assert_same(mdt.suggested_tree_.predict(X), again.suggested_tree_.predict(X))
-    assert {"suggested_tree/left.npy", "suggested_leaves.npy"} <= set(list_members(path))
     round_trip(again, path)
 
 
@@ -160,7 +145,7 @@ def test_tree_that_is_its_own_suggestion_is_stored_once(path, n_clusters):
     again = round_trip(MinimumDensityTree(n_clusters, random_state=0).fit(X), path)
     assert again.suggested_tree_ is again.tree_
     assert again.suggested_leaves_ is again.leaves_
-    assert [name for name in list_members(path) if "suggested" in name] == []
+    assert [one.get("class") for one in read_document(unpack(path))["objects"]].count("Tree") == 1
 
 
 def test_suggestion_of_an_earlier_fit_is_not_saved(path):
@@ -168,24 +153,6 @@ def test_suggestion_of_an_earlier_fit_is_not_saved(path):
     mdt = MinimumDensityTree(random_state=0).fit(X)
     save(mdt.set_params(n_clusters=3).fit(X), path)
     assert not hasattr(load(path), "n_suggested_")
-
-
-def test_file_without_a_suggestion_is_read(path):
-    """Files of earlier versions have no field for it."""
-    mdt = MinimumDensityTree(random_state=0).fit(simulate_pairs()[0])
-    save(mdt, path)
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist() if "suggested" not in name}
-    document = json.loads(members["model.json"])
-    del document["fitted"]["n_suggested"]
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in {**members, "model.json": json.dumps(document)}.items():
-            archive.writestr(name, content)
-    again = load(path)
-    assert_same(again.labels_, mdt.labels_)
-    assert not hasattr(again, "n_suggested_")
-    with pytest.raises(ValueError, match="'suggested' needs a tree"):
-        again.cut("suggested")
 
 
 @pytest.mark.parametrize(
@@ -235,18 +202,6 @@ def test_evidence_of_a_classifier_round_trips(path):
     assert_same(mdc.label_evidence_, again.label_evidence_)
     assert_same(mdc.density_evidence_, again.density_evidence_)
     assert not hasattr(round_trip(MinimumDensityClassifier(method="paper").fit(X, y), path), "density_evidence_")
-
-
-def test_classifier_of_an_earlier_version_is_read():
-    X, y = blobs(n=40)
-    mdc = MinimumDensityClassifier(method="paper", alpha_max=0.3).fit(X, y)
-    document, arrays = encode_estimator(mdc)
-    earlier = {name: value for name, value in document["parameters"].items() if name not in ("method", "C")}
-    earlier |= {"label_penalty": "mean", "margin": 1.0, "select_start": "final", "calibration_C": 1.0}
-    again = decode_estimator(document | {"parameters": earlier}, Arrays(arrays, Budget(1 << 30)))
-    assert_same(mdc.predict_proba(X), again.predict_proba(X))
-    assert again.method == "paper"
-    again.fit(X, y)
 
 
 def test_same_model_gives_same_bytes(tmp_path):
@@ -301,42 +256,6 @@ def test_model_that_fills_cells_several_times_round_trips(path):
     assert_same(plan.imputer.impute(features), again.preparation.imputer.impute(features))
     assert_same(model.predict(table), again.predict(table))
     assert_same(model.transform(table), again.transform(table))
-    members = read_members(path)
-    document = json.loads(members["model.json"])
-    for change in ({"n_imputations": 0}, {"n_imputations": 10**9}, {"n_neighbors": 0}, {"seed": -1}):
-        changed = {**document, "table": {**document["table"], "imputer": {**document["table"]["imputer"], **change}}}
-        write_members(path, {**members, "model.json": json.dumps(changed).encode()})
-        with pytest.raises(ModelFileError):
-            load(path)
-    del document["table"]["imputer"]
-    write_members(path, {**members, "model.json": json.dumps(document).encode()})
-    with pytest.raises(ModelFileError, match="fill missing cells"):
-        load(path)
-
-
-def write_members(path, members):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-
-
-def test_table_of_schema_2_is_read(path):
-    X, _ = blobs(d=2)
-    table = {"length": X[:, 0], "kind": np.array(["a", "b", "b"] * 90, dtype=object)}
-    plan = Preparation(("length", "kind"), {"kind": ("a", "b")})
-    plan = plan.fitted(plan.matrix(table))
-    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan)
-    save(model, path)
-    members = read_members(path)
-    document = json.loads(members["model.json"])
-    del document["table"]["rare"], document["table"]["encoding"]
-    write_members(path, {**members, "model.json": json.dumps({**document, "schema": 2}).encode()})
-    assert_same(model.preparation, load(path).preparation)
-
-
-def read_members(path):
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
 
 
 def test_file_names_the_versions_that_wrote_it(path):
@@ -344,53 +263,9 @@ def test_file_names_the_versions_that_wrote_it(path):
 
     save(MinimumDensityHyperplane().fit(blobs()[0]), path)
     info = inspect(path)
-    assert info.schema == 3
+    assert info.schema == 4
     assert info.versions["ravine"] == ravine.__version__
     assert info.versions["numpy"] == np.__version__
-
-
-# ----------------------------------------------------------------------------------------------- older files
-
-
-def schema_1(path, document, arrays):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("model.json", json.dumps({"format": "ravine model", "schema": 1, **document}))
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w") as stream:
-                np.lib.format.write_array(stream, np.asarray(array), version=(1, 0))
-
-
-def test_hyperplane_of_schema_1_is_read(path):
-    known = {"offset": 1.0, "density": 0.25, "relative_depth": 2.0, "bandwidth": 0.5, "alpha": 1.5}
-    document = {"class": "MinimumDensityHyperplane", "params": {"n_init": 2}, "features": 2, "columns": ["a", "b"]}
-    arrays = {"normal": [0.6, 0.8], "point": [0.6, 0.8], "labels": np.array([0, 1, 0])}
-    schema_1(path, {**document, "hyperplane": known}, arrays)
-    mdh = load(path)
-    assert mdh.n_init == 2
-    assert mdh.feature_names_in_.tolist() == ["a", "b"]
-    assert mdh.hyperplane_.relative_depth == 2.0
-    assert mdh.labels_.tolist() == [0, 1, 0]
-    assert mdh.path_ == ()
-    assert mdh.decision_function([[3.0, 4.0], [0.0, 0.0]]).tolist() == [4.0, -1.0]
-    assert inspect(path).schema == 1
-    round_trip(mdh, path)
-    assert inspect(path).schema == 3
-
-
-def test_tree_of_schema_1_is_read(path):
-    nan, none = np.nan, [np.nan, np.nan]
-    tree = {
-        "parent": [-1, 0, 0], "left": [1, -1, -1], "right": [2, -1, -1], "size": [3, 2, 1], "order": [0, -1, -1],
-        "cluster": [-1, 0, 1], "normal": [[1.0, 0.0], none, none], "point": [[2.0, 0.0], none, none],
-    }  # fmt: skip
-    tree |= {name: [2.0, nan, nan] for name in ("offset", "bandwidth", "alpha", "density", "relative_depth")}
-    tree["pvalue"] = [0.01, nan, nan]
-    arrays = {f"tree/{name}": values for name, values in tree.items()} | {"leaves": [1, 2, 1]}
-    schema_1(path, {"class": "MinimumDensityTree", "params": {"n_clusters": 2}, "features": 2, "columns": None}, arrays)
-    mdt = load(path)
-    assert mdt.labels_.tolist() == [0, 1, 0]
-    assert mdt.predict([[1.0, 9.0], [3.0, 9.0]]).tolist() == [0, 1]
-    round_trip(mdt, path)
 
 
 # ----------------------------------------------------------------------------------------------- rejected models
@@ -399,10 +274,10 @@ def test_tree_of_schema_1_is_read(path):
 @pytest.mark.parametrize(
     ("parameters", "named"),
     [
-        ({"random_state": np.random.default_rng(0)}, "random_state.*Generator.*set_params\\(random_state=None"),
+        ({"random_state": np.random.default_rng(0)}, "random_state.*Generator"),
         ({"random_state": np.random.RandomState(0)}, "random_state.*RandomState"),
-        ({"callback": print}, "callback.*set_params\\(callback=None"),
-        ({"bandwidth": lambda n, s: s}, "bandwidth.*set_params\\(bandwidth='silverman'"),
+        ({"callback": print}, "callback"),
+        ({"bandwidth": lambda n, s: s}, "bandwidth"),
     ],
 )
 def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
@@ -415,7 +290,7 @@ def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
 
 def test_tree_with_a_custom_splitter_cannot_be_saved(path):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
-    with pytest.raises(TypeError, match=r"splitter.*split_next.*set_params\(split_next='depth'|split_next.*splitter"):
+    with pytest.raises(TypeError, match=r"split_next.*splitter"):
         save(mdt.set_params(splitter=object(), split_next=len), path)
 
 

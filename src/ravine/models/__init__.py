@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ravine.models.archive import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
-from ravine.models.model_file_error import ModelFileError
 from ravine.models.table_model import TableModel
 from ravine.tables import Preparation
 

@@ -1,4 +1,4 @@
-"""Zip archive of one JSON document and plain arrays. All memory is counted before it is allocated."""
+"""Zip archive of a JSON document and plain arrays. All memory is counted before it is allocated."""
 
 from __future__ import annotations
 
@@ -6,138 +6,94 @@ import errno
 import io
 import json
 import os
+import re
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ravine._files import replace_file
-from ravine.models.budget import Budget
-from ravine.models.members import KINDS, parse_document, read_array
-from ravine.models.model_file_error import CHECK_NAME, ModelFileError
-
-__all__ = ["MAX_BYTES", "Arrays", "read_archive", "write_archive"]
+__all__ = ["CHECK_NAME", "MAX_BYTES", "ModelFileError", "read_archive", "write_archive"]
 
 DOCUMENT = "model.json"
-# A model has a few dozen arrays.
-MAX_MEMBERS = 200
-# Limit on the memory that reading takes, unless the caller allows more: the labels of 60 million rows.
+CHECK_NAME = "Check the name of the file."
+# A file has one member for each type of numbers and each length of text, and the document.
+MAX_MEMBERS = 50
+# Default limit on the memory that reading takes: enough for the labels of 60 million rows.
 MAX_BYTES = 1 << 30
 MAX_DOCUMENT_BYTES = 1 << 26
-# Memory of an array and of what is checked and built from it, in sizes of the array.
+# Memory of an array while it is checked, in sizes of the array.
 ARRAY_COPIES = 2
-# End of the list of members: signature, number of members, size and place of the list, length of a comment.
-LIST_END = struct.Struct("<4s6xHIIH")
-LONGEST_LIST = 1 << 17
-# Signature and size of the record before it in files of more than 2 GB, which could give other numbers.
-LARGE_FILE_RECORD, LARGE_FILE_RECORD_SIZE, LARGE_FILE = b"PK\x06\x07", 20, 1 << 31
+# Upper bound on the memory of one JSON value and of the object that is built from it.
+VALUE_BYTES = 200
+# End of the zip directory: signature, number of members, size and place of the directory, length of a comment.
+DIRECTORY_END = struct.Struct("<4s6xHIIH")
+LONGEST_DIRECTORY = 1 << 16
+# Exactly the headers that NumPy writes; its own reader executes a tokenizer and warns for others.
+MAGIC = b"\x93NUMPY\x01\x00"
+HEADER = re.compile(rb"\{'descr': '([<|][biufU]\d{1,9})', 'fortran_order': False, 'shape': \((\d{1,15}),\), \} *\n")
+# Bytes that are unpacked at a time.
+PIECE = 1 << 20
 # A constant date, so that the same model gives the same bytes.
 DATE = (1980, 1, 1, 0, 0, 0)
 
 
-class Arrays:
-    """Arrays of a file; each is taken once, with its expected type and shape.
+class ModelFileError(ValueError):
+    """Raised when a file is not a model, is damaged, or was written by another version of ravine.
 
     Parameters
     ----------
-    arrays : mapping
-        Arrays by name.
-    budget : Budget
-        Memory that decoding may take.
+    problem : str
+    advice : str, default="Get a new copy of the file, or save the model again."
     """
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], budget: Budget) -> None:
-        self._arrays = dict(arrays)
-        self.budget = budget
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._arrays
-
-    def put(self, name: str, array: NDArray[Any]) -> None:
-        """Add an array; used to upgrade files of an older schema."""
-        self._arrays[name] = array
-
-    def count_dimensions(self, name: str) -> int:
-        """Return the number of dimensions of an array."""
-        return self._arrays[name].ndim
-
-    def take(self, name: str, kinds: str, shape: tuple[int | None, ...]) -> NDArray[Any]:
-        """Take an array of one of some kinds of numbers; None in the shape allows any length."""
-        if name not in self._arrays:
-            raise ModelFileError(f"array {name!r} is missing")
-        array = self._arrays.pop(name)
-        fits = array.ndim == len(shape) and all(
-            want is None or have == want for have, want in zip(array.shape, shape, strict=True)
-        )
-        if array.dtype.kind not in kinds or not fits:
-            raise ModelFileError(f"array {name!r} has unexpected type {array.dtype} or shape {array.shape}")
-        return array
-
-    def take_floats(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.float64]:
-        """Take an array of float64."""
-        return self._take_exactly(name, np.dtype("<f8"), shape).astype(np.float64, copy=False)
-
-    def take_integers(self, name: str, shape: tuple[int | None, ...], low: int, high: int) -> NDArray[np.intp]:
-        """Take an array of integers that are at least ``low`` and below ``high``."""
-        array = self._take_exactly(name, np.dtype("<i8"), shape)
-        if array.size and (array.min() < low or array.max() >= high):
-            raise ModelFileError(f"array {name!r} has values outside {low} to {high - 1}")
-        return array.astype(np.intp, copy=False)
-
-    def _take_exactly(self, name: str, dtype: np.dtype[Any], shape: tuple[int | None, ...]) -> NDArray[Any]:
-        array = self.take(name, dtype.kind, shape)
-        if array.dtype != dtype:
-            raise ModelFileError(f"array {name!r} has type {array.dtype} instead of {dtype}")
-        return array
-
-    def check_all_taken(self) -> None:
-        """Raise an error if arrays are left that belong to no such model."""
-        if self._arrays:
-            raise ModelFileError(f"unexpected arrays: {', '.join(sorted(self._arrays)[:3])!r}")
+    def __init__(self, problem: str, advice: str = "Get a new copy of the file, or save the model again.") -> None:
+        super().__init__(problem)
+        self.advice = advice
 
 
-def write_archive(
-    path: str | os.PathLike[str], document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> None:
-    """Write a document and its arrays, completely or not at all."""
-    text = json.dumps(document, allow_nan=False, indent=1)
-    with replace_file(path) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        archive.writestr(_make_member(DOCUMENT), text.encode("ascii"), compresslevel=6)
-        for name, array in arrays.items():
-            if array.dtype.kind not in KINDS:
-                raise TypeError(f"{name}: an array of type {array.dtype} cannot be saved.")
-            plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-            stream = io.BytesIO()
-            npy.write_array(stream, plain, version=(1, 0), allow_pickle=False)
-            archive.writestr(_make_member(f"{name}.npy"), stream.getbuffer(), compresslevel=1)
+class Budget:
+    """Memory that reading a file may take, counted before it is allocated."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes, self.spent = max_bytes, 0
+
+    def spend(self, n_bytes: int) -> None:
+        """Count memory that is about to be allocated; raise an error if it exceeds the limit."""
+        self.spent += n_bytes
+        if self.spent > self.max_bytes:
+            raise ModelFileError(
+                f"reading it takes at least {self.spent / 1e6:.0f} MB, more than max_bytes={self.max_bytes}",
+                "If you trust the file, pass a larger max_bytes to load.",
+            )
 
 
-def _make_member(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name, DATE)
-    info.compress_type = zipfile.ZIP_DEFLATED
-    info.external_attr = 0o644 << 16
-    return info
+def write_archive(path: Path, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a document and one-dimensional arrays."""
+    contents = {DOCUMENT: json.dumps(document, allow_nan=False, indent=1).encode("ascii")}
+    for name, array in arrays.items():
+        stream = io.BytesIO()
+        npy.write_array(stream, array.astype(array.dtype.newbyteorder("<"), copy=False), (1, 0), allow_pickle=False)
+        contents[f"{name}.npy"] = stream.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            info = zipfile.ZipInfo(name, DATE)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, content, compresslevel=6 if name == DOCUMENT else 1)
 
 
-def read_archive(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], Arrays]:
-    """Read a document and its arrays; anything that `write_archive` would not write is rejected.
-
-    Parameters
-    ----------
-    path : path-like
-    max_bytes : int
-        Limit on the memory that reading takes.
-    """
+def read_archive(path: str | os.PathLike[str], max_bytes: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a document and its arrays; anything that `write_archive` would not write is rejected."""
     with Path(path).open("rb") as stream:
         if stream.read(4) != b"PK\x03\x04":
             raise ModelFileError("it is not a zip file and so not a ravine model", CHECK_NAME)
-        _check_list_end(stream)
+        _check_directory(stream)
         try:
             with zipfile.ZipFile(stream) as archive:
                 return _read_members(archive, Budget(max_bytes))
@@ -147,26 +103,26 @@ def read_archive(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> tu
         except OSError as error:
             if error.errno != errno.EINVAL:  # a member that begins before the file
                 raise
-            raise ModelFileError("it is damaged (the place of a member is outside the file)") from error
+            raise ModelFileError("it is damaged (a member lies outside the file)") from error
 
 
-def _check_list_end(stream: IO[bytes]) -> None:
-    """Check how many members the file lists, before zipfile reads the list."""
+def _check_directory(stream: IO[bytes]) -> None:
+    """Check the number of members, and the size of the directory, before zipfile reads it."""
     size = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, size - LIST_END.size - LARGE_FILE_RECORD_SIZE))
-    tail = stream.read()
+    stream.seek(max(0, size - DIRECTORY_END.size))
+    end = stream.read()
     stream.seek(0)
-    if len(tail) < LIST_END.size:
-        raise ModelFileError("it is truncated")
-    signature, n_members, n_bytes, _, _ = LIST_END.unpack(tail[-LIST_END.size :])
-    is_large = tail.startswith(LARGE_FILE_RECORD)
-    if signature != b"PK\x05\x06" or (is_large and size < LARGE_FILE):
-        raise ModelFileError("it is truncated or was changed (the list of its members is damaged)")
-    if n_members > MAX_MEMBERS or n_bytes > LONGEST_LIST:
+    if len(end) < DIRECTORY_END.size or not end.startswith(b"PK\x05\x06"):
+        raise ModelFileError("it is truncated, or the list of its members is damaged")
+    _, n_members, n_bytes, start, _ = DIRECTORY_END.unpack(end)
+    # Files of more than 4 GB have another record before the end, which gives other numbers.
+    if start + n_bytes + DIRECTORY_END.size != size and size < 1 << 31:
+        raise ModelFileError("the list of its members is damaged")
+    if n_members > MAX_MEMBERS or n_bytes > LONGEST_DIRECTORY:
         raise ModelFileError("it contains too many files")
 
 
-def _read_members(archive: zipfile.ZipFile, budget: Budget) -> tuple[dict[str, Any], Arrays]:
+def _read_members(archive: zipfile.ZipFile, budget: Budget) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     members = {info.filename: info for info in archive.infolist()}
     if len(members) != len(archive.infolist()) or len(members) > MAX_MEMBERS:
         raise ModelFileError("it contains too many files, or two of the same name")
@@ -185,9 +141,48 @@ def _read_members(archive: zipfile.ZipFile, budget: Budget) -> tuple[dict[str, A
         content = stream.read(text.file_size + 1)  # without a limit, all of it would be unpacked at once
     if len(content) != text.file_size:
         raise ModelFileError(f"it is damaged ({DOCUMENT!r} does not have its stated size)")
-    document = parse_document(content, budget)
-    arrays = {}
+    document, arrays = _parse_document(content, budget), {}
     for name, info in members.items():
         with archive.open(info) as stream:
-            arrays[name.removesuffix(".npy")] = read_array(stream, name[:60], info.file_size)
-    return document, Arrays(arrays, budget)
+            arrays[name.removesuffix(".npy")] = _read_array(stream, name[:60], info.file_size)
+    return document, arrays
+
+
+def _parse_document(content: bytes, budget: Budget) -> dict[str, Any]:
+    """Parse a JSON object; the memory of its values is estimated from its punctuation first."""
+
+    def reject(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not JSON")
+
+    budget.spend(len(content) + VALUE_BYTES * sum(map(content.count, (b",", b":", b"[", b"{"))))
+    try:
+        document = json.loads(content.decode("ascii"), parse_constant=reject)
+    except ValueError as error:
+        raise ModelFileError(f"{DOCUMENT} is damaged ({error})") from error
+    if not isinstance(document, dict):
+        raise ModelFileError(f"{DOCUMENT} does not describe a model", CHECK_NAME)
+    return document
+
+
+def _read_array(stream: IO[bytes], name: str, size: int) -> NDArray[Any]:
+    """Read a one-dimensional array whose header agrees with its stated size in bytes."""
+    start = stream.read(len(MAGIC) + 2)
+    header = stream.read(int.from_bytes(start[-2:], "little"))
+    found = HEADER.fullmatch(header)
+    if start[:-2] != MAGIC or found is None:
+        raise ModelFileError(f"array {name!r} is damaged (its header is not that of a plain array)")
+    try:
+        dtype = np.dtype(found[1].decode())
+    except TypeError as error:
+        raise ModelFileError(f"array {name!r} has an unknown type") from error
+    length, n_bytes = int(found[2]), size - len(start) - len(header)
+    if not dtype.itemsize or length * dtype.itemsize != n_bytes:
+        raise ModelFileError(f"array {name!r} has {length} values of type {dtype}, but {n_bytes} bytes")
+    array = np.empty(length, dtype)
+    target, done = array.view(np.uint8), 0
+    while done < n_bytes and (piece := stream.read(min(PIECE, n_bytes - done))):
+        target[done : done + len(piece)] = np.frombuffer(piece, np.uint8)
+        done += len(piece)
+    if done < n_bytes or stream.read(1):
+        raise ModelFileError(f"it is damaged ({name!r} does not have its stated size)")
+    return array.byteswap(inplace=True).view(dtype.newbyteorder("=")) if sys.byteorder == "big" else array

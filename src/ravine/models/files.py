@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,17 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from ravine.models.archive import MAX_BYTES, read_archive, write_archive
-from ravine.models.estimators import decode_estimator, encode_estimator
-from ravine.models.model_file_error import ModelFileError
-from ravine.models.preparations import decode_table, encode_table
-from ravine.models.schema import make_header, upgrade
+from ravine._files import replace_file
+from ravine.models.archive import CHECK_NAME, MAX_BYTES, ModelFileError, read_archive, write_archive
+from ravine.models.classes import ESTIMATORS, REGISTRY
+from ravine.models.codec import Decoder, Encoder
 from ravine.models.table_model import TableModel
-from ravine.models.values import get_field
 
 __all__ = ["ModelInfo", "inspect", "load", "save"]
 
+FORMAT, SCHEMA = "ravine model", 4
 LONGEST_TEXT = 300
 
 
@@ -59,12 +62,26 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     True
     """
     estimator = model.estimator if isinstance(model, TableModel) else model
-    document, arrays = encode_estimator(estimator)
-    table = None
-    if isinstance(model, TableModel):
-        table, more = encode_table(model)
-        arrays |= more
-    write_archive(path, {**make_header(), **document, "table": table}, arrays)
+    if type(estimator) not in ESTIMATORS:
+        names = ", ".join(kind.__name__ for kind in ESTIMATORS)
+        raise TypeError(
+            f"a {type(estimator).__name__} cannot be saved: only {names} can, not their subclasses. Of a pipeline save "
+            "the last step."
+        )
+    check_is_fitted(estimator)
+    encoder = Encoder(REGISTRY)
+    try:
+        encoder.encode(model)
+    except TypeError as error:
+        raise TypeError(
+            f"a model file contains data, not code, so these parameters cannot be saved: {error}. The fitted model "
+            "does not need them: replace them with set_params before saving."
+        ) from error
+    versions = {name: importlib.metadata.version(name) for name in ("ravine", "numpy", "scikit-learn")}
+    header = {"format": FORMAT, "schema": SCHEMA, "versions": {**versions, "python": platform.python_version()}}
+    with replace_file(path) as temporary:
+        write_archive(temporary, {**header, "objects": encoder.objects}, encoder.make_arrays())
+        _read(temporary, sys.maxsize)  # an existing file is replaced only by one that can be read
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -141,15 +158,21 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
     with _name_file(path), np.errstate(all="ignore"):  # values are checked
-        written, arrays = read_archive(path, max_bytes)
-        document = upgrade(written, arrays)
-        estimator = decode_estimator(document, arrays)
-        table = get_field(document, "table", dict, type(None))
-        model = estimator if table is None else decode_table(table, arrays, estimator)
-        arrays.check_all_taken()
-        versions = written.get("versions")
+        document, arrays = read_archive(path, max_bytes)
+        if document.get("format") != FORMAT:
+            raise ModelFileError("it is not a ravine model", CHECK_NAME)
+        versions = document.get("versions")
         texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
-        return ModelInfo(model, int(written["schema"]), texts)
+        if document.get("schema") != SCHEMA or type(document["schema"]) is not int:
+            raise ModelFileError(
+                f"it was written by another version of ravine ({texts.get('ravine', 'unknown')[:20]}): its schema is "
+                f"{str(document.get('schema'))[:20]}, and this version reads schema {SCHEMA}",
+                "Fit and save the model again, or install that version.",
+            )
+        model = Decoder(REGISTRY, arrays).decode_all(document.get("objects"))
+        if type(model) not in (*ESTIMATORS, TableModel):
+            raise ModelFileError("it does not end with a model")
+        return ModelInfo(model, SCHEMA, texts)
 
 
 @contextmanager
@@ -162,7 +185,7 @@ def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
         raise ModelFileError(f"{start}: {_shorten(error)}. {error.advice}") from error
     except MemoryError as error:
         raise ModelFileError(f"{start}: it needs more memory than is available.") from error
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         damaged = ModelFileError(f"it is damaged ({_shorten(error)})")
         raise ModelFileError(f"{start}: {damaged}. {damaged.advice}") from error
 

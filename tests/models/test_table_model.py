@@ -5,7 +5,7 @@ import pytest
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import TableModel
-from ravine.models.table_rules import express_split
+from ravine.models.table_model import express_split
 from ravine.tables import Preparation
 
 
