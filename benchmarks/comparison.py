@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-from ravine.studies.clustering.paper import SETS
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
@@ -22,6 +21,7 @@ from sklearn.mixture import GaussianMixture
 from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.metrics import success_ratio
+from ravine_paper.studies.clustering.paper import SETS
 from sets import load_standardised
 
 CLUSTERERS: dict[str, Callable[[int], object]] = {

@@ -22,8 +22,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ravine.studies.clustering.paper import SETS
-
 from clusterers import AUTOMATIC, GIVEN_K
 from evidence_tables import (
     Table,
@@ -51,6 +49,7 @@ from problems import (
     list_yardstick_tasks,
     solve,
 )
+from ravine_paper.studies.clustering.paper import SETS
 from results import Results, Task
 from rivals import TESTS
 from sets import TABLES

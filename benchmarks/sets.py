@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ravine.datasets import load
+
+from ravine_paper.datasets import load
 
 __all__ = ["MIXED_TABLES", "TABLES", "load_columns", "load_standardised", "load_table"]
 

@@ -21,8 +21,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from ravine.datasets import load
-from ravine.studies.clustering.paper import SETS
 from sklearn.cluster import KMeans
 
 from measure import measure_cpu_times
@@ -31,6 +29,8 @@ from ravine import MinimumDensityHyperplane
 from ravine.rows import as_rows
 from ravine.search import PrincipalAxes, Problem, SearchSettings
 from ravine.search.starts import find_unusual_starts
+from ravine_paper.datasets import load
+from ravine_paper.studies.clustering.paper import SETS
 
 TOLERANCE = 0.01
 FIRST = "4 principal, 2 unusual"

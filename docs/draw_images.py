@@ -54,13 +54,13 @@ DISPLAYS = ["hyperplane_display", "direction_display", "tree_display"]
 REPORTS = ["report", "feature_pvalues"]
 # Command -> names of the figures that it draws, for copying to docs/images.
 OTHERS = {
-    "ravine reproduce table2": ["table2_performance", "table2_regret"],
-    "ravine reproduce alpha": ["alpha"],
-    "ravine reproduce evolution": ["evolution"],
-    "ravine reproduce semisupervised": ["ssl_two_classes", "ssl_more_classes", "ssl_ranks"],
-    "ravine reproduce s1": ["theory_partitions", "theory_index"],
-    "ravine reproduce margin": ["theory_margin"],
-    "ravine reproduce optimisers": ["theory_optimisers"],
+    "ravine-paper table2": ["table2_performance", "table2_regret"],
+    "ravine-paper alpha": ["alpha"],
+    "ravine-paper evolution": ["evolution"],
+    "ravine-paper semisupervised": ["ssl_two_classes", "ssl_more_classes", "ssl_ranks"],
+    "ravine-paper s1": ["theory_partitions", "theory_index"],
+    "ravine-paper margin": ["theory_margin"],
+    "ravine-paper optimisers": ["theory_optimisers"],
     "python benchmarks/evidence.py figures": ["evidence_power", "evidence_nulls"],
     "python benchmarks/memberships.py reliability": ["membership_reliability"],
 }

@@ -72,7 +72,6 @@ def _import_everything() -> None:
     import pandas
     import polars
     import pyarrow.csv
-    import ravine.baselines
     import scipy.sparse
 
     import ravine

@@ -46,5 +46,6 @@ def write_baseline(rng: np.random.Generator) -> str:
     name = choose(rng, list(table))
     parameters = ", ".join(filter(None, [choose(rng, table[name]), "random_state=0" if name in RANDOM else ""]))
     labels = "" if is_clusterer else write_labels(rng, rows.n_rows)
-    lines = f"\nfrom ravine.baselines import {name}\nmodel = {name}({parameters}).fit(X{'' if is_clusterer else ', y'})"
+    arguments = "X" if is_clusterer else "X, y"
+    lines = f"\nfrom ravine_paper.baselines import {name}\nmodel = {name}({parameters}).fit({arguments})"
     return rows.text + labels + lines + (CHECK_CLUSTERS if is_clusterer else CHECK_CLASSES).format(n=rows.n_rows)

@@ -10,7 +10,7 @@ __all__ = ["write_estimator", "write_labels"]
 
 CLUSTERERS = {
     "MinimumDensityHyperplane": [
-        "", "", "test=True", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2", "method='sqp', n_init=1",
+        "", "", "test=True", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2",
         "bandwidth=0.5", "bandwidth=1e-200", "select='last', polish=False", "subsample=20", "n_jobs=2", "n_alpha=1",
         "test=True, test_method='exact'", "optimiser='gradient'", "tol=0.0", "alpha_max=10.0", "bandwidth='nothing'",
         "contamination=0.2", "contamination='auto'",
@@ -101,7 +101,8 @@ def write_estimator(rng: np.random.Generator) -> str:
         name = str(rng.choice(list(CLUSTERERS), p=[0.5, 0.47, 0.03]))
         parameters = _add_seed(choose(rng, CLUSTERERS[name]))
         weights = f"X, sample_weight={choose(rng, WEIGHTS)}" if rng.random() < 0.15 else "X"
-        lines = [f"{rows.text}from ravine import {name}"]
+        home = "ravine_paper" if name == "MaximumMarginHyperplane" else "ravine"
+        lines = [f"{rows.text}from {home} import {name}"]
         lines += [f"model = {name}({parameters}).fit({weights.format(n=max(rows.n_rows, 1))})"]
         check = CHECK_CLUSTERS + ("" if "Tree" in name else CHECK_PLANE)
     if rng.random() < 0.15 and "MaximumMargin" not in lines[-1]:

@@ -25,18 +25,19 @@ assert 0.0 <= result.pvalue <= 1.0, result.pvalue
 repr(result)
 """,
     """
-from ravine import bandwidth_path
+from ravine_paper import bandwidth_path
 path = bandwidth_path(X, n_bandwidths=3, n_init=1, random_state=0)
 assert all(step.labels.shape == ({n},) for step in path.steps)
 assert not any(np.isnan(step.margin) for step in path.steps)
 """,
     """
-from ravine import bandwidth_path
+from ravine_paper import bandwidth_path
 path = bandwidth_path(X, y=y, n_bandwidths=3, n_init=1, random_state=0)
 assert all(step.labels.shape == ({n},) for step in path.steps)
 """,
     """
-from ravine import MinimumDensityHyperplane, stationarity
+from ravine import MinimumDensityHyperplane
+from ravine_paper import stationarity
 model = MinimumDensityHyperplane(n_init=1, random_state=0).fit(X)
 if model.hyperplane_.splits:
     result = stationarity(model, X)
@@ -71,7 +72,7 @@ assert completions.shape[:2] == (2, {n})
 assert np.isfinite(completions).all()
 """,
     """
-from ravine.baselines import neighbour_graph
+from ravine_paper.baselines import neighbour_graph
 graph = neighbour_graph(X, {k})
 assert graph.shape == ({n}, {n})
 assert np.isfinite(graph.data).all()

@@ -12,7 +12,7 @@ import ravine_paper.optimise  # noqa: F401
 __version__ = "0.1.0"
 
 _NAMES = {
-    "ravine_paper.direct": ["JointDensity", "solve_directly"],
+    "ravine_paper.direct": ["solve_directly"],
     "ravine_paper.optimise": ["GradientCheck", "check_gradient"],
     "ravine_paper.theory": [
         "BandwidthPath",

@@ -1,4 +1,3 @@
-from ravine_paper.direct import JointDensity as JointDensity
 from ravine_paper.direct import solve_directly as solve_directly
 from ravine_paper.optimise import GradientCheck as GradientCheck
 from ravine_paper.optimise import check_gradient as check_gradient

@@ -1,4 +1,4 @@
-"""``ravine data`` on the command line."""
+"""``ravine-paper data`` on the command line."""
 
 import json
 

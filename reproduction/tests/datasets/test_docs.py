@@ -6,7 +6,7 @@ import pytest
 
 from ravine_paper.datasets import describe, list_datasets
 
-DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
+DOCS = Path(__file__).parents[3] / "docs" / "datasets.md"
 
 
 def make_table():

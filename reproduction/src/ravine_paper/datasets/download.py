@@ -125,7 +125,7 @@ def _import_pooch() -> Any:
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise MissingDownloaderError("Downloads need the package 'pooch': run  pip install 'ravine[app]'") from error
+        raise MissingDownloaderError("Downloads need the package 'pooch': run  pip install pooch") from error
     return pooch
 
 

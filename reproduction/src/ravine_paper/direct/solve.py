@@ -34,6 +34,25 @@ def solve_directly(
         Numbers and unit vectors.
     offsets : ndarray of shape (k,), optional
         First value of b for each start, in standard deviations of the projections; the mean by default.
+
+    Returns
+    -------
+    list of Path
+        One for each start, in the working units of the problem.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_blobs
+    >>> from ravine.rows import as_rows
+    >>> from ravine.search import Problem, SearchSettings
+    >>> from ravine_paper import solve_directly
+    >>> X, _ = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
+    >>> problem = Problem.of(as_rows(X), settings=SearchSettings(), rng=np.random.default_rng(0))
+    >>> (path,) = solve_directly(problem, [(0, np.array([1.0, 0.0]))])
+    >>> plane = problem.space.make_hyperplane(path.stages[-1])
+    >>> plane.side([[0, 0], [6, 6]]).tolist() in ([0, 1], [1, 0])
+    True
     """
     settings, alpha, paths = problem.settings, problem.settings.alpha_max, []
     for start, v in starts:

@@ -126,6 +126,6 @@ def choose_methods(names: str | None) -> tuple[ClusteringMethod, ...]:
     for method in chosen:
         if not method.installed:
             raise StudyError(
-                f"The method {method.name!r} needs the package {method.needs}: pip install 'ravine[peers]'"
+                f"The method {method.name!r} needs the package {method.needs}: pip install 'ravine-paper[peers]'"
             )
     return tuple(chosen)

@@ -195,7 +195,9 @@ def _format_runs(cells: Cells, runs: Sequence[Mapping[str, object]]) -> list[str
     ]
     absent = [m.title for m in METHODS.values() if not m.installed]
     if absent:
-        parts.append(f"Omitted because they are not installed: {', '.join(absent)} (pip install 'ravine[peers]').\n")
+        parts.append(
+            f"Omitted because they are not installed: {', '.join(absent)} (pip install 'ravine-paper[peers]').\n"
+        )
     parts += [f"Run with {text.strip('{}').replace(chr(39), '')}.\n" for text in environments]
     if len(environments) > 1:
         parts.append("**These results come from more than one environment.**\n")
