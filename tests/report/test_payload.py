@@ -1,12 +1,15 @@
 """The numbers in the report are those of slow and obvious computations."""
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
-from ravine.report import find_suggestion
+from ravine._plurals import format_pvalue
+from ravine.explain import find_suggestion
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import write_story
 from ravine.report.payload import sample_rows
@@ -39,9 +42,9 @@ def page(blobs, mdt, tmp_path_factory):
 
 def test_story_counts_clusters_and_splits(blobs, mdt):
     X, _ = blobs
-    assert write_story(collect_findings(mdt, X, None), "x")[0].endswith("were divided into 5 clusters by 4 splits.")
+    assert re.search("5 clusters.* 4 splits", write_story(collect_findings(mdt, X, None), "x")[0])
     two = MinimumDensityTree(2, **QUICK).fit(X)
-    assert write_story(collect_findings(two, X, None), "x")[0].endswith("were divided into 2 clusters by 1 split.")
+    assert re.search("2 clusters.* 1 split", write_story(collect_findings(two, X, None), "x")[0])
 
 
 # ------------------------------------------------------------------------------------------------- suggestion
@@ -61,9 +64,7 @@ def test_page_starts_with_the_clusters_that_are_shown(pairs, tmp_path):
     assert len(data["cuts"][data["firstCut"]]["groups"]) == data["nShown"] == mdt.n_clusters_ == N_SHOWN
     for k, cut in enumerate(data["cuts"], start=1):
         assert [data["groups"][g]["size"] for g in cut["groups"]] == np.bincount(mdt.cut(k)).tolist()
-    assert "2 clusters in pairs, 4 suggested" in page.text
-    assert "2 clusters shown by the test, 4 suggested: trees grown on random halves" in page.text
-    assert "leads on to the suggestion" in page.text
+    assert page.text.count(str(find_suggestion(mdt))) == 3  # in the title, above the story and in it
     assert "cluster 1</th>" in text  # without scripts, too, only the clusters that are shown
     assert "cluster 2</th>" not in text
 
@@ -74,9 +75,7 @@ def test_page_that_follows_the_suggestion_starts_with_it(pairs, tmp_path):
     _, page = report(tmp_path, mdt, X, source="pairs")
     assert len(page.data["cuts"][page.data["firstCut"]]["groups"]) == mdt.n_clusters_ == N_SUGGESTED
     assert page.data["nShown"] == N_SHOWN
-    assert "4 clusters suggested in pairs, 2 shown by the test" in page.text
-    assert "follows the suggestion" in page.text
-    assert "chosen automatically" not in page.text
+    assert f"pairs: {find_suggestion(mdt)}" in page.text
 
 
 def test_one_cluster_can_have_a_suggestion(pairs, tmp_path):
@@ -84,8 +83,8 @@ def test_one_cluster_can_have_a_suggestion(pairs, tmp_path):
     mdt = MinimumDensityTree(alpha_test=0.0, random_state=0).fit(X)
     _, page = report(tmp_path, mdt, X, source="pairs")
     assert (page.data["firstCut"], page.data["nShown"]) == (0, 1)
-    assert f"No separate clusters shown in pairs, {mdt.n_suggested_} suggested" in page.text
-    assert f"1 cluster shown by the test, {mdt.n_suggested_} suggested" in page.text
+    assert (find_suggestion(mdt).n_shown, find_suggestion(mdt).n_suggested) == (1, mdt.n_suggested_)
+    assert f"pairs: {find_suggestion(mdt)}" in page.text
 
 
 @pytest.mark.parametrize("n_clusters", ["auto", "suggested"])
@@ -103,27 +102,26 @@ def test_edited_trees_have_no_suggestion(pairs, n_clusters):
 
 def test_only_trees_of_an_unknown_number_have_a_suggestion(pairs, blobs):
     X, mdt = pairs
-    assert str(find_suggestion(mdt)) == "2 clusters shown by the test, 4 suggested"
+    assert [int(n) for n in re.findall(r"\d+", str(find_suggestion(mdt)))] == [2, 4]
     again = clone(mdt).fit(X).set_params(n_clusters=3).fit(X)
     assert find_suggestion(again) is None
     assert find_suggestion(MinimumDensityTree(3, **QUICK).fit(X)) is None
     assert find_suggestion(MinimumDensityHyperplane(**QUICK).fit(X)) is None
     none = find_suggestion(MinimumDensityTree(random_state=0).fit(X[:15]))
-    assert (none.n_shown, none.n_suggested, none.adds_clusters) == (1, 1, False)
+    assert (none.n_shown, none.n_suggested) == (1, 1)
 
 
 def test_without_more_clusters_nothing_is_marked(tmp_path):
     X = np.random.default_rng(0).standard_normal((15, 2))
     _, page = report(tmp_path, MinimumDensityTree(random_state=0).fit(X), X)
     assert page.data["nShown"] is None
-    assert "suggested to have" not in page.text
-    assert "No separate clusters in the data" in page.text
+    assert "suggested" not in page.text.split("Settings")[0]
 
 
 def test_suggestion_of_other_rows_is_noted(pairs, tmp_path):
     X, mdt = pairs
     _, page = report(tmp_path, mdt, X[:100])
-    assert "These are not the rows that the model was fitted to" in page.text
+    assert "not the rows" in page.text
     assert sum(page.data["groups"][g]["size"] for g in page.data["cuts"][-1]["groups"]) == 100
 
 
@@ -256,7 +254,7 @@ def test_one_hyperplane_is_a_tree_of_two_leaves(blobs, tmp_path):
     root, left, right = page.data["splits"]
     assert [left["size"], right["size"]] == np.bincount(mdh.labels_).tolist()
     assert root["depth"] == pytest.approx(mdh.relative_depth_, rel=1e-3)
-    assert root["p"] == pytest.approx(mdh.pvalue_, rel=1e-2)
+    assert root["p"] == format_pvalue(mdh.pvalue_)
     assert [page.data["groups"][g]["size"] for g in page.data["cuts"][1]["groups"]] == np.bincount(mdh.labels_).tolist()
 
 

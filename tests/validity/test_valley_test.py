@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_test
+from ravine._plurals import format_pvalue
 from ravine.density import find_valley, judge
 from ravine.rows import as_rows
 from ravine.validity.repeated_values import Grids
@@ -83,7 +84,7 @@ def test_too_few_rows_show_nothing(n):
 def test_text_of_the_result_gives_the_counts():
     test = valley_test(two_clusters()[0], method="exact", random_state=0)
     words = str(test)
-    assert words.startswith(f"Valley test: P = {test.pvalue:.3g}")
+    assert format_pvalue(test.pvalue) in words
     for half in test.halves:
         middle, left, right = half.judgement.counts
         assert re.search(rf"{middle} rows in the valley, {left} and {right} beside it", words)

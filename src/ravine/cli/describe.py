@@ -17,8 +17,6 @@ __all__ = ["describe"]
 
 # Clusters, or pairs of classes, that are described.
 MAX_GROUPS = 20
-# Characters of a parameter.
-MAX_CHARACTERS = 300
 SCALINGS = {
     "standard": "mean 0, standard deviation 1",
     "robust": "by median and quartiles",
@@ -40,9 +38,8 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 
     Lists the columns and their preparation, and the rules by which rows are assigned to clusters or classes.
     """
-    from ravine.explain import name_features
+    from ravine.explain import describe_shape, find_suggestion, name_features
     from ravine.models import TableModel, inspect
-    from ravine.report import find_suggestion
 
     info = inspect(model)
     table = info.model if isinstance(info.model, TableModel) else None
@@ -66,7 +63,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     if suggestion is not None:
         lines += [str(suggestion), ""]
     if hasattr(estimator, "shape_"):
-        lines += [f"shape of the clusters: {estimator.shape_}. {estimator.shape_reason_}", ""]
+        lines += [describe_shape(estimator), ""]
     if hasattr(estimator, "tree_"):
         lines += _describe_tree(estimator.tree_, names, table)
     elif hasattr(estimator, "classes_"):
@@ -100,10 +97,11 @@ def _describe_preparation(table: Any, estimator: Any) -> list[str]:
 
 def _describe_parameters(estimator: Any) -> str:
     """Return the parameters that do not have their default value."""
-    defaults = _summarise_parameters(type(estimator)())
-    given = estimator.get_params(deep=False)
-    changed = [name for name, value in _summarise_parameters(estimator).items() if value != defaults[name]]
-    return f"parameters: {', '.join(f'{name}={_show(given[name])}' for name in changed) or 'all have their defaults'}"
+    from ravine.explain import list_parameters
+
+    defaults = list_parameters(type(estimator)())
+    changed = [f"{name}={text}" for name, text in list_parameters(estimator).items() if text != defaults[name]]
+    return f"parameters: {', '.join(changed) or 'all have their defaults'}"
 
 
 def _describe_tree(tree: Any, names: list[str], table: Any) -> list[str]:
@@ -148,7 +146,7 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
             "label_column": table.label_column, "centre": plan.centre.tolist(), "divided_by": plan.scale.tolist(),
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
-        from ravine.report import find_suggestion
+        from ravine.explain import find_suggestion
 
         tree, suggestion = estimator.tree_, find_suggestion(estimator)
         if suggestion is not None:
@@ -168,18 +166,14 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
 
 def _summarise_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters as values of JSON; anything else, such as an array, as text."""
-    return {
-        name: value
-        if value is None or isinstance(value, bool | int | str) or (type(value) is float and math.isfinite(value))
-        else _show(value)
-        for name, value in estimator.get_params(deep=False).items()
-    }
+    from ravine.explain import list_parameters
+
+    values = estimator.get_params(deep=False)
+    return {name: values[name] if _is_json(values[name]) else text for name, text in list_parameters(estimator).items()}
 
 
-def _show(value: Any) -> str:
-    from ravine.explain import shorten
-
-    return shorten(" ".join(repr(value).split()), MAX_CHARACTERS)
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, bool | int | str) or (type(value) is float and math.isfinite(value))
 
 
 def _summarise_node(node: Any, tree: Any) -> dict[str, Any]:

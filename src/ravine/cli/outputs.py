@@ -227,12 +227,13 @@ def write_report(path: Path, result: Result) -> None:
 
     from ravine import report
 
-    plan = result.model.preparation
+    plan, summary = result.model.preparation, result.summary
     scaled = plan.is_scaled
+    completions = [summary["completions"]["text"]] if "completions" in summary else []
     report.write_report(
         path, result.model.estimator, result.X, feature_names=result.feature_names,
         labels_true=keep_rows(result.given, result.kept), label_name=result.model.label_column or "label",
         row_keys=keep_rows(np.asarray(result.keys), result.kept), key_name=result.key_name,
-        source=Path(result.source).name, settings=result.summary["settings"], notes=result.summary["notes"],
+        source=Path(result.source).name, settings=summary["settings"], notes=[*summary["notes"], *completions],
         centre=plan.centre if scaled else None, scale=plan.scale if scaled else None,
     )  # fmt: skip

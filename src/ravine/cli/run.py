@@ -21,9 +21,15 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, st
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
 from ravine.cli.streams import escape
-from ravine.explain import describe_evidence, format_plural
+from ravine.explain import (
+    describe_completions,
+    describe_evidence,
+    describe_groups,
+    describe_outliers,
+    describe_shape,
+    find_suggestion,
+)
 from ravine.models import TableModel
-from ravine.report import find_suggestion
 from ravine.tables import (
     ColumnChoices,
     Consensus,
@@ -251,16 +257,17 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         if estimator.tree_.joins is not None:
             add_joins(summary, estimator.tree_)
     suggestion = find_suggestion(estimator)
-    if suggestion is not None and suggestion.adds_clusters:
+    if suggestion is not None and suggestion.n_suggested > suggestion.n_shown:
         summary["suggestion"] = {
             "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
         }  # fmt: skip
     if result.consensus is not None:
+        n_clusters, instability = list(result.consensus.n_clusters), result.consensus.instability
+        n_unstable = int((instability > UNSTABLE).sum())
         summary["completions"] = {
-            "clusters": list(result.consensus.n_clusters),
-            "mean_instability": round(float(result.consensus.instability.mean()), 4),
-            "unstable_rows": int((result.consensus.instability > UNSTABLE).sum()),
-        }
+            "clusters": n_clusters, "mean_instability": round(float(instability.mean()), 4),
+            "unstable_rows": n_unstable, "text": describe_completions(n_clusters, n_unstable, UNSTABLE),
+        }  # fmt: skip
     evidence = describe_evidence(result.model.estimator)
     if evidence is not None:
         summary["unlabelled_rows"] = evidence
@@ -310,7 +317,7 @@ def print_result(result: Result, console: Console) -> None:
     """Print the groups with the features that set them apart."""
     summary, word = result.summary, result.group_name
     groups, n_rows = summary[PLURALS[word]], summary["rows_used"]
-    console.print(f"\n{count(len(groups), word, PLURALS[word])} of {count(n_rows, 'row')}")
+    console.print(f"\n{describe_groups(len(groups), n_rows, word, PLURALS[word])}")
     width = max(len(escape(group[word])) for group in groups)
     for group in groups[:MAX_GROUPS]:
         differs = ", ".join(describe_difference(group, name) for name in group["differs_by"])
@@ -327,16 +334,15 @@ def print_result(result: Result, console: Console) -> None:
         text = "features whose mean differs most from that of all other rows, in pooled standard deviations"
         console.print(f"  ({text}{end})")
     if "outliers" in summary:
-        n = summary["outliers"]
-        console.print(f"{count(n, 'row')} marked as outliers (cluster -1)")
+        console.print(describe_outliers(summary["outliers"]))
     if "violated_constraints" in summary:
         console.print(describe_violations(result, summary["violated_constraints"]))
     if summary.get("shape", {}).get("used") == "any":
-        console.print(f"Shape of the clusters: {summary['shape']['used']}. {summary['shape']['reason']}")
+        console.print(describe_shape(result.model.estimator))
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))
     if "completions" in summary:
-        console.print(describe_completions(summary["completions"]))
+        console.print(summary["completions"]["text"])
     if "unlabelled_rows" in summary:
         console.print(summary["unlabelled_rows"])
     if "agreement" in summary:
@@ -345,17 +351,6 @@ def print_result(result: Result, console: Console) -> None:
             f"Agreement with {result.model.label_column!r} ({count(scores['rows'], 'row')}): adjusted Rand index "
             f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
         )
-
-
-def describe_completions(completions: dict[str, Any]) -> str:
-    """Return how far the completions of missing cells agree."""
-    clusters, n_unstable = completions["clusters"], completions["unstable_rows"]
-    numbers = ", ".join(map(str, clusters))
-    unstable = f"{format_plural(n_unstable, 'row')} {'is' if n_unstable == 1 else 'are'} unstable"
-    return (
-        f"Missing cells were filled {len(clusters)} times (clusters: {numbers}); {unstable}: more than "
-        f"{100 * UNSTABLE:.0f} % of the completions choose another cluster"
-    )
 
 
 def describe_difference(group: dict[str, Any], name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_integer, make_generator
 from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
@@ -85,7 +86,7 @@ class FeatureTests:
                 continue
             for j in np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist():
                 p = self.adjusted[k, j]
-                judged = "not tested" if np.isnan(p) else f"P = {p:.2g}"
+                judged = "not tested" if np.isnan(p) else format_pvalue(p)
                 lines.append(f"  {self.feature_names[j]:{width}s} {self.effect[k, j]:+8.2f} sd   {judged}")
         return "\n".join(lines)
 

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from ravine._typing import Array
 from ravine.checks import check_flag, check_integer
-from ravine.explain import find_boundaries, format_evidence, format_plural, name_features
+from ravine.explain import describe_groups, find_boundaries, format_evidence, format_plural, name_features
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
@@ -258,8 +258,7 @@ class CellDisplay:
         for set_label, name in zip((ax_.set_xlabel, ax_.set_ylabel), self.feature_names, strict=True):
             set_label(style.shorten_name(name, 40), fontsize=size)
         n_clusters, n_cells = len(set(self.cluster[self.cluster >= 0].tolist())), int((self.cluster >= 0).sum())
-        counts = format_plural(n_clusters, "cluster"), format_plural(n_cells, "cell"), format_plural(self.n_rows, "row")
-        text = "{} in {}, {}".format(*counts)
+        text = f"{describe_groups(n_clusters, self.n_rows)} in {format_plural(n_cells, 'cell')}"
         style.set_title(ax_, title, text, size)
         if legend:
             self._draw_legend(ax_, size, has_joins=bool(kinds[0]), has_boundaries=bool(kinds[1]))

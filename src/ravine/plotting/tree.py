@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.explain import format_count, format_plural, place_points
+from ravine.explain import describe_groups, format_count, format_plural, place_points
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
@@ -171,7 +171,7 @@ class TreeDisplay:
                 self._draw_leaf(k, -float(depth[k]), size, points_per_leaf)
             else:
                 self._draw_node(k, -float(depth[k]), size, n_leaves, points_per_leaf)
-        text = f"{format_plural(self.tree.n_clusters, 'cluster')} in {format_plural(int(self.sizes[0]), 'row')}"
+        text = describe_groups(self.tree.n_clusters, int(self.sizes[0]))
         if self.tree.n_clusters < n_leaves:
             text += f"; leaves of one colour are {'merged' if self.tree.joins is None else 'joined'}"
         if not self.densities and n_leaves > 1:

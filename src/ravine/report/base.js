@@ -75,8 +75,6 @@ function formatDepth(depth) {
   return depth >= 100 ? formatCount(Math.round(depth)) : depth >= 10 ? depth.toFixed(1) : depth.toFixed(2);
 }
 
-const formatPvalue = (p) => (p < 0.0001 ? "P < 0.0001" : `P = ${Number(p.toPrecision(2))}`);
-
 /** List increasing whole numbers: "0 to 4, 7 and 9". */
 function formatList(numbers) {
   const runs = [];

@@ -16,8 +16,8 @@ function showDetail() {
   const facts = make("dl", "facts", makeFact("rows", `${formatCount(split.size)} (${formatShare(split.size)})`));
   if (split.weights && !cluster) {
     if (split.depth !== null) facts.append(makeFact("relative depth", formatDepth(split.depth)));
-    if (split.p !== null) facts.append(makeFact("test of the valley", formatPvalue(split.p)));
-  } else if (split.p !== null && split.p !== undefined && (!split.weights || isSuggested(k))) facts.append(makeFact("test of a further split", formatPvalue(split.p)));
+    if (split.p !== null) facts.append(makeFact("test of the valley", split.p));
+  } else if (split.p !== null && split.p !== undefined && (!split.weights || isSuggested(k))) facts.append(makeFact("test of a further split", split.p));
   if (isTree) facts.append(makeFact("node in the model", k));
   parts.push(facts);
   if (isTree && !cluster && isSuggested(k)) parts.push(make("p", "mark", SUGGESTED));

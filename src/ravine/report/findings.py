@@ -14,23 +14,25 @@ from ravine.explain import (
     EffectSizes,
     FeatureTests,
     GroupMoments,
+    Suggestion,
     compare_clusters,
     compare_with_rest,
     encode_any_labels,
     encode_classes,
+    find_suggestion,
 )
 from ravine.metrics import adjusted_rand_index
-from ravine.report.boundaries import BoundarySummary, summarise_boundaries
 from ravine.report.splits import (
+    BoundarySummary,
     NodeSummary,
     PairSummary,
     TreeCut,
     list_cuts,
     make_stump,
+    summarise_boundaries,
     summarise_nodes,
     summarise_pairs,
 )
-from ravine.report.suggestion import Suggestion, find_suggestion
 from ravine.tree import Tree
 
 __all__ = ["Findings", "KnownLabels", "collect_findings"]

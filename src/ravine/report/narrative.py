@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Mapping
 from importlib import metadata
 from typing import Any
 
-from ravine.explain import clean_text, describe_evidence, format_count, format_plural, shorten
+from ravine._plurals import format_pvalue
+from ravine.explain import describe_evidence, describe_outliers, describe_shape, format_count, format_plural
 from ravine.report.findings import Findings
 
-__all__ = ["list_caveats", "list_parameters", "list_versions", "write_headline", "write_story"]
+__all__ = ["list_caveats", "list_versions", "write_headline", "write_story"]
 
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
-MAX_CHARACTERS = 300
-
-METHOD = (
-    "A hyperplane is a flat border that divides the rows in two. The method rotates and shifts it until it runs "
-    "through the emptiest valley between dense groups of rows: a minimum density hyperplane."
+HYPERPLANE = "A hyperplane is a flat border that divides the rows in two. "
+METHOD = HYPERPLANE + (
+    "The method rotates and shifts it until it runs through the emptiest valley between dense groups of rows: a "
+    "minimum density hyperplane."
 )
-
-
-METHOD_OF_CELLS = (
-    "A hyperplane is a flat border that divides the rows in two. Hyperplanes first cut the rows into small cells, "
-    "where they separate the fewest nearest neighbours. Cells are then joined, unless the density of the rows near "
-    "their common boundary has a valley."
+METHOD_OF_CELLS = HYPERPLANE + (
+    "Hyperplanes first cut the rows into small cells, where they separate the fewest nearest neighbours. Cells are "
+    "then joined, unless the density of the rows near their common boundary has a valley."
 )
 
 
@@ -33,13 +29,10 @@ def write_headline(found: Findings, source: str) -> str:
     """Write the title of the report."""
     if found.kind == "classifier":
         return f"{format_plural(len(found.class_names), 'class', 'classes')} in {source}"
-    n, suggestion = found.n_groups + found.n_left_out, found.suggestion
-    if suggestion is not None and n > suggestion.n_shown:
-        return f"{format_plural(n, 'cluster')} suggested in {source}, {suggestion.n_shown} shown by the test"
-    more = "" if suggestion is None else f", {suggestion.n_suggested} suggested"
-    if n == 1:
-        return f"No separate clusters{' shown' if more else ''} in {source}{more}"
-    return f"{format_plural(n, 'cluster')} in {source}{more}"
+    if found.suggestion is not None:
+        return f"{source}: {found.suggestion}"
+    n = found.n_groups + found.n_left_out
+    return f"No separate clusters in {source}" if n == 1 else f"{format_plural(n, 'cluster')} in {source}"
 
 
 def write_story(found: Findings, source: str) -> list[str]:
@@ -59,7 +52,7 @@ def _write_tree(found: Findings, table: str) -> list[str]:
     if n == 1:
         result = f"{table} were analysed and not split: as far as can be shown, they form one group."
         if not math.isnan(estimator.tree_.pvalue[0]):
-            result += f" The test of the first split gave P = {estimator.tree_.pvalue[0]:.2g}."
+            result += f" The test of the first split gave {format_pvalue(estimator.tree_.pvalue[0])}."
     if isinstance(estimator.n_clusters, str):
         start = "The number of clusters was chosen automatically: a group was split only if a test showed"
         if found.suggestion is not None and n > found.suggestion.n_shown:
@@ -84,10 +77,9 @@ def _write_tree(found: Findings, table: str) -> list[str]:
 def _write_joined_tree(found: Findings, table: str, n_clusters: int) -> list[str]:
     """Write how cells were cut and joined, why, and how strong the boundaries between the clusters are."""
     estimator = found.estimator
-    cells = format_plural(estimator.tree_.n_leaves, "cell")
     result = (
         f"{table} were divided into {format_plural(n_clusters, 'cluster')} of any shape: hyperplanes cut the rows into "
-        f"{cells}, and cells that no valley separates were joined."
+        f"{format_plural(estimator.tree_.n_leaves, 'cell')}, and cells that no valley separates were joined."
     )
     if n_clusters == 1:
         result = (
@@ -101,7 +93,7 @@ def _write_joined_tree(found: Findings, table: str, n_clusters: int) -> list[str
         "calibrated by simulation, not proved, and there are no P-values. A single split only cuts cells: it need not "
         "follow a valley."
     )
-    return [result, f"Why clusters may have any shape: {estimator.shape_reason_}", trust]
+    return [result, describe_shape(estimator), trust]
 
 
 def _write_suggestion(found: Findings, n_clusters: int) -> list[str]:
@@ -136,7 +128,7 @@ def _write_hyperplane(found: Findings, table: str) -> list[str]:
     else:
         trust = (
             "Whether the valley is real was tested: rows that had no part in the choice of a valley were counted in "
-            f"it. P = {p:.2g} is the probability of a valley at least as clear if there were only one group, "
+            f"it. {format_pvalue(p)} is the probability of a valley at least as clear if there were only one group, "
             f"{_name_validity(found.estimator)}."
         )
     return [f"{table} were split in two by one hyperplane.", trust]
@@ -166,7 +158,6 @@ def _write_classes(found: Findings, table: str) -> list[str]:
 def list_caveats(found: Findings, n_sampled: int) -> list[str]:
     """List restrictions that apply to the numbers in the report, of which ``n_sampled`` rows are shown."""
     out = []
-    n_clusters = found.n_groups + found.n_left_out
     if len(found.X) > n_sampled:
         out.append(
             f"Sizes, means and densities are computed from all {format_count(len(found.X))} rows. Single rows are "
@@ -174,8 +165,8 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
         )
     if found.n_left_out and found.kind == "tree":
         out.append(
-            f"The tree has {format_count(n_clusters)} clusters; the report shows its first splits, down to "
-            f"{found.n_groups} clusters."
+            f"The tree has {format_count(found.n_groups + found.n_left_out)} clusters; the report shows its first "
+            f"splits, down to {found.n_groups} clusters."
         )
     elif found.n_left_out:
         out.append(f"{format_count(found.n_left_out)} more pairs, of the smallest classes, are not shown.")
@@ -187,43 +178,18 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
     n_outliers = getattr(found.estimator, "n_outliers_", 0) if found.same_rows else 0
     if n_outliers:
         out.append(
-            f"{format_plural(n_outliers, 'row')} {'has' if n_outliers == 1 else 'have'} the label -1, which marks "
-            "outliers. Sizes, means and densities include them in the clusters on whose sides they lie."
+            f"{describe_outliers(n_outliers)}. Sizes, means and densities include them in the clusters on whose sides "
+            "they lie."
         )
     if found.known is not None and found.known.table is None:
         out.append(
             f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."
         )
     if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
-        out.append(
-            "The clusters are convex: hyperplanes bound each of them. Curved shapes, such as rings, are not used for "
-            f"this reason: {found.estimator.shape_reason_}"
-        )
+        out.append(describe_shape(found.estimator))
     return out
-
-
-def list_parameters(estimator: Any, settings: Mapping[str, Any] | None) -> tuple[list[tuple[str, str]], ...]:
-    """List the settings of the run and the parameters of the estimator, as names and values."""
-    run = [(clean_text(name), shorten(value, MAX_CHARACTERS)) for name, value in (settings or {}).items()]
-    own = [(name, shorten(_show_parameter(value), MAX_CHARACTERS)) for name, value in estimator.get_params().items()]
-    return run, own
-
-
-def _show_parameter(value: Any) -> str:
-    """Return a parameter as text; a function by its name, without an address that changes from run to run."""
-    if callable(value):
-        return f"{getattr(value, '__qualname__', type(value).__qualname__)} (a function)"
-    if type(value).__module__ not in ("builtins", "numpy"):
-        return type(value).__qualname__
-    return " ".join(repr(value).split())
 
 
 def list_versions() -> list[tuple[str, str]]:
     """List the software that made the report."""
-    found = [("Python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            found.append((package, metadata.version(package)))
-        except metadata.PackageNotFoundError:
-            continue
-    return found
+    return [("Python", platform.python_version()), *((name, metadata.version(name)) for name in PACKAGES)]

@@ -71,8 +71,7 @@ function describeCut(n) {
 
 function describeSuggestion(n) {
   const shown = data.nShown;
-  const all = data.cuts[data.cuts.length - 1].groups.length;
-  const numbers = `${formatPlural(shown, "cluster")} shown by the test, ${all} suggested.`;
+  const numbers = `${data.suggestion}.`;
   if (n > shown) return `${numbers} ${formatPlural(n - shown, "split")} of this view ${n - shown === 1 ? "is" : "are"} only suggested, dashed in the tree.`;
   if (n === shown) return `${numbers} Move the slider to the right for the suggested splits${n > 1 ? ", to the left to undo splits" : ""}; nothing is fitted again.`;
   return `${numbers} ${n - 1} of ${formatPlural(shown - 1, "split")} that the test shows ${n === 2 ? "is" : "are"} made.`;
@@ -92,7 +91,7 @@ function makeEffectBars(group, most, largest) {
     const drawn = drawBar(effect === null ? sign * largest : effect, largest);
     const spoken = make("span", "unseen", `, ${size}, `);
     const bar = make("span", "", drawn, spoken);
-    if (p !== null) bar.append(make("small", "pvalue", formatPvalue(p)));
+    if (p !== null) bar.append(make("small", "pvalue", p));
     list.append(name, bar, value);
   }
   return list;
@@ -178,7 +177,7 @@ function makeItem(k) {
   } else if (isShownInner(k)) {
     node.setAttribute("aria-expanded", "true");
     line.append(drawSparkline(split.curve, sideColours(k)));
-    text.append(nameOf(k), make("small", "", [formatRows(split.size), ...(split.depth === null ? [] : [`depth ${formatDepth(split.depth)}`]), ...(split.p === null ? [] : [formatPvalue(split.p)])].join(" · ")));
+    text.append(nameOf(k), make("small", "", [formatRows(split.size), ...(split.depth === null ? [] : [`depth ${formatDepth(split.depth)}`]), ...(split.p === null ? [] : [split.p])].join(" · ")));
     if (isSuggested(k)) text.append(make("small", "mark", SUGGESTED));
   } else {
     const size = make("i", "");

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import json
+import math
 from collections.abc import Iterable, Sequence
-from importlib import resources
+from importlib import metadata, resources
 from typing import Any
 
-from ravine.explain import format_plural
-from ravine.report.citation import render_citation
-from ravine.report.encoding import embed_json, escape_html
+from ravine.explain import clean_text, format_plural
 
-__all__ = ["render_page"]
+__all__ = [
+    "AUTHORS", "PAPER", "embed_json", "encode_number", "escape_html", "render_page", "round_by_spread", "round_figures",
+]  # fmt: skip
 
 SCRIPTS = ("base.js", "picture.js", "detail.js", "boundaries.js", "page.js")
+AUTHORS = ("Pavlidis, Nicos G.", "Hofmeyr, David P.", "Tasoulis, Sotiris K.")
+PAPER = {
+    "title": "Minimum Density Hyperplanes",
+    "journal": "Journal of Machine Learning Research",
+    "volume": "17",
+    "year": "2016",
+    "pages": "1-33",
+}
+# Characters of JSON that could end the script or, in old browsers, the line.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def render_page(
@@ -106,3 +119,73 @@ def _render_summary(data: dict[str, Any]) -> str:
             pair = " and ".join(str(numbers[g]) for g in boundary["groups"])
             rows.append(f"<tr><th scope='row'>clusters {pair}</th><td>{escape_html(boundary['z'])}</td><td></td></tr>")
     return f"<table class='settings'><tbody>{''.join(rows)}</tbody></table>"
+
+
+# ----------------------------------------------------------------------------------------------- citation
+
+
+def render_citation() -> str:
+    """Return the references and their BibTeX entries as HTML."""
+    version = metadata.version("ravine")
+    names = [_abbreviate(name) for name in AUTHORS]
+    paper = (
+        f"{', '.join(names[:-1])} and {names[-1]}. {PAPER['title']}. {PAPER['journal']} {PAPER['volume']} "
+        f"({PAPER['year']}), {PAPER['pages'].replace('-', '–')}."
+    )
+    software = f"The ravine developers. ravine: minimum density hyperplanes for Python, version {version}."
+    code = _write_bibtex(version).replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        "<p>If you use these results, please cite the paper and the software.</p>"
+        f"<ul class='notes'><li>{escape_html(paper)}</li><li>{escape_html(software)}</li></ul>"
+        f"<details><summary>BibTeX</summary><pre tabindex='0'>{code}</pre></details>"
+    )
+
+
+def _write_bibtex(version: str) -> str:
+    fields = {"author": " and ".join(AUTHORS), **PAPER, "pages": PAPER["pages"].replace("-", "--")}
+    order = ("author", "title", "journal", "volume", "year", "pages")
+    paper = ",\n".join(f"  {name:7} = {{{fields[name]}}}" for name in order)
+    software = (
+        "@software{ravine,\n  author  = {{The ravine developers}},\n"
+        f"  title   = {{ravine: minimum density hyperplanes for Python}},\n  version = {{{version}}}\n}}"
+    )
+    return f"@article{{pavlidis2016minimum,\n{paper}\n}}\n{software}"
+
+
+def _abbreviate(name: str) -> str:
+    """Turn "Family, Given Names" into "G. N. Family"."""
+    family, given = name.split(", ")
+    return " ".join([*(f"{part[0]}." for part in given.split()), family])
+
+
+# ----------------------------------------------------------------------------------------------- encoding
+
+
+def escape_html(value: object) -> str:
+    """Return text for the body or a quoted attribute of an HTML page."""
+    return html.escape(clean_text(value), quote=True)
+
+
+def embed_json(value: Any) -> str:
+    """Return JSON that is safe in a script element whatever its strings hold; NaN and infinities are rejected."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
+
+
+def encode_number(x: float) -> int | float | None:
+    """Return a number for JSON: whole numbers without a decimal point, None for those that are not finite."""
+    if not math.isfinite(x):
+        return None
+    return int(x) if x == int(x) and abs(x) < 1e15 else float(x)
+
+
+def round_figures(values: Iterable[float], digits: int = 4) -> list[int | float | None]:
+    """Round numbers to a few significant digits."""
+    return [encode_number(float(f"{x:.{digits}g}")) for x in values]
+
+
+def round_by_spread(x: float, spread: float) -> int | float | None:
+    """Round a number to about a thousandth of the spread of its feature, so that a far origin costs no digits."""
+    if not (math.isfinite(x) and math.isfinite(spread) and spread > 0.0):
+        return encode_number(x)
+    return encode_number(round(x, min(max(3 - math.floor(math.log10(spread)), -290), 320)))

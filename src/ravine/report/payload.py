@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.explain import DensitySummary, format_evidence, shorten
 from ravine.hyperplane import Hyperplane
-from ravine.report.boundaries import BoundarySummary
-from ravine.report.encoding import round_by_spread, round_figures
 from ravine.report.findings import Findings
-from ravine.report.splits import PairSummary
+from ravine.report.page import round_by_spread, round_figures
+from ravine.report.splits import BoundarySummary, PairSummary
 from ravine.tree import Tree
 
 __all__ = ["Budget", "Naming", "build_payload", "sample_rows"]
@@ -137,6 +137,7 @@ class _PayloadBuilder:
             ],
             "firstCut": found.first_cut,
             "nShown": None if found.suggestion is None else found.suggestion.n_shown,
+            "suggestion": None if found.suggestion is None else str(found.suggestion),
             "joined": found.is_joined,
             "boundaries": [_describe_boundary(boundary) for boundary in found.boundaries],
             "splits": self._describe_splits(),
@@ -168,7 +169,7 @@ class _PayloadBuilder:
             group["labelled"] = int(counts.sum())
         return group
 
-    def _describe_effect(self, g: int, j: int, rank: int) -> list[int | float | None]:
+    def _describe_effect(self, g: int, j: int, rank: int) -> list[int | float | str | None]:
         """Return number, effect size, two means, pooled standard deviation, sign and P-value of a feature.
 
         Means and deviations are in original units.
@@ -182,7 +183,7 @@ class _PayloadBuilder:
         )
         size = float(effects.effect[g, j]) * math.copysign(1.0, scale)
         pooled = _round(float(effects.pooled[g, j]) * abs(scale), 3)
-        sign, p = 1 if size > 0.0 else -1, _round(self.found.get_pvalue(g, j), 2)
+        sign, p = 1 if size > 0.0 else -1, _format_pvalue(self.found.get_pvalue(g, j))
         return [self.features.mention(j, rank), _round(size, 3), inside, outside, pooled, sign, p]
 
     def _name_labels(self, data: dict[str, Any]) -> dict[str, str]:
@@ -222,7 +223,7 @@ class _PayloadBuilder:
         plane, nodes, pvalue = tree.hyperplane(k), self.found.nodes, float(tree.pvalue[k])
         entry: dict[str, Any] = {"size": nodes[k].size, "level": len(tree.ancestry(k)), "parent": int(tree.parent[k])}
         if plane is None:
-            return entry | {"p": _round(pvalue, 3), "rows": places.tolist()}
+            return entry | {"p": _format_pvalue(pvalue), "rows": places.tolist()}
         left, right = int(tree.left[k]), int(tree.right[k])
         return {
             **entry,
@@ -243,7 +244,7 @@ class _PayloadBuilder:
             "weights": [[self.features.mention(j, i), _round(float(plane.normal[j]), 3)] for i, j in enumerate(named)],
             "others": [int((others != 0.0).sum()), _round(float(np.linalg.norm(others)), 3)],
             "depth": _round(plane.relative_depth, 4),
-            "p": _round(pvalue, 3),
+            "p": _format_pvalue(pvalue),
             "offset": _round(plane.offset, 6),
         }
         return out if curve is None else {**out, "curve": _describe_curve(curve)}
@@ -305,6 +306,10 @@ def _describe_curve(curve: DensitySummary) -> dict[str, Any]:
 
 def _round(x: float | None, digits: int) -> int | float | None:
     return None if x is None else round_figures([x], digits)[0]
+
+
+def _format_pvalue(p: float) -> str | None:
+    return None if math.isnan(p) else format_pvalue(p)
 
 
 def sample_rows(found: Findings, most: int) -> NDArray[np.intp]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ravine.explain import shorten
-from ravine.report.encoding import escape_html, round_by_spread
 from ravine.report.findings import Findings
+from ravine.report.page import escape_html, round_by_spread
 from ravine.report.payload import Naming
 from ravine.tree.exemplars import find_exemplars
 

@@ -13,9 +13,9 @@ from ravine._files import write_text
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.explain import check_estimator, name_features, shorten
+from ravine.explain import check_estimator, list_parameters, name_features, shorten
 from ravine.report.findings import Findings, collect_findings
-from ravine.report.narrative import list_caveats, list_parameters, list_versions, write_headline, write_story
+from ravine.report.narrative import list_caveats, list_versions, write_headline, write_story
 from ravine.report.page import render_page
 from ravine.report.payload import Budget, Naming, build_payload
 from ravine.report.typical import find_typical_rows, render_typical_rows
@@ -26,7 +26,7 @@ __all__ = ["write_report"]
 MAX_BYTES, MAX_ROWS = 3_000_000, 20_000
 # Limits for the notes of the caller.
 MAX_NOTES, NOTE_CHARACTERS = 100, 600
-SOURCE_CHARACTERS = 120
+SOURCE_CHARACTERS, VALUE_CHARACTERS = 120, 300
 
 
 def write_report(
@@ -130,10 +130,10 @@ def _fit_page(
     found: Findings, naming: Naming, n_rows: int, source: str, settings: Mapping[str, Any] | None, notes: list[str]
 ) -> str:
     """Return the page with as many rows and names as the limit of its size allows."""
-    run, parameters = list_parameters(found.estimator, settings)
+    given = [(str(name), shorten(value, VALUE_CHARACTERS)) for name, value in (settings or {}).items()]
     tables = [
-        ("Settings of this run", run),
-        (f"Parameters of {type(found.estimator).__name__}", parameters),
+        ("Settings of this run", given),
+        (f"Parameters of {type(found.estimator).__name__}", list(list_parameters(found.estimator).items())),
         ("Versions", list_versions()),
     ]
     typical = render_typical_rows(find_typical_rows(found, naming), naming.key_name)

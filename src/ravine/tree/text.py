@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ravine._html import format_number, make_section, make_table
-from ravine._plurals import count
+from ravine._html import make_section, make_table
+from ravine._plurals import count, format_pvalue
 from ravine.checks import check_feature_names
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["describe_cluster", "describe_path", "draw", "draw_html", "note_union", "write_title"]
+__all__ = ["describe_cluster", "describe_path", "draw", "draw_html", "write_title"]
 
 # Largest number of nodes that are drawn.
 MAX_NODES = 60
@@ -31,7 +31,7 @@ def draw(tree: Tree) -> str:
     waiting = [(0, "", "")]
     while waiting and len(lines) <= MAX_NODES:
         k, above, branch = waiting.pop()
-        lines.append(f"{above}{branch}{_describe(tree, k)}")
+        lines.append(f"{above}{branch}{_describe_node(tree, k)}")
         if tree.left[k] >= 0:
             below = above + {"": "", "├─ ": "│  ", "└─ ": "   "}[branch]
             waiting += [(int(tree.right[k]), below, "└─ "), (int(tree.left[k]), below, "├─ ")]
@@ -46,17 +46,23 @@ def write_title(tree: Tree) -> str:
     return f"Tree of {count(tree.n_clusters, 'cluster')} ({count(tree.size[0], 'row')}{leaves})"
 
 
-def note_union(tree: Tree, leaf: int) -> str:
-    """Return that a leaf is one of several of its cluster, for example "one of 4 joined leaves"; empty if it is not."""
+def _count_leaves(tree: Tree, n_leaves: int) -> str:
+    """Return the number of leaves that form a cluster: "4 joined leaves"."""
+    return f"{n_leaves} {'merged' if tree.joins is None else 'joined'} leaves"
+
+
+def _note_union(tree: Tree, leaf: int) -> str:
+    """Return that a leaf is one of several of its cluster; empty if it is not."""
     n_leaves = int((tree.cluster == tree.cluster[leaf]).sum())
-    return f"one of {n_leaves} {'merged' if tree.joins is None else 'joined'} leaves" if n_leaves > 1 else ""
+    return f"one of {_count_leaves(tree, n_leaves)}" if n_leaves > 1 else ""
 
 
-def _describe(tree: Tree, k: int) -> str:
+def _describe_node(tree: Tree, k: int) -> str:
     """Describe a node in one line."""
-    tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
+    pvalue = float(tree.pvalue[k])
+    tested = "" if np.isnan(pvalue) else f", {format_pvalue(pvalue)}"
     if tree.left[k] < 0:
-        notes = "; ".join(filter(None, [note_union(tree, k), f"no split{tested}" if tested else ""]))
+        notes = "; ".join(filter(None, [_note_union(tree, k), f"no split{tested}" if tested else ""]))
         return f"[{k}] cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}" + (f" ({notes})" if notes else "")
     return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
 
@@ -66,7 +72,7 @@ def describe_path(tree: Tree, leaf: int, feature_names: Any, n_features: int) ->
     conditions = _list_conditions(
         tree, leaf, check_feature_names(feature_names, tree.normal.shape[1]), _check_count(n_features)
     )
-    union = note_union(tree, leaf) if tree.left[leaf] < 0 else ""
+    union = _note_union(tree, leaf) if tree.left[leaf] < 0 else ""
     target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
     if union:
         target = f"leaf {leaf} of {target}"
@@ -85,7 +91,7 @@ def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: i
     size = sum(int(tree.size[leaf]) for leaf in leaves)
     lines = [
         f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if it is in one of "
-        f"{len(leaves)} {'merged' if tree.joins is None else 'joined'} leaves"
+        f"{_count_leaves(tree, len(leaves))}"
     ]
     for leaf in leaves:
         lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, names, most)]
@@ -115,9 +121,8 @@ def draw_html(tree: Tree) -> str:
     """Return a table of the cluster sizes and a drawing of the tree, in which the height of a leaf shows its size."""
     clusters = np.bincount(tree.cluster[tree.cluster >= 0], weights=tree.size[tree.cluster >= 0]).astype(int)
     n_leaves = np.bincount(tree.cluster[tree.cluster >= 0])
-    word = "merged" if tree.joins is None else "joined"
     rows: list[tuple[object, object]] = [
-        (f"cluster {k}", count(n, "row") + (f" in {n_leaves[k]} {word} leaves" if n_leaves[k] > 1 else ""))
+        (f"cluster {k}", count(n, "row") + (f" in {_count_leaves(tree, n_leaves[k])}" if n_leaves[k] > 1 else ""))
         for k, n in enumerate(clusters[:MAX_CLUSTERS])
     ]
     if len(clusters) > MAX_CLUSTERS:
@@ -158,11 +163,3 @@ def _draw_shape(tree: Tree) -> str:
         f'<svg width="{WIDTH:.0f}" height="{HEIGHT:.0f}" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img" '
         f'style="max-width:100%" aria-label="the tree">{"".join(parts)}</svg>'
     )
-
-
-def _describe_node(tree: Tree, k: int) -> str:
-    tested = "" if np.isnan(tree.pvalue[k]) else f", P = {tree.pvalue[k]:.2g}"
-    if tree.left[k] < 0:
-        union = note_union(tree, k)
-        return f"node {k}, cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}{union and f' ({union})'}{tested}"
-    return f"node {k}: {tree.size[k]} rows, relative depth {format_number(float(tree.relative_depth[k]))}{tested}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ravine._plurals import count, format_pvalue
 from ravine.density import Judgement, Valley
 from ravine.hyperplane import Hyperplane
 
@@ -136,11 +137,11 @@ class ValleyTest:
         """Return the result in a few lines of plain words."""
         lines = self._describe_partitions() if self.method == "pooled" else self._describe_halves()
         if self.grid_columns:
-            lines.append(f"  {_count(len(self.grid_columns), 'feature')} of repeated values spread over the cells")
+            lines.append(f"  {count(len(self.grid_columns), 'feature')} of repeated values spread over the cells")
         return "\n".join(lines)
 
     def _describe_halves(self) -> list[str]:
-        lines = [f"Valley test: P = {self.pvalue:.3g} ({_count(len(self.halves) // 2, 'random halving')})"]
+        lines = [f"Valley test: {format_pvalue(self.pvalue)} ({count(len(self.halves) // 2, 'random halving')})"]
         for k, half in enumerate(self.halves):
             if half.valley is None or half.judgement is None:
                 lines.append(f"  half {k + 1}: no split")
@@ -154,9 +155,9 @@ class ValleyTest:
 
     def _describe_partitions(self) -> list[str]:
         if not self.partitions:
-            return [f"Valley test: P = {self.pvalue:.3g} (too few rows for a test: at least 20 are needed)"]
-        n = _count(len(self.partitions), "random partition")
-        lines = [f"Valley test: P = {self.pvalue:.3g} (pooled over {n} into {self.n_folds} folds)"]
+            return [f"Valley test: {format_pvalue(self.pvalue)} (too few rows for a test: at least 20 are needed)"]
+        n = count(len(self.partitions), "random partition")
+        lines = [f"Valley test: {format_pvalue(self.pvalue)} (pooled over {n} into {self.n_folds} folds)"]
         for k, partition in enumerate(self.partitions):
             best = max(partition, key=lambda one: min(one.weak.score, one.strong.score))
             if not best.weak.total:
@@ -167,7 +168,3 @@ class ValleyTest:
                 f"suggest {best.weak.expected:.1f} and {best.strong.expected:.1f}"
             )
         return lines
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,151 @@
+"""Facts about a fitted estimator, each in one sentence that terminal, model description, summary and report share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ravine._plurals import count
+from ravine.explain.text import shorten
+from ravine.tree import Tree
+
+__all__ = [
+    "Suggestion", "describe_completions", "describe_evidence", "describe_groups", "describe_outliers", "describe_shape",
+    "find_suggestion", "list_parameters",
+]  # fmt: skip
+
+# The number of rows at the hyperplane fell by at least this factor, in logarithms: by a fifth.
+CLEAR_DECREASE = -math.log(0.8)
+# Characters of the value of a parameter.
+MAX_CHARACTERS = 300
+
+
+def describe_groups(n_groups: int, n_rows: int, noun: str = "cluster", plural: str | None = None) -> str:
+    """State the number of clusters or classes, and of rows."""
+    return f"{count(n_groups, noun, plural)} of {count(n_rows, 'row')}"
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Suggested clusters of a fitted tree.
+
+    Attributes
+    ----------
+    tree : Tree
+        Tree with the suggested number of clusters. Its first splits are those that the test shows.
+    n_shown : int
+        Number of clusters that the test shows.
+    """
+
+    tree: Tree
+    n_shown: int
+
+    @property
+    def n_suggested(self) -> int:
+        """Number of clusters that is suggested."""
+        return self.tree.n_clusters
+
+    def __str__(self) -> str:
+        return f"{count(self.n_shown, 'cluster')} shown by the test, {self.n_suggested} suggested"
+
+
+def find_suggestion(estimator: Any) -> Suggestion | None:
+    """Return the suggestion of a tree that chose its number of clusters; None for others and after edits."""
+    if not hasattr(estimator, "suggested_tree_"):
+        return None
+    return Suggestion(estimator.suggested_tree_, estimator.n_shown_)
+
+
+def describe_shape(estimator: Any) -> str:
+    """State the shape of the clusters of a fitted tree and the reason for it."""
+    return f"Shape of the clusters: {estimator.shape_}. {estimator.shape_reason_}"
+
+
+def describe_outliers(n: int) -> str:
+    """State the number of rows that are marked as outliers."""
+    return f"{count(n, 'row')} marked as outliers (cluster -1)"
+
+
+def describe_completions(n_clusters: Sequence[int], n_unstable: int, unstable: float) -> str:
+    """State how far the completions of missing cells agree.
+
+    Parameters
+    ----------
+    n_clusters : sequence of int
+        Number of clusters of each completion.
+    n_unstable : int
+        Number of rows that more than a share of the completions put into another cluster.
+    unstable : float
+        This share.
+    """
+    return (
+        f"Missing cells were filled {len(n_clusters)} times (clusters: {', '.join(map(str, n_clusters))}); "
+        f"{count(n_unstable, 'row')} {'is' if n_unstable == 1 else 'are'} unstable: more than {100 * unstable:.0f} % "
+        "of the completions choose another cluster"
+    )
+
+
+def describe_evidence(classifier: Any) -> str | None:
+    """Say how far the unlabelled rows moved the hyperplanes of a fitted classifier, and how many rows are at them.
+
+    It describes the density, not the accuracy: whether a move is right, only more labels can tell.
+
+    Parameters
+    ----------
+    classifier : MinimumDensityClassifier
+
+    Returns
+    -------
+    str or None
+        None if the classifier did not start from the labels (``method="paper"``, or an older model file).
+    """
+    evidence = getattr(classifier, "density_evidence_", None)
+    if evidence is None:
+        return None
+    emptier = evidence[:, 0] - evidence[:, 1] >= CLEAR_DECREASE
+    if len(evidence) > 1:
+        return (
+            f"In {int(emptier.sum())} of {len(evidence)} pairs of classes the unlabelled rows moved the hyperplane of "
+            "the labels to where there are clearly fewer rows. In the others it stayed near that of the labels."
+        )
+    first, last, angle = evidence[0].tolist()
+    moved = f"moved the hyperplane of the labels by {_format_angle(angle)}"
+    if emptier[0]:
+        return (
+            f"The unlabelled rows {moved}, to where there are clearly fewer rows: {_format_share(last)} as many as a "
+            f"normal curve would have, instead of {_format_share(first)}."
+        )
+    if last <= -CLEAR_DECREASE:
+        return (
+            f"The unlabelled rows {moved}, which is already in a gap: there are {_format_share(last)} as many rows at "
+            "it as a normal curve would have."
+        )
+    return (
+        f"The unlabelled rows {moved}: they show no gap nearby. There are {_format_share(last)} as many rows at it as "
+        "a normal curve would have."
+    )
+
+
+def _format_angle(angle: float) -> str:
+    return f"{angle:.0f} degree{'' if round(angle) == 1 else 's'}"
+
+
+def _format_share(log_ratio: float) -> str:
+    return f"{100.0 * math.exp(log_ratio):.0f} %"
+
+
+def list_parameters(estimator: Any) -> dict[str, str]:
+    """Return the parameters of an estimator as text; functions and objects by name, not by their changing addresses."""
+    return {name: _show_parameter(value) for name, value in estimator.get_params(deep=False).items()}
+
+
+def _show_parameter(value: Any) -> str:
+    if hasattr(value, "get_params"):
+        return shorten(" ".join(repr(value).split()), MAX_CHARACTERS)
+    if callable(value):
+        return f"{getattr(value, '__qualname__', type(value).__qualname__)} (a function)"
+    if type(value).__module__ not in ("builtins", "numpy"):
+        return type(value).__qualname__
+    return shorten(" ".join(repr(value).split()), MAX_CHARACTERS)
