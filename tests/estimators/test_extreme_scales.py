@@ -16,7 +16,7 @@ from ravine import (
 )
 from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
-from ravine.tree.refine import _separate_sides
+from ravine.tree.separators import separate_by_logistic_regression
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
@@ -42,7 +42,7 @@ def test_repeated_values_are_recognised_at_any_scale(rng, scale):
     X = np.c_[yes, 5.0 - 3.0 * yes, rng.integers(0, 4, 300), rng.normal(size=300)]
     grids, expected = (Grids.of(as_rows(rows), np.random.default_rng(0)) for rows in (X * scale, X))
     assert grids.columns == expected.columns == [0, 1, 2]
-    assert_array_equal(grids.kin, expected.kin)
+    assert_array_equal(grids.families, expected.families)
     for grid, other in zip(grids.grids, expected.grids, strict=True):
         assert_array_equal(grid.factors, other.factors)
         assert_array_equal(grid.widths, other.widths * scale)
@@ -61,7 +61,7 @@ def test_a_constant_far_above_the_spread_gives_no_warning():
     X[:, 0] = 1e-8
     mdt = MinimumDensityTree(5, random_state=0).fit(X)
     assert_array_equal(mdt.predict(X), mdt.labels_)
-    plane = _separate_sides(X, np.arange(13) > 5)
+    plane = separate_by_logistic_regression(X, np.arange(13) > 5)
     assert_allclose(plane.normal, [0.0, 0.5**0.5, 0.5**0.5], atol=1e-12)
     assert_allclose(plane.point[1:], 5.5e-308, rtol=0.1)
 

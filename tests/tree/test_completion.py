@@ -62,12 +62,12 @@ def test_a_feature_is_cut_where_groups_are_least_mixed(seed, n, d):
         )
 
     cuts = [x[:, j] > value for j in range(d) for value in np.unique(x[:, j])[:-1]]
-    planes = _cut_feature(x, label)
-    assert len(planes) == (1 if cuts else 0)
+    plane = _cut_feature(x, label)
+    assert (plane is not None) == bool(cuts)
     if cuts:
-        np.testing.assert_allclose(measure(planes[0].on_positive_side(x)), min(map(measure, cuts)))
+        np.testing.assert_allclose(measure(plane.on_positive_side(x)), min(map(measure, cuts)))
 
 
 def test_neighbouring_numbers_are_separated():
     x = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
-    assert _cut_feature(x, np.array([0, 1]))[0].on_positive_side(x).tolist() == [False, True]
+    assert _cut_feature(x, np.array([0, 1])).on_positive_side(x).tolist() == [False, True]

@@ -12,7 +12,7 @@ from ravine.rows import as_rows
 from ravine.search import SearchSettings
 from ravine.tree import splitter
 from ravine.tree.splitter import DensitySplitter, NodeTest, find_hidden_split
-from ravine.validity.directions import Cloud, measure_separation
+from ravine.validity.directions import Choosers, measure_separation
 
 SETTINGS = SearchSettings()
 TEST = NodeTest(SETTINGS, level=0.05)
@@ -108,6 +108,6 @@ def test_many_rows_are_explored_by_a_sample(crowd, monkeypatch):
 def test_separation_is_large_for_two_clusters_only():
     x = np.random.default_rng(0).standard_normal((400, 4))
     on_right = x[:, 0] > 0.0
-    assert measure_separation(Cloud(x), on_right) < 2.0
+    assert measure_separation(Choosers(x), on_right) < 2.0
     x[on_right, 0] += 3.0
-    assert measure_separation(Cloud(x), on_right) > 5.0
+    assert measure_separation(Choosers(x), on_right) > 5.0

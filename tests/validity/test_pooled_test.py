@@ -17,7 +17,7 @@ from ravine.search import fit_hyperplane
 from ravine.search.settings import check_settings
 from ravine.validity import Evidence, Tally, ValleyTest, run_valley_test
 from ravine.validity import valley_test as module
-from ravine.validity.directions import Cloud, choose_cuts, solve_shrunk
+from ravine.validity.directions import Choosers, choose_cuts, solve_shrunk
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
@@ -65,7 +65,7 @@ def slow_partition(X, settings, rng):
     for k in range(3):
         T, fold = X[fold_of_row != k], X[fold_of_row == k]
         fit = fit_hyperplane(as_rows(T), settings=settings, rng=rng)
-        for j, cut in enumerate(choose_cuts(Cloud(T), fit)):
+        for j, cut in enumerate(choose_cuts(Choosers(T), fit)):
             if cut is None:
                 continue
             p = (T - cut.center) @ cut.normal
@@ -121,7 +121,7 @@ def test_rows_without_variation_within_the_sides_give_the_difference():
 def test_chosen_cut_is_the_deepest_with_enough_evidence():
     X, _ = two_clusters(200, separation=5.0)
     fit = fit_hyperplane(as_rows(X), settings=check_settings(), rng=np.random.default_rng(0))
-    first, *others = choose_cuts(Cloud(X), fit)
+    first, *others = choose_cuts(Choosers(X), fit)
     planes = [step.hyperplane for step in fit.path if step.hyperplane.splits]
     enough = [p for p in planes if min(measure_evidence(p.distance(X), p.bandwidth, 0.0)) >= 2.0]
     deepest = max(enough, key=lambda p: p.relative_depth)
@@ -273,6 +273,6 @@ def test_gaps_between_repeated_values_do_not_choose_the_cut():
     rng = np.random.default_rng(0)
     fit = fit_hyperplane(as_rows(rows), settings=check_settings(), rng=rng)
     spread = partial(Grids.of(as_rows(rows), rng).spread, as_rows(rows), rng=rng)
-    raw, spread_out = (choose_cuts(Cloud(rows), fit, way)[0].normal for way in (None, spread))
+    raw, spread_out = (choose_cuts(Choosers(rows), fit, way)[0].normal for way in (None, spread))
     assert abs(raw[0]) > 0.9
     assert abs(spread_out[1]) > 0.9

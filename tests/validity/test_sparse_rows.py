@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, valley_test
 from ravine.rows import as_rows
-from ravine.validity.directions import Cloud, SparseCloud, as_cloud
+from ravine.validity.directions import Choosers, SparseChoosers, as_choosers
 from ravine.validity.repeated_values import Grids
 from ravine.validity.sparse_values import SparseGrids, find_grids
 
@@ -66,10 +66,10 @@ def test_large_sparse_rows_are_not_densified():
 # ----------------------------------------------------------------------------------------------- parts
 
 
-def test_sparse_cloud_equals_the_array():
+def test_sparse_choosers_equals_the_array():
     X, y = simulate_topics(90, 1200, 2)
-    sparse, dense = as_cloud(as_rows(X)), Cloud(X.toarray())
-    assert type(sparse) is SparseCloud
+    sparse, dense = as_choosers(as_rows(X)), Choosers(X.toarray())
+    assert type(sparse) is SparseChoosers
     on_right = y == 1
     means = dense.mean(~on_right), dense.mean(on_right)
     np.testing.assert_allclose(sparse.mean(on_right), means[1], atol=1e-12)

@@ -164,9 +164,9 @@ def test_cells_reach_half_way_to_the_neighbours(dtype):
 def slow_spread(grids, X, direction, rng, together=False):
     """Return what is added to each projection, grid by grid and row by row."""
     out = np.zeros(len(X))
-    shared = [rng.random(len(X)) for _ in set(grids.kin.tolist())] if together else []
+    shared = [rng.random(len(X)) for _ in set(grids.families.tolist())] if together else []
     for k, grid in enumerate(grids.grids):
-        u = shared[grids.kin[k]] if together else rng.random(len(X))
+        u = shared[grids.families[k]] if together else rng.random(len(X))
         for i, x in enumerate(X[:, grid.columns[0]].astype(float)):
             middles = [(one + other) / 2 for one, other in pairwise(grid.values)]
             ends = [2 * grid.values[0] - middles[0], *middles, 2 * grid.values[-1] - middles[-1]]
@@ -204,7 +204,7 @@ def test_grids_are_those_of_the_slow_twin(dtype, scale):
     assert [grid.columns.tolist() for grid in grids.grids] == [[0, 3], [1, 2], [4], [5]]
     assert_allclose(grids.grids[0].factors, [1.0, 2.0], rtol=1e-6)
     assert_allclose(grids.grids[1].factors, [1.0, -1.0], rtol=1e-6)
-    assert grids.kin.tolist() == [0, 0, 1, 2]
+    assert grids.families.tolist() == [0, 0, 1, 2]
     for grid in grids.grids:
         assert_array_equal(grid.values, sorted(set(X[:, grid.columns[0]].tolist())))
 
@@ -227,7 +227,7 @@ def test_rows_are_spread_as_by_the_slow_twin(dtype, scale):
 def test_grids_do_not_depend_on_the_order_in_memory():
     X = draw_repeated(np.random.default_rng(5), float, 1.0)
     one, other = (Grids.of(as_rows(rows), np.random.default_rng(0)) for rows in (X, np.asfortranarray(X)))
-    assert_array_equal(one.kin, other.kin)
+    assert_array_equal(one.families, other.families)
     for grid, twin in zip(one.grids, other.grids, strict=True):
         for name in ("columns", "factors", "values", "edges", "widths"):
             assert_array_equal(getattr(grid, name), getattr(twin, name))

@@ -14,7 +14,7 @@ from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.sums import BinnedDensity, SortedDensity, Window
 
-__all__ = ["DEEP", "ProjectedDensity", "compute_relative_log_depth", "find_extrema"]
+__all__ = ["DEEP", "ProjectedDensity", "compute_relative_log_depth", "compute_silverman_bandwidth", "find_extrema"]
 
 # Below this fraction of the kernel's peak exact sums replace the bins, whose error is up to 3.2e-10 of it.
 DEEP = 1e-6
@@ -29,6 +29,11 @@ LAST_STEP = 1e-9
 MAX_NODES = 1_000_000
 # Returns the log-density and its first two derivatives at the points as rows.
 LogEvaluate = Callable[[Array], Array]
+
+
+def compute_silverman_bandwidth(deviation: float, n: float) -> float:
+    """Return Silverman's bandwidth for n rows (or a total weight of n) of a standard deviation: 0.9 s n^(-1/5)."""
+    return 0.9 * deviation * math.pow(n, -0.2)
 
 
 class ProjectedDensity:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine._typing import Array
-from ravine.density import MARGIN, ProjectedDensity
+from ravine.density import MARGIN, ProjectedDensity, compute_silverman_bandwidth
 
 __all__ = ["DensitySummary", "place_points", "summarise_density"]
 
@@ -109,7 +109,7 @@ def summarise_density(distances: Array, bandwidth: float, most_points: int) -> D
     h = bandwidth
     if not (math.isfinite(h) and h > 0.0):
         unit = max(high - low, 1e-290)
-        h = max(0.9 * float(np.std(np.clip(distances, low, high) / unit)) * n**-0.2, 1e-3) * unit
+        h = max(compute_silverman_bandwidth(float(np.std(np.clip(distances, low, high) / unit)), n), 1e-3) * unit
     points = place_points(low, high, h, per_bandwidth=4.0, fewest=MIN_SUMMARY_POINTS, most=most_points)
     low, high = float(points[0]), float(points[-1])
     shown_bandwidth = max(h, (high - low) / (len(points) - 1))

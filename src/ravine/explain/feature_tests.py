@@ -21,6 +21,7 @@ from ravine.explain.effects import GroupMoments, compare_with_rest
 from ravine.explain.inputs import check_estimator, name_features
 from ravine.rows.inputs import validate_array
 from ravine.search import resolve_bandwidth
+from ravine.validity.repeated_values import find_repeating
 
 __all__ = ["FeatureTests", "compare_clusters"]
 
@@ -32,8 +33,6 @@ FEWEST_ROWS, FEWEST_JUDGES = 40, 5
 MOST_EXACT = 1000
 # A cluster counts as found in a half of the rows if this share of the rows in either of the two is in both.
 SAME_CLUSTER = 0.5
-# Features in which this share of the rows repeat a value have gaps between values: they are not tested for a valley.
-REPEATED = 0.5
 
 Indices = NDArray[np.intp]
 Comparison = tuple[int, int | None]
@@ -289,7 +288,8 @@ def _test_distributions(inside: NDArray[Any], outside: NDArray[Any]) -> float:
 
 def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_]], judges: Array) -> float:
     """Return the P-value of the judges for the valley that other rows see between two groups; 1 if there is none."""
-    if not all(side.any() for side in sides) or _is_repeated(chosen):
+    # Features of repeated values have gaps between values.
+    if not all(side.any() for side in sides) or len(find_repeating(chosen[:, None])):
         return 1.0
     low, high = sorted(float(chosen[side].mean()) for side in sides)
     values = chosen[sides[0] | sides[1]]
@@ -301,11 +301,6 @@ def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_
     best = max(between, key=lambda b: min(measure_evidence(values - b, bandwidth, 0.0)))
     valley = outline_valley(values, bandwidth, best)
     return 1.0 if valley is None else judge(valley, judges).pvalue
-
-
-def _is_repeated(values: Array) -> bool:
-    _, counts = np.unique(values, return_counts=True)
-    return bool(counts[counts > 1].sum() >= REPEATED * len(values))
 
 
 def _correct(pvalue: Array) -> Array:

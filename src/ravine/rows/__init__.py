@@ -23,7 +23,7 @@ from ravine.rows.questions import (
 from ravine.rows.sample import Sample
 from ravine.rows.sparse import SparseRows, SparseSample
 from ravine.rows.threads import limit_library_threads, open_pool
-from ravine.rows.units import is_rounding, round_to_power_of_two
+from ravine.rows.units import center_and_scale, is_rounding, round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "ValuesIn",
     "Variances",
     "as_rows",
+    "center_and_scale",
     "is_rounding",
     "limit_library_threads",
     "open_pool",

@@ -17,7 +17,7 @@ from ravine.rows.base import Indices, Rows
 from ravine.rows.projections import BLOCK_ROWS, LocalSample, find_near, thin
 from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
 from ravine.rows.sample import sum_arrays
-from ravine.rows.units import GUESS_ROWS, guess_units, round_to_power_of_two
+from ravine.rows.units import GUESS_ROWS, center_and_scale, guess_units
 
 __all__ = ["ArrayRows", "DenseSample", "RowSpace", "project_array"]
 
@@ -312,12 +312,7 @@ class RowSpace:
         *,
         pool: ThreadPoolExecutor | None = None,
     ) -> None:
-        first = X[0].astype(np.float64)
-        rows = X - first
-        mean = rows.mean(axis=0) if weights is None else (weights / weights.sum()) @ rows
-        rows -= mean
-        unit = round_to_power_of_two(float(np.max(np.abs(rows))))
-        rows /= unit
+        rows, mean, unit = center_and_scale(X, weights)
         values, vectors = np.linalg.eigh(rows @ rows.T)
         kept = values > values[-1] * len(values) * np.finfo(float).eps
         kept[-1] = True  # at least one direction, so that equal rows still have coordinates
@@ -326,5 +321,5 @@ class RowSpace:
         # Orthonormalise again by a QR decomposition: the Gram matrix squares the condition number.
         self.basis: Array = np.linalg.qr(rows.T @ (directions / lengths))[0]
         self.sample = DenseSample(rows @ self.basis, weights, pool=pool)
-        self.origin: Array = first + mean + unit * (self.basis @ self.sample.origin)
+        self.origin: Array = mean + unit * (self.basis @ self.sample.origin)
         self.unit: float = unit * self.sample.unit

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["GUESS_ROWS", "SMALLEST_UNIT", "guess_units", "is_rounding", "round_to_power_of_two"]
+__all__ = ["GUESS_ROWS", "SMALLEST_UNIT", "center_and_scale", "guess_units", "is_rounding", "round_to_power_of_two"]
 
 # Its inverse must be finite.
 SMALLEST_UNIT = 2.0**-1000
@@ -31,6 +33,20 @@ def guess_units(few: Array) -> tuple[Array, float]:
     deviations /= unit
     spread = unit * np.sqrt(np.einsum("ij,ij->j", deviations, deviations) / len(few))
     return (np.zeros(len(center)) if (np.abs(center) <= NEAR_ZERO * spread).all() else center), unit
+
+
+def center_and_scale(x: NDArray[np.floating[Any]], weights: Array | None = None) -> tuple[Array, Array, float]:
+    """Return (x - center) / scale, the (weighted) mean as center, and a power of two as scale; squares do not overflow.
+
+    Constant features are exactly zero: a mean has rounding errors, but the mean of differences of equal values has not.
+    """
+    origin = x[0].astype(np.float64)
+    z = x - origin
+    mean = z.mean(axis=0) if weights is None else (weights / weights.sum()) @ z
+    z -= mean
+    scale = round_to_power_of_two(float(np.max(np.abs(z), initial=0.0)))
+    z /= scale
+    return z, origin + mean, scale
 
 
 def round_to_power_of_two(x: float) -> float:

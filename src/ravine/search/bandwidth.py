@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ravine.checks import check_number
+from ravine.density import compute_silverman_bandwidth
 
 __all__ = ["BandwidthRule", "check_bandwidth", "check_representable", "resolve_bandwidth"]
 
@@ -52,7 +53,7 @@ def resolve_bandwidth(rule: BandwidthRule, n: float, pc1_std: float) -> float:
         Standard deviation along the first principal component, in the units of the data.
     """
     if rule == "silverman":
-        given: object = 0.9 * pc1_std * math.pow(n, -0.2)
+        given: object = compute_silverman_bandwidth(pc1_std, n)
         name = f"the bandwidth 'silverman' for a total weight of {n:g}"
     elif callable(rule):
         given, name = rule(n, pc1_std), "the bandwidth returned by the callable"

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
-from ravine.density import ProjectedDensity, measure_evidence
+from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measure_evidence
 from ravine.tree.cells import CellGraph, estimate_dimension
+from ravine.tree.editing import label_unions
 
 __all__ = ["Contact", "Join", "Joiner", "find_contact", "find_weakest", "label_cells", "measure_boundaries"]
 
@@ -34,8 +35,8 @@ USUAL_ROWS, MOST_STEPS, FEWEST_STEPS, ENOUGH_ROWS = 500, 4, 2, 150
 MOST_CONTACT_ROWS, FEWEST_CONTACT_ROWS = 400, 10
 # Number of neighbours in each group, and in both.
 FEW, MANY = 5, 10
-# Bandwidth in units of the robust standard deviation times m^(-1/5): Silverman's, and a smaller one for narrow valleys.
-BANDWIDTHS = 0.9, 0.54
+# Factors of Silverman's bandwidth: a smaller one shows narrow valleys.
+BANDWIDTH_FACTORS = 1.0, 0.6
 # Points at which the lowest density between the two groups is sought.
 N_POINTS = 61
 Indices = NDArray[np.intp]
@@ -140,12 +141,12 @@ def _find_valley(coordinates: Array, is_second: Mask) -> Contact:
     deviation = min(deviation, float(quartiles[1] - quartiles[0]) / 1.34) or deviation
     if not (high > low and deviation > 1e-9 * float(np.ptp(coordinates))):
         return Contact(coordinates, is_second, 0.0, deviation, -np.inf)
-    scale = deviation * len(coordinates) ** -0.2
+    bandwidths = [factor * compute_silverman_bandwidth(deviation, len(coordinates)) for factor in BANDWIDTH_FACTORS]
     points = np.linspace(low, high, N_POINTS)
-    at = float(points[int(ProjectedDensity(coordinates, BANDWIDTHS[0] * scale)(points).argmin())])
-    evidence = [min(measure_evidence(coordinates, factor * scale, at)) for factor in BANDWIDTHS]
+    at = float(points[int(ProjectedDensity(coordinates, bandwidths[0])(points).argmin())])
+    evidence = [min(measure_evidence(coordinates, h, at)) for h in bandwidths]
     best = int(np.argmax(evidence))
-    return Contact(coordinates, is_second, at, BANDWIDTHS[best] * scale, evidence[best])
+    return Contact(coordinates, is_second, at, bandwidths[best], evidence[best])
 
 
 @dataclass(frozen=True)
@@ -286,11 +287,7 @@ class Joiner:
 
 def label_cells(n_cells: int, joins: list[Join]) -> Indices:
     """Return the group of each cell after some joins: 0, 1, ... in the order of the first cells."""
-    group = np.arange(n_cells)
-    for made in joins:
-        group[group == group[made.second]] = group[made.first]
-    first = {int(number): k for k, number in enumerate(dict.fromkeys(group.tolist()))}
-    return np.array([first[number] for number in group.tolist()], dtype=np.intp)
+    return label_unions(n_cells, [(made.first, made.second) for made in joins])
 
 
 def measure_boundaries(graph: CellGraph, clusters: Indices) -> dict[tuple[int, int], float]:

@@ -84,8 +84,8 @@ class CellGraph:
         indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
         sample = as_rows(rows.take(indices)) if rows.is_sparse else rows.subset(indices, copy=True)
         grids = Grids.of(sample, rng)
-        kin = [int(family) for grid, family in zip(grids.grids, grids.kin, strict=True) if len(grid.values) < COARSE]
-        if len(set(kin)) < len(kin):
+        families = [int(k) for grid, k in zip(grids.grids, grids.families, strict=True) if len(grid.values) < COARSE]
+        if len(set(families)) < len(families):
             return "features with few different values are strongly correlated"
         x = np.array(sample.to_array(), dtype=np.float64)
         if _encode_categories(x, [int(grid.columns[0]) for grid in grids.grids if len(grid.values) < COARSE]):

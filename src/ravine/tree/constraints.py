@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine.checks import is_missing_value
+from ravine.tree.editing import label_unions
 
 __all__ = ["Constraints", "make_constraints"]
 
@@ -98,7 +98,8 @@ def make_constraints(
         is_joint += [False] * len(different)
     if not links:
         return None
-    root = _unite(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
+    part = label_unions(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
+    root = np.unique(part, return_index=True)[1][part]  # the first row of each group
     _check_labels(classes, root)
     apart = set()
     for (kind, i, j), joint in zip(links, is_joint, strict=True):
@@ -155,14 +156,3 @@ def _check_labels(classes: dict[Any, list[int]], root: Indices) -> None:
                 f"must_link puts rows {row} and {rows[0]} into one cluster, but their labels are {other!r} and "
                 f"{label!r}: remove one of these constraints."
             )
-
-
-def _unite(n: int, pairs: Iterable[tuple[int, int]]) -> Indices:
-    """Return the smallest row that each row is linked to, directly or by way of others."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    i, j = np.array(list(pairs), dtype=np.intp).reshape(-1, 2).T
-    graph = coo_array((np.ones(len(i), dtype=np.int8), (i, j)), shape=(n, n))
-    part = connected_components(graph, directed=False)[1]
-    return np.asarray(np.unique(part, return_index=True)[1][part], dtype=np.intp)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ravine.hyperplane import Hyperplane
 
@@ -18,6 +19,7 @@ __all__ = [
     "find_new_nodes",
     "keep_first_splits",
     "keep_significant_splits",
+    "label_unions",
     "merge",
     "prune",
     "renumber_clusters",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 NONE = -1
+NO_PAIRS = np.zeros((0, 2), dtype=np.intp)
 HYPERPLANE_ARRAYS = ("offset", "bandwidth", "alpha", "density", "relative_depth")
 
 
@@ -139,7 +142,7 @@ def _change_joins(tree: Tree, joins: LeafJoins, n_clusters: int) -> Tree:
     if n_clusters > tree.n_leaves:
         raise ValueError(f"n_clusters={n_clusters} is more than the {tree.n_leaves} leaves of the tree.")
     group = joins.label_leaves(len(tree), tree.n_leaves - n_clusters)
-    changed = tree.with_arrays(joins=joins.without_boundaries())
+    changed = tree.with_arrays(joins=replace(joins, boundaries=NO_PAIRS, boundary_evidence=np.zeros(0)))
     return renumber_clusters(changed, np.where(tree.left == NONE, group, NONE))
 
 
@@ -177,6 +180,16 @@ def renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
     for leaf in tree.leaves():
         renumbered[leaf] = new_number.setdefault(int(cluster[leaf]), len(new_number))
     return tree.with_arrays(cluster=renumbered)
+
+
+def label_unions(n: int, pairs: ArrayLike) -> NDArray[np.intp]:
+    """Return the union of each of n items after pairs are united: 0, 1, ... in the order of the first items."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    i, j = np.asarray(pairs, dtype=np.intp).reshape(-1, 2).T
+    graph = coo_array((np.ones(len(i), dtype=np.int8), (i, j)), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
 
 
 def find_new_nodes(old: Tree, new: Tree) -> NDArray[np.intp]:

@@ -361,7 +361,7 @@ def _split_leaf(tree: Tree, k: int, leaves: dict[int, Leaf]) -> Tree:
 
 
 def _find_path(tree: Tree, node: int) -> tuple[int, ...]:
-    """Return the way from the root to a node: 0 for left, 1 for right."""
+    """Return the path from the root to a node: 0 for left, 1 for right."""
     return tuple(int(tree.right[tree.parent[k]] == k) for k in tree.ancestry(node)[1:])
 
 

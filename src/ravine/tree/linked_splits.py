@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import combinations
 from typing import Any
 
@@ -16,9 +15,15 @@ from ravine.rows import Rows, as_rows
 from ravine.tree.constraints import Constraints
 from ravine.tree.editing import renumber_clusters
 from ravine.tree.grow import Split, Splitter, split_rows
-from ravine.tree.nodes import NONE, Tree
+from ravine.tree.nodes import Tree
+from ravine.tree.separators import separate_by_svm
 
-__all__ = ["ConstrainedSplitter", "LabelSplitter", "complete_constraints", "join_leaves", "separate_sides"]
+__all__ = [
+    "ConstrainedSplitter",
+    "LabelSplitter",
+    "complete_constraints",
+    "join_leaves",
+]
 
 Indices = NDArray[np.intp]
 # Rows without a constraint that keep a hyperplane near the one that it replaces, and their weight in total, in relation
@@ -148,8 +153,8 @@ class ConstrainedSplitter:
             counted = np.ones(len(x)) / len(marked)
             counted[len(marked) :] = share / max(len(others), 1)
             kept = counted > 0.0
-            found += separate_sides(x[kept], on_right[kept], counted[kept] * len(marked))
-        return found
+            found.append(separate_by_svm(x[kept], on_right[kept], counted[kept] * len(marked)))
+        return [plane for plane in found if plane is not None]
 
 
 def _is_similar(plane: Hyperplane, other: Hyperplane, rows: Rows, indices: Indices, rng: np.random.Generator) -> bool:
@@ -162,29 +167,6 @@ def _is_similar(plane: Hyperplane, other: Hyperplane, rows: Rows, indices: Indic
         ProjectedDensity(one.distance(rows, some), h).relative_depth(0.0) for one in (plane, other)
     )
     return depth >= LEAST_DEPTH * depth_of_other
-
-
-def separate_sides(x: Array, on_right: NDArray[np.bool_], weights: Array) -> list[Hyperplane]:
-    """Return the hyperplane between two sides by a linear support vector machine; none if the rows are equal."""
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import SVC
-
-    if on_right.all() or not on_right.any():
-        return []
-    center = x[0] + (x - x[0]).mean(axis=0)
-    z = x - center
-    scale = float(np.abs(z).max())
-    if not scale > 0.0:
-        return []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the rows on wrong sides are counted later
-        model = SVC(kernel="linear", C=1e4, max_iter=100_000).fit(z / scale, on_right, sample_weight=weights)
-    normal = model.coef_[0]
-    length = float(np.linalg.norm(normal))
-    if not length > 0.0:
-        return []
-    point = center - (scale * float(model.intercept_[0]) / length) * (normal / length)
-    return [Hyperplane(normal / length, float(normal @ point) / length, point=point)]
 
 
 def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraints, n_clusters: int | None) -> Tree:
@@ -201,18 +183,16 @@ def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraint
     constraints : Constraints
     n_clusters : int or None
     """
-    members = {k: [np.flatnonzero(leaves == k)] for k in tree.leaves()}
-    parts = {k: np.concatenate(some) for k, some in members.items()}
-    cluster = {k: k for k in parts}
+    parts = {k: np.flatnonzero(leaves == k) for k in tree.leaves()}
+    cluster = np.arange(len(tree))
 
     def join(a: int, b: int) -> None:
         parts[a] = np.sort(np.concatenate([parts[a], parts.pop(b)]))
-        for leaf, number in cluster.items():
-            cluster[leaf] = a if number == b else number
+        cluster[cluster == b] = a
 
     for g in np.unique(constraints.group[constraints.group >= 0]).tolist():
         counts = np.bincount(leaves[constraints.group == g], minlength=len(tree))
-        first, *others = [cluster[k] for k in np.argsort(-counts, kind="stable").tolist() if counts[k]]
+        first, *others = [int(cluster[k]) for k in np.argsort(-counts, kind="stable").tolist() if counts[k]]
         for other in dict.fromkeys(others):
             if other in parts and other != first and constraints.allows(parts[first], parts[other]):
                 join(first, other)
@@ -225,10 +205,7 @@ def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraint
         n_a, n_b = len(parts[a]), len(parts[b])
         means[a] = (n_a * means[a] + n_b * means.pop(b)) / (n_a + n_b)
         join(a, b)
-    numbers = np.full(len(tree), NONE, dtype=np.intp)
-    for leaf, number in cluster.items():
-        numbers[leaf] = number
-    return renumber_clusters(tree, numbers)
+    return renumber_clusters(tree, cluster)
 
 
 def _average(rows: Rows, indices: Indices, most: int = 1000) -> Array:
@@ -400,12 +377,10 @@ class LabelSplitter:
         if len(names) < 2:
             return Split(None)
         x = np.asarray(rows.take(marked), dtype=np.float64)
-        planes = []
-        for k in np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist():
-            planes += separate_sides(x, label == k, np.ones(len(x)))
-        planes += _cut_feature(x, label)
+        largest = np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist()
+        planes = [*(separate_by_svm(x, label == k, np.ones(len(x))) for k in largest), _cut_feature(x, label)]
         best, least = None, np.inf
-        for plane in planes:
+        for plane in filter(None, planes):
             right = plane.on_positive_side(rows, indices)
             n_right = int(right.sum())
             sides = plane.on_positive_side(rows, marked)
@@ -423,8 +398,8 @@ def _measure_mixture(counts: NDArray[np.integer[Any]]) -> float:
     return total - float((counts.astype(np.float64) ** 2).sum()) / total
 
 
-def _cut_feature(x: Array, label: Indices) -> list[Hyperplane]:
-    """Return the hyperplane across a feature with the least impurity; none if all rows are equal."""
+def _cut_feature(x: Array, label: Indices) -> Hyperplane | None:
+    """Return the hyperplane across a feature with the least impurity; None if all rows are equal."""
     is_of = np.eye(int(label.max()) + 1)[label]
     best, least = None, np.inf
     for j in np.flatnonzero(x.max(axis=0) > x.min(axis=0)).tolist():
@@ -438,7 +413,7 @@ def _cut_feature(x: Array, label: Indices) -> list[Hyperplane]:
             middle = values[k] + 0.5 * (values[k + 1] - values[k])
             best, least = (j, middle if middle < values[k + 1] else values[k]), mixed[k]
     if best is None:
-        return []
+        return None
     normal, point = np.zeros(x.shape[1]), np.zeros(x.shape[1])
     normal[best[0]], point[best[0]] = 1.0, best[1]
-    return [Hyperplane(normal, float(best[1]), point=point)]
+    return Hyperplane(normal, float(best[1]), point=point)

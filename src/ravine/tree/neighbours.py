@@ -67,8 +67,8 @@ class NeighbourGraph:
     grids : Grids
         Features of repeated values.
     shifts : list of ndarray
-        What is added to their values before evidence is measured; the first way is also added before neighbours are
-        found, if ``spread``.
+        Differences added to these values before evidence is measured. With ``spread``, the first is also added before
+        neighbours are found.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class NeighbourGraph:
         if not planes or not len(members):
             return None
         rows = self.rows.subset(members)
-        shifts = [way[:, members] for way in self.shifts]
+        shifts = [shift[:, members] for shift in self.shifts]
         distances = np.array([plane.distance(rows) for plane in planes])
         sides = distances > 0.0
         share = len(members) / (len(indices) if self.weights is None else float(self.weights[indices].sum()))
@@ -158,7 +158,7 @@ class NeighbourGraph:
     def _measure_evidence(self, plane: Hyperplane, distances: Array, shifts: list[Array], widening: float) -> float:
         """Return the evidence for the valley of a hyperplane, after repeated values are spread over their cells."""
         h, changes = widening * plane.bandwidth, self.grids.project(plane.normal)
-        return min(min(measure_evidence(distances + changes @ way, h, 0.0)) for way in shifts)
+        return min(min(measure_evidence(distances + changes @ shift, h, 0.0)) for shift in shifts)
 
     def _scale_rows(self, spread: bool) -> Any:
         """Return the rows in units in which their squares do not overflow; centred, unless they are sparse.

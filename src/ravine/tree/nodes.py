@@ -26,10 +26,6 @@ NONE = -1
 Indices = NDArray[np.intp]
 
 
-def _make_pairs() -> Indices:
-    return np.zeros((0, 2), dtype=np.intp)
-
-
 @dataclass(frozen=True, eq=False)
 class LeafJoins:
     """Joins of leaves that no valley separates, and the evidence for valleys between the clusters that remain.
@@ -49,19 +45,12 @@ class LeafJoins:
 
     leaves: Indices
     evidence: Array
-    boundaries: Indices = field(default_factory=_make_pairs)
+    boundaries: Indices = field(default_factory=lambda: editing.NO_PAIRS)
     boundary_evidence: Array = field(default_factory=lambda: np.zeros(0))
 
     def label_leaves(self, n_nodes: int, n_joins: int) -> Indices:
-        """Return the group of each leaf after some joins, by the number of one of its leaves; other nodes are alone."""
-        group = np.arange(n_nodes)
-        for first, second in self.leaves[:n_joins].tolist():
-            group[group == group[second]] = group[first]
-        return group
-
-    def without_boundaries(self) -> LeafJoins:
-        """Return the joins alone, for another number of clusters."""
-        return LeafJoins(self.leaves, self.evidence)
+        """Return the group of each leaf after the first joins; other nodes are alone."""
+        return editing.label_unions(n_nodes, self.leaves[:n_joins])
 
 
 @dataclass(frozen=True)

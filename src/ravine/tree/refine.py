@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, center_and_scale
 from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
+from ravine.tree.separators import separate_by_logistic_regression
 
 __all__ = ["describe_plane", "find_largest_deviation", "refine_tree"]
 
@@ -145,7 +146,7 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
     groups, sizes = np.unique(leaves, return_inverse=True, return_counts=True)[1:]
     if kind == "full" and sizes.min() < ROWS_PER_COVARIANCE * sample.shape[1]:
         return None
-    x = _scale(sample)
+    x = center_and_scale(sample)[0]
     means, precision, ridge = _average_components(x, groups)
     mixture = GaussianMixture(
         len(sizes),
@@ -178,18 +179,12 @@ def _invert_covariances(x: Array, of_row: Indices, ridge: float, kind: str) -> A
     return np.asarray(np.linalg.inv(np.array(covariances)))
 
 
-def _scale(sample: Array) -> Array:
-    """Return centred rows in units in which their squares do not overflow."""
-    x = sample - sample.mean(axis=0)
-    return np.asarray(x / (float(np.abs(x).max()) or 1.0))
-
-
 def _fit_means(sample: Array, k: int) -> Components | None:
     """Return the clusters of k-means; None if there are fewer than k."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    x = _scale(sample)
+    x = center_and_scale(sample)[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows
         of_row = KMeans(k, n_init=3, random_state=0).fit_predict(x)
@@ -238,31 +233,15 @@ def _evaluate_part(part: _Part, sample: Array, components: Components, graph: Ne
     known = goes_left | goes_right
     if not (goes_left.any() and goes_right.any()):
         return
-    part.plane = _separate_sides(sample[part.members][known], goes_right[known])
+    part.plane = separate_by_logistic_regression(sample[part.members][known], goes_right[known])
+    if part.plane is None:
+        return
     beyond = part.plane.distance(sample[part.members]) > 0.0
     if beyond.all() or not beyond.any():
         part.plane = None
         return
     part.cut = graph.measure_cut(graph.indices[part.members], part.plane)
     part.sides = _Part(part.members[~beyond], left), _Part(part.members[beyond], right)
-
-
-def _separate_sides(x: Array, on_right: NDArray[np.bool_]) -> Hyperplane:
-    """Return the hyperplane between two sides by logistic regression."""
-    from sklearn.linear_model import LogisticRegression
-
-    origin = x[0]
-    centred = x - origin  # exactly zero in constant features, where a mean has rounding errors
-    scale = float(np.abs(centred).max())
-    centred /= scale
-    center = centred.mean(axis=0)
-    centred -= center
-    unit = float(centred.std(axis=0).max())
-    model = LogisticRegression().fit(centred / unit, on_right)
-    length = float(np.linalg.norm(model.coef_[0]))
-    normal = model.coef_[0] / length
-    point = origin + scale * (center - (unit * float(model.intercept_[0]) / length) * normal)
-    return Hyperplane(normal, float(normal @ point), point=point)
 
 
 def _build_tree(
@@ -298,11 +277,7 @@ def _sum_sides(right: NDArray[np.bool_], weights: Array | None) -> tuple[float, 
 
 def find_largest_deviation(rows: NDArray[np.floating[Any]]) -> float:
     """Return the standard deviation of rows along their first principal component."""
-    x = rows.astype(np.float64)
-    x -= x[0].copy()  # exactly zero in constant features, where a mean has rounding errors
-    scale = float(np.abs(x).max()) or 1.0  # squares of large values overflow
-    x /= scale
-    x -= x.mean(axis=0)
+    x, _, scale = center_and_scale(rows.astype(np.float64))
     return scale * math.sqrt(max(float(np.linalg.eigvalsh(x.T @ x / len(x))[-1]), 0.0))
 
 

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine._kernels import StopFlag
-from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree.boundaries import Join, Joiner, find_weakest, label_cells, measure_boundaries
@@ -23,7 +23,7 @@ from ravine.tree.cells import CellGraph, grow_cells
 from ravine.tree.editing import find_new_nodes, prune, renumber_clusters
 from ravine.tree.nodes import NONE, LeafJoins, Tree, descend
 from ravine.tree.refine import describe_plane, find_largest_deviation
-from ravine.validity.directions import solve_shrunk
+from ravine.tree.separators import measure_overlap
 
 __all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
 
@@ -96,8 +96,11 @@ class Shapes:
     def measure_curvature(self) -> float:
         """Return the largest share of two clusters on the wrong side of the hyperplane between them."""
         clusters = self.clusters
-        parts = [self.graph.points[clusters == k] for k in range(self.n_clusters)]
-        return max((_measure_overlap(*pair) for pair in combinations(parts, 2)), default=0.0)
+        overlaps = []
+        for first, second in combinations(range(self.n_clusters), 2):
+            inside = (clusters == first) | (clusters == second)
+            overlaps.append(measure_overlap(self.graph.points[inside], clusters[inside] == second))
+        return max(overlaps, default=0.0)
 
 
 def find_shapes(
@@ -196,15 +199,6 @@ def _agree(clusters: Indices, others: Indices) -> bool:
         return False
     counts = np.bincount(clusters * (others.max() + 1) + others, minlength=(clusters.max() + 1) ** 2)
     return bool(counts.reshape(clusters.max() + 1, -1).max(axis=1).sum() >= AGREEMENT * len(clusters))
-
-
-def _measure_overlap(first: Array, second: Array) -> float:
-    """Return the mean share of two groups on the wrong side of the hyperplane by their discriminant."""
-    centers = first.mean(axis=0), second.mean(axis=0)
-    within = np.concatenate([first - centers[0], second - centers[1]])
-    normal = solve_shrunk(within, centers[1] - centers[0])
-    middle = 0.5 * float(normal @ (centers[0] + centers[1]))
-    return 0.5 * float(np.mean(first @ normal > middle) + np.mean(second @ normal <= middle))
 
 
 def find_curved(shapes: Shapes) -> str:
@@ -310,13 +304,13 @@ def _describe_splits(tree: Tree, graph: CellGraph, rows: Rows, bandwidth: Bandwi
 
 def _contract_joins(joins: list[Join], leaf_of_cell: Indices) -> tuple[Indices, NDArray[np.float64]]:
     """Return the joins between different leaves, as pairs of leaves with the evidence, without those inside a leaf."""
-    group = {int(leaf): int(leaf) for leaf in leaf_of_cell}
+    from scipy.cluster.hierarchy import DisjointSet
+
+    groups: Any = DisjointSet(np.unique(leaf_of_cell).tolist())
     pairs, evidence = [], []
     for made in joins:
-        first, second = int(leaf_of_cell[made.first]), int(leaf_of_cell[made.second])
-        if group[first] == group[second]:
-            continue
-        pairs.append((first, second))
-        evidence.append(made.evidence)
-        group = {leaf: group[first] if number == group[second] else number for leaf, number in group.items()}
+        pair = int(leaf_of_cell[made.first]), int(leaf_of_cell[made.second])
+        if groups.merge(*pair):
+            pairs.append(pair)
+            evidence.append(made.evidence)
     return np.array(pairs, dtype=np.intp).reshape(-1, 2), np.array(evidence, dtype=np.float64)

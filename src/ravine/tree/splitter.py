@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, center_and_scale
 from ravine.search import Fit, SearchSettings, fit_hyperplane
 from ravine.tree.grow import PRIORITIES, Candidate, Priority, Split, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.refine import refine_tree
 from ravine.validity import run_valley_test
-from ravine.validity.directions import as_cloud, measure_separation
+from ravine.validity.directions import as_choosers, measure_separation
 
 __all__ = ["DensitySplitter", "NodeTest", "SizeLimitSplitter", "find_hidden_split", "prefer_large"]
 
@@ -237,7 +237,7 @@ def _test_parts(
     """
     members = {k: np.flatnonzero(leaf_of_row == k) for k in tree.leaves()}
     found = dict.fromkeys(members, _Shown())
-    cloud = as_cloud(rows)
+    choosers = as_choosers(rows)
     for k in reversed(range(len(tree))):  # children have larger numbers than their parents
         if tree.is_leaf(k):
             continue
@@ -250,7 +250,7 @@ def _test_parts(
             continue
         found[k] = _Shown()
         on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
-        if k > 0 and measure_separation(cloud.take(members[k]), on_right) >= LEAST_EVIDENCE:
+        if k > 0 and measure_separation(choosers.take(members[k]), on_right) >= LEAST_EVIDENCE:
             part = PART_OF_LEVEL * share * size / rows.shape[0]
             pvalue = test.compute_pvalue(rows.subset(members[k], copy=True), part, rng, splitter.pool)
             if test.allows(pvalue, part):
@@ -298,11 +298,10 @@ def _halve(rows: Rows, indices: Indices, weights: Array | None, rng: np.random.G
         indices if len(indices) <= MOST_HALVED_ROWS else np.sort(rng.choice(indices, MOST_HALVED_ROWS, replace=False))
     )
     x = np.asarray(rows.take(some), dtype=np.float64)
-    center = x[0] + (x - x[0]).mean(axis=0)
-    scale = float(np.abs(x - center).max())
-    if not scale > 0.0:
+    z, center, _ = center_and_scale(x)
+    if not z.any():
         return None
-    normal = np.linalg.svd((x - center) / scale, full_matrices=False)[2][0]
+    normal = np.linalg.svd(z, full_matrices=False)[2][0]
     projections = rows.project(center, normal, indices)
     order = np.argsort(projections, kind="stable")
     steps = np.diff(projections[order])

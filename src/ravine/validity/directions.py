@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.density import ProjectedDensity, measure_evidence
+from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measure_evidence
 from ravine.rows import Rows, round_to_power_of_two
 from ravine.search.hyperplane import Fit
 
 __all__ = [
     "DIRECTIONS",
     "ENOUGH_EVIDENCE",
-    "Cloud",
+    "Choosers",
     "Cut",
-    "SparseCloud",
-    "as_cloud",
+    "SparseChoosers",
+    "as_choosers",
     "choose_cuts",
     "measure_separation",
     "select_compared",
@@ -43,7 +43,7 @@ INNER = 0.05
 SMALLEST_NUMBER = 1e-322
 
 
-class Cloud:
+class Choosers:
     """Rows in an array.
 
     Parameters
@@ -57,7 +57,7 @@ class Cloud:
     def __len__(self) -> int:
         return int(self.values.shape[0])
 
-    def take(self, indices: Any) -> Cloud:
+    def take(self, indices: Any) -> Choosers:
         """Return some rows."""
         return type(self)(self.values[indices])
 
@@ -78,7 +78,7 @@ class Cloud:
         return solve_shrunk(within, means[1] - means[0])
 
 
-class SparseCloud(Cloud):
+class SparseChoosers(Choosers):
     """Rows of a sparse matrix with more features than rows are used for a covariance."""
 
     def project(self, center: Array, normal: Array) -> Array:
@@ -107,12 +107,12 @@ class SparseCloud(Cloud):
         return np.asarray((difference - (1.0 - share) / n * back) / ridge)
 
 
-def as_cloud(rows: Rows, indices: NDArray[np.intp] | None = None) -> Cloud:
-    """Return all or some rows as a cloud: sparse if they are sparse and have many features."""
+def as_choosers(rows: Rows, indices: NDArray[np.intp] | None = None) -> Choosers:
+    """Return all or some rows as `Choosers`: sparse if they are sparse and have many features."""
     if rows.is_sparse and rows.shape[1] > MANY_FEATURES:
         some = rows if indices is None else rows.subset(indices)
-        return SparseCloud(some.data.astype(np.float64))
-    return Cloud(np.asarray(rows.to_array() if indices is None else rows.take(indices), dtype=np.float64))
+        return SparseChoosers(some.data.astype(np.float64))
+    return Choosers(np.asarray(rows.to_array() if indices is None else rows.take(indices), dtype=np.float64))
 
 
 def solve_shrunk(within: Array, difference: Array) -> Array:
@@ -153,7 +153,7 @@ class Cut:
     offset: float
     bandwidth: float
 
-    def project(self, rows: Cloud) -> Array:
+    def project(self, rows: Choosers) -> Array:
         """Return the projections of rows."""
         return rows.project(self.center, self.normal)
 
@@ -163,7 +163,7 @@ def select_compared(n: int) -> slice:
     return slice(None, None, max(1, n // COMPARED))
 
 
-def choose_cuts(rows: Cloud, fit: Fit, spread: Spread | None = None) -> list[Cut | None]:
+def choose_cuts(rows: Choosers, fit: Fit, spread: Spread | None = None) -> list[Cut | None]:
     """Choose the most promising hyperplane of a search by its evidence on some rows, and two others from its sides.
 
     The others have the normals S⁻¹(m1 - m0) and m1 - m0, with the means m0 and m1 of the two sides and the shrunk
@@ -171,11 +171,11 @@ def choose_cuts(rows: Cloud, fit: Fit, spread: Spread | None = None) -> list[Cut
 
     Parameters
     ----------
-    rows : Cloud
+    rows : Choosers
     fit : Fit
     spread : callable, optional
         Returns, for directions of shape (k, d), what to add to the projections of the rows that compare hyperplanes
-        so that repeated values are spread over their cells: an array of shape (k, m) for every way of spreading.
+        so that repeated values are spread over their cells: an array of shape (k, m) for every spreading.
         Gaps between repeated values are not evidence.
     """
     first = _choose_stage(rows, fit, spread)
@@ -184,7 +184,7 @@ def choose_cuts(rows: Cloud, fit: Fit, spread: Spread | None = None) -> list[Cut
     return [first, *_cut_between(rows, first.project(rows) > first.offset)]
 
 
-def measure_separation(rows: Cloud, on_right: NDArray[np.bool_]) -> float:
+def measure_separation(rows: Choosers, on_right: NDArray[np.bool_]) -> float:
     """Return the evidence for a valley between two sides, by the rows themselves: the larger of two directions.
 
     The directions are the discriminant of the two sides and the difference of their means.
@@ -197,13 +197,13 @@ def measure_separation(rows: Cloud, on_right: NDArray[np.bool_]) -> float:
     return max(scores, default=-np.inf)
 
 
-def _cut_between(rows: Cloud, on_right: NDArray[np.bool_]) -> list[Cut | None]:
+def _cut_between(rows: Choosers, on_right: NDArray[np.bool_]) -> list[Cut | None]:
     """Return the hyperplanes of lowest density between two sides, along their discriminant and between their means."""
     means = rows.mean(~on_right), rows.mean(on_right)
     return [_cut_along(v, rows, on_right) for v in (rows.discriminate(on_right, means), means[1] - means[0])]
 
 
-def _choose_stage(rows: Cloud, fit: Fit, spread: Spread | None) -> Cut | None:
+def _choose_stage(rows: Choosers, fit: Fit, spread: Spread | None) -> Cut | None:
     """Return the deepest stage of the search with enough evidence on the rows, or that with the largest evidence."""
     center, some = rows.mean(), rows.take(select_compared(len(rows)))
     steps = (step.hyperplane for step in fit.log.steps)
@@ -219,7 +219,7 @@ def _choose_stage(rows: Cloud, fit: Fit, spread: Spread | None) -> Cut | None:
         n_right = np.count_nonzero(projections > offset)
         if min(n_right, len(some) - n_right) < SMALLEST_SIDE:
             continue
-        evidence = min(min(measure_evidence(projections + way[k], plane.bandwidth, offset)) for way in added)
+        evidence = min(min(measure_evidence(projections + shifts[k], plane.bandwidth, offset)) for shifts in added)
         is_enough = evidence >= ENOUGH_EVIDENCE
         merit = is_enough, plane.relative_depth if is_enough else evidence
         if merit > best:
@@ -227,7 +227,7 @@ def _choose_stage(rows: Cloud, fit: Fit, spread: Spread | None) -> Cut | None:
     return cut
 
 
-def _cut_along(direction: Array, rows: Cloud, on_right: NDArray[np.bool_]) -> Cut | None:
+def _cut_along(direction: Array, rows: Choosers, on_right: NDArray[np.bool_]) -> Cut | None:
     """Return the hyperplane of lowest density between the means of two sides, with a given normal."""
     # Squares of large and small values overflow and vanish: lengths and spreads are computed in units of powers of two.
     direction = direction / round_to_power_of_two(float(np.abs(direction).max()))
@@ -237,7 +237,7 @@ def _cut_along(direction: Array, rows: Cloud, on_right: NDArray[np.bool_]) -> Cu
     normal, center = direction / length, rows.mean()
     projections = rows.project(center, normal)
     unit = round_to_power_of_two(float(np.abs(projections).max()))
-    bandwidth = 0.9 * (unit * float((projections / unit).std())) * len(rows) ** -0.2
+    bandwidth = compute_silverman_bandwidth(unit * float((projections / unit).std()), len(rows))
     low, high = sorted((float(projections[~on_right].mean()), float(projections[on_right].mean())))
     inner = INNER * (high - low)
     if not (bandwidth > SMALLEST_NUMBER and high > low):

@@ -79,14 +79,14 @@ class Grids:
     Attributes
     ----------
     grids : tuple of Grid
-    kin : ndarray of shape (g,), int
+    families : ndarray of shape (g,), int
         Number of the family of each grid: a family is strongly correlated.
     signs : ndarray of shape (g,)
         Whether each grid rises or falls with the first of its family.
     """
 
     grids: tuple[Grid, ...]
-    kin: NDArray[np.intp]
+    families: NDArray[np.intp]
     signs: Array
 
     @classmethod
@@ -116,7 +116,7 @@ class Grids:
     @property
     def related(self) -> bool:
         """Whether any grids are strongly correlated."""
-        return len(np.unique(self.kin)) < len(self.kin)
+        return len(np.unique(self.families)) < len(self.families)
 
     @property
     def columns(self) -> list[int]:
@@ -134,8 +134,8 @@ class Grids:
         n, related = rows.shape[0], self.related
         shape = (*directions.shape[:-1], n)
         alone, together = np.zeros(shape), np.zeros(shape)
-        family_widths = np.zeros((self.kin.max(initial=-1) + 1 if related else 0, *shape))
-        for grid, family, sign in zip(self.grids, self.kin, self.signs, strict=True):
+        family_widths = np.zeros((self.families.max(initial=-1) + 1 if related else 0, *shape))
+        for grid, family, sign in zip(self.grids, self.families, self.signs, strict=True):
             factor = (directions[..., grid.columns] @ grid.factors)[..., None]
             start, width = grid.locate_cells(rows)
             alone += factor * (start + rng.random(n) * width)
@@ -147,7 +147,7 @@ class Grids:
         return [alone, together] if related else [alone]
 
     def draw_shifts(self, rows: Rows, rng: np.random.Generator) -> list[Array]:
-        """Draw what to add to the first feature of each grid (row), for every way of spreading.
+        """Draw what to add to the first feature of each grid (row), for every spreading.
 
         With the changes of `project` as weights, their sum is what `spread` adds to a projection.
         """
@@ -160,8 +160,8 @@ class Grids:
             widths[k] = sign * width
         if not self.related:
             return [alone]
-        for family in range(self.kin.max() + 1):
-            together[self.kin == family] += rng.random(n) * widths[self.kin == family]
+        for family in range(self.families.max() + 1):
+            together[self.families == family] += rng.random(n) * widths[self.families == family]
         return [alone, together]
 
     def project(self, direction: Array) -> Array:
@@ -206,14 +206,14 @@ def _group_features(is_same: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
 
 def _find_families(correlations: Array) -> tuple[NDArray[np.intp], Array]:
     """Return the number of the family of strongly correlated features that each belongs to, and its sign in it."""
-    kin, signs = np.full(len(correlations), -1, dtype=np.intp), np.ones(len(correlations))
+    families, signs = np.full(len(correlations), -1, dtype=np.intp), np.ones(len(correlations))
     is_related = np.abs(correlations) > RELATED
-    for j in range(len(kin)):
-        if kin[j] < 0:
-            kin[j], waiting = kin.max() + 1, [j]
+    for j in range(len(families)):
+        if families[j] < 0:
+            families[j], waiting = families.max() + 1, [j]
             while waiting:
                 k = waiting.pop()
-                new = np.flatnonzero(is_related[k] & (kin < 0))
-                kin[new], signs[new] = kin[j], signs[k] * np.sign(correlations[k, new])
+                new = np.flatnonzero(is_related[k] & (families < 0))
+                families[new], signs[new] = families[j], signs[k] * np.sign(correlations[k, new])
                 waiting += new.tolist()
-    return kin, signs
+    return families, signs

@@ -150,9 +150,9 @@ class SparseGrids:
         columns = self.cells.columns[alone]
         few = Grids.of_columns(self.seen[:SEEN_ROWS][:, columns].toarray(), np.arange(len(columns)))
         values = np.asarray(matrix[:, columns].toarray(), dtype=np.float64)
-        ways = few.spread(as_rows(values), weights[:, alone], rng)
+        spreadings = few.spread(as_rows(values), weights[:, alone], rng)
         shape = (*directions.shape[:-1], rows.shape[0])
-        return [(added + way).reshape(shape) for way in (ways if len(ways) == 2 else ways * 2)]
+        return [(added + one).reshape(shape) for one in (spreadings if len(spreadings) == 2 else spreadings * 2)]
 
     def _measure_cells(self, matrix: Any) -> CellMoments:
         """Return middles and widths of the cells of zeros and of the stored values of rows."""

@@ -22,7 +22,7 @@ from ravine.density import Valley, find_valley, judge, outline_valley, score_val
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
 from ravine.search import SearchSettings, fit_hyperplane
-from ravine.validity.directions import DIRECTIONS, Cloud, Cut, as_cloud, choose_cuts, select_compared
+from ravine.validity.directions import DIRECTIONS, Choosers, Cut, as_choosers, choose_cuts, select_compared
 from ravine.validity.repeated_values import Grids
 from ravine.validity.results import LOWEST, Evidence, HalfTest, Tally, ValleyTest
 from ravine.validity.sparse_values import SparseGrids, find_grids
@@ -121,14 +121,17 @@ def _test_partition(
             if len(others) <= MOST_CHOOSING_ROWS
             else np.sort(rng.choice(others, MOST_CHOOSING_ROWS, replace=False))
         )
-        chosen, spread = as_cloud(rows, seen), None
+        chosen, spread = as_choosers(rows, seen), None
         if isinstance(grids, Grids) and grids.grids:
             spread = partial(grids.spread, rows.subset(seen[select_compared(len(seen))]), rng=rng)
         cuts = choose_cuts(chosen, fit, spread)
         sums += _judge_cuts(cuts, chosen, rows.subset(fold, copy=False), grids, rng)
-        # The valley must show with every way of spreading.
+        # The valley must show with every spreading.
         evidence = tuple(
-            min((_make_evidence(name, way) for way in counts), key=lambda one: min(one.weak.score, one.strong.score))
+            min(
+                (_make_evidence(name, of_spreading) for of_spreading in counts),
+                key=lambda one: min(one.weak.score, one.strong.score),
+            )
             for name, counts in zip(DIRECTIONS, sums, strict=True)
         )
         if combine_partitions([evidence]) >= enough:
@@ -137,9 +140,9 @@ def _test_partition(
 
 
 def _judge_cuts(
-    cuts: Sequence[Cut | None], chosen: Cloud, judges: Rows, grids: Grids | SparseGrids, rng: np.random.Generator
+    cuts: Sequence[Cut | None], chosen: Choosers, judges: Rows, grids: Grids | SparseGrids, rng: np.random.Generator
 ) -> Array:
-    """Count the judges in the valleys of all cuts: for each cut, way of spreading and side, M, M and side, expected."""
+    """Count the judges in the valleys of all cuts: for each cut, spreading and side, M, M and side, expected."""
     counts = np.zeros((len(cuts), 1 + grids.related, 2, 3))
     found = [(k, cut) for k, cut in enumerate(cuts) if cut is not None]
     if not found:
@@ -153,7 +156,7 @@ def _judge_cuts(
         left, right = score_valley(valley, projections)
         judged = judges.project(cut.center, cut.normal)
         weak_first = [0, 1] if left <= right else [1, 0]
-        counts[k] = [_count(valley, judged + way[j])[weak_first] for way in added]
+        counts[k] = [_count(valley, judged + shifts[j])[weak_first] for shifts in added]
     return counts
 
 
@@ -212,7 +215,7 @@ def _test_half(
         return HalfTest(plane, None, None)
     others = rows.subset(judges, copy=False)
     distances = plane.distance(others)
-    # The valley must show with every way of spreading.
+    # The valley must show with every spreading.
     verdicts = [judge(valley, distances + added) for added in grids.spread(others, plane.normal, rng)]
     return HalfTest(plane, valley, max(verdicts, key=lambda verdict: verdict.pvalue))
 
