@@ -22,7 +22,7 @@ import numpy as np
 from mixtures import simulate_hard_mixture, simulate_mixture
 from ravine import Hyperplane, MinimumDensityHyperplane
 from ravine.density import measure_evidence
-from ravine.metrics import success_ratio
+from ravine_paper.metrics import success_ratio
 from starts import FAMILIES, FIRST, SIZES, propose_starts
 
 Problem = tuple[str, np.ndarray, np.ndarray]

@@ -20,7 +20,7 @@ from sklearn.mixture import GaussianMixture
 
 from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.metrics import success_ratio
+from ravine_paper.metrics import success_ratio
 from ravine_paper.studies.clustering.paper import SETS
 from sets import load_standardised
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane, NoSplitWarning, paper_settings
-from ravine.metrics import success_ratio
+from ravine_paper.metrics import success_ratio
 
 SIZES = [(200, 5), (200, 50), (1000, 10), (1000, 50), (5000, 20)]
 FAMILIES: dict[str, dict[str, object]] = {

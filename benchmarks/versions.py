@@ -15,7 +15,7 @@ import numpy as np
 
 from mixtures import simulate_mixture
 from ravine import MinimumDensityHyperplane
-from ravine.metrics import success_ratio
+from ravine_paper.metrics import success_ratio
 
 # A hyperplane is deeper or shallower than another if the ratio of its modes to its valley differs by more than this.
 NOTABLE = 0.01

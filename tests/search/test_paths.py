@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ravine import MinimumDensityHyperplane, NoSplitWarning, ProjectedDensity
 from ravine.density import BalancePenalty
-from ravine.metrics import success_ratio
 from ravine.search.subsamples import draw_subsamples
+from support.scoring import success_ratio
 from support.simulate import mixture, one_gaussian_line, two_clusters
 
 X = mixture(500, 6, seed=2)[0]

@@ -9,13 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityTree, NoSplitWarning
-from ravine.metrics import binary_v_measure, success_ratio
 from ravine_paper.baselines import PDDP, DePDDP
 from ravine_paper.baselines._shared import eigenvectors
 from ravine_paper.baselines.clustering import principal_axis
 from ravine_paper.baselines.clustering.principal_axis import PrincipalAxis
 from ravine_paper.baselines.clustering.principal_splitters import MeanSplitter, ValleySplitter
 from ravine_paper.datasets import load
+from ravine_paper.metrics import binary_v_measure, success_ratio
 from ravine_paper.studies.clustering.paper import SETS, TABLE_2
 from support.simulate import one_gaussian_line, two_clusters
 from support.tree_twin import assert_consistent, have_same_groups

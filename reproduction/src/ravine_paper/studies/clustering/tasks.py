@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ravine.metrics import binary_v_measure, success_ratio
 from ravine_paper._typing import Array
 from ravine_paper.datasets import load
+from ravine_paper.metrics import binary_v_measure, success_ratio
 from ravine_paper.studies.clustering.methods import METHODS, ClusteringMethod
 from ravine_paper.studies.clustering.paper import SETS
 from ravine_paper.studies.engine.errors import translate_data_errors

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ravine.metrics import regret
 from ravine_paper._typing import Array
+from ravine_paper.metrics import regret
 from ravine_paper.studies.clustering.paper import CLUSTERING_METHODS, SETS, TABLE_2
 from ravine_paper.studies.clustering.tasks import Cell, Cells
 from ravine_paper.studies.engine.claims import Claim

@@ -12,13 +12,13 @@ import numpy as np
 
 from ravine import MinimumDensityHyperplane, paper_settings
 from ravine.density import BalancePenalty
-from ravine.metrics import success_ratio
 from ravine.optimise import minimise_on_sphere
 from ravine.rows import as_rows
 from ravine.search import Problem, SearchSettings, drive
 from ravine_paper._typing import Array
 from ravine_paper.datasets import load
 from ravine_paper.direct import solve_directly
+from ravine_paper.metrics import success_ratio
 from ravine_paper.studies.engine.identity import describe_settings, get_default_arguments
 from ravine_paper.studies.engine.runner import Task
 from ravine_paper.studies.engine.store import Record
