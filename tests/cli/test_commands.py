@@ -16,7 +16,7 @@ pytest.importorskip("click")
 
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.cli.run import describe_violations
+from ravine.cli.summary import describe_violations
 from ravine.models import load, save
 from support.command_line import blobs, column, figures_in, ravine, read, table, write
 from support.thin_evidence import simulate_pairs
@@ -299,7 +299,7 @@ def test_classes_are_described_in_json():
 
 def test_many_clusters_are_shortened_on_the_terminal(monkeypatch):
     monkeypatch.setattr("ravine.cli.describe.MAX_GROUPS", 2)
-    monkeypatch.setattr("ravine.cli.run.MAX_GROUPS", 2)
+    monkeypatch.setattr("ravine.cli.summary.MAX_GROUPS", 2)
     assert "and 1 more" in ravine("cluster", write(table()[0]), "--clusters", "3").stderr
     assert "... and 1 more clusters" in ravine("describe", "data-ravine/model.ravine").stdout
 

@@ -13,9 +13,9 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
-from ravine.cli.formulas import count_formulas, protect_formulas
-from ravine.cli.killed_runs import lock_stage, remove_killed_runs
-from ravine.cli.streams import escape, escape_json
+from ravine.cli.console import escape, escape_json
+from ravine.cli.output_folder import lock_stage, remove_killed_runs
+from ravine.cli.outputs import count_formulas, protect_formulas
 from support.command_line import column, leftovers, ravine, read, table, write
 
 MAIN = "from ravine.cli import main; main()"

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-from ravine.cli.streams import replace_closed_streams
 
 if TYPE_CHECKING:
     from ravine.cli.errors import CommandError, CommandGroup
@@ -37,7 +36,7 @@ def main() -> None:
 
 def run_command(place: str) -> None:
     """Import and run a click command, given as "module:name"; if a dependency is missing, state how to install it."""
-    replace_closed_streams()
+    _replace_closed_streams()
     module, name = place.split(":")
     try:
         command = getattr(import_module(module), name)
@@ -52,3 +51,17 @@ def run_command(place: str) -> None:
             raise
         sys.exit(f"The ravine command needs the package {error.name!r}: run  pip install 'ravine[app]'")
     command()
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device in place of closed standard streams, so that no file of the run takes their numbers.
+
+    Messages are then lost. Standard input and output stay None: whoever needs them reports it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

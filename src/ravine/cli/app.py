@@ -27,15 +27,14 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return [*COMMANDS, *(name for name in super().list_commands(ctx) if name not in COMMANDS)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         if cmd_name not in COMMANDS:
-            return super().get_command(ctx, cmd_name)
+            return None
         module, name = COMMANDS[cmd_name].split(":")
-        command: Any = getattr(import_module(module), name)
-        return command  # type: ignore[no-any-return]
+        return getattr(import_module(module), name)  # type: ignore[no-any-return]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Import and run a command; Ctrl-C and signals end it with their exit codes during the import, too."""

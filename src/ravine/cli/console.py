@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,13 +13,20 @@ from typing import Any
 
 import click
 
-from ravine.cli.option_names import name_options
-from ravine.cli.streams import cut_middle, escape, escape_json
+from ravine.cli.options import name_options
 
-__all__ = ["Console", "ShowProgress"]
+__all__ = ["Console", "ShowProgress", "cut_middle", "escape", "escape_json"]
 
 # Receives the number of completed steps, their total (None if unknown) and a short remark.
 ShowProgress = Callable[[int, int | None, str], None]
+# Length of a line above which its middle is left out.
+LONGEST_LINE = 2000
+
+# Control characters, surrogates, separators of lines and paragraphs, and invisible characters such as those that turn
+# the direction of the text.
+HIDDEN = ("Cc", "Cs", "Zl", "Zp", "Cf")
+# Invisible characters that are part of words in some scripts, and of emoji.
+JOINERS = "\u200c\u200d"
 
 
 class Console:
@@ -85,3 +93,27 @@ class Console:
 
             yield show_progress
             bar.update(task, completed=1, total=1)  # the number of steps may have been an estimate
+
+
+# ----------------------------------------------------------------------------------------------- text
+
+
+def escape(text: object) -> str:
+    """Return text in one line; line breaks and other control characters are escaped as in Python."""
+    return "".join(c.encode("unicode_escape").decode() if _is_hidden(c) else c for c in str(text))
+
+
+def cut_middle(text: str) -> str:
+    """Return text without its middle if it is very long, such as one that quotes a name of thousands of letters."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    return f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 4 :]}"
+
+
+def escape_json(text: str) -> str:
+    """Return JSON with invisible characters escaped; line breaks between its values stay."""
+    return "".join(json.dumps(c)[1:-1] if _is_hidden(c) and c != "\n" else c for c in text)
+
+
+def _is_hidden(character: str) -> bool:
+    return unicodedata.category(character) in HIDDEN and character not in JOINERS

@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from ravine.cli.console import Console
+from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, FitOptions, OutputPath, add_options
-from ravine.cli.streams import escape
 
 __all__ = ["demo", "simulate_birds"]
 

@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from ravine._plurals import count
-from ravine.cli.console import Console
+from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, add_options
-from ravine.cli.streams import escape
 
 __all__ = ["describe"]
 

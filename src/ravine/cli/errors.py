@@ -1,28 +1,33 @@
-"""Errors of the command: the one place that turns exceptions into messages and exit codes."""
+"""Ends of a command: the one place that turns exceptions and signals into messages and exit codes."""
 
 from __future__ import annotations
 
 import errno
 import signal
 import sys
+import threading
+import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from ravine.cli.option_names import name_options
-from ravine.cli.signals import Terminated, get_received, receive_signals
-from ravine.cli.streams import cut_middle, escape
+from ravine.cli.console import cut_middle, escape
+from ravine.cli.options import name_options
 
 __all__ = [
-    "Command", "CommandError", "CommandGroup", "announce", "describe_error", "translate_errors",
+    "Command", "CommandError", "CommandGroup", "announce", "defer_signals", "describe_error", "translate_errors",
 ]  # fmt: skip
 
 STOPPED = "Stopped: nothing was written."
 # Key of the state of the results in the context of the command.
 STATE = "ravine.state"
+# SIGTERM is sent when the system shuts down, SIGHUP when the terminal is closed.
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+# Wait before a lost signal is sent again, so that the callback that lost it has returned.
+SECONDS = 0.01
 
 
 class CommandError(click.ClickException):
@@ -84,7 +89,7 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
         Whether to print a traceback before the message; None if the command has no option for it.
     """
     try:
-        with receive_signals():
+        with _receive_signals():
             yield
     except (KeyboardInterrupt, Terminated) as error:
         raise _stop(stopped, error.number if isinstance(error, Terminated) else signal.SIGINT) from None
@@ -95,7 +100,7 @@ def translate_errors(stopped: str = STOPPED, *, debug: bool | None = None) -> It
             traceback.print_exc()
         if isinstance(error, click.exceptions.Exit):
             raise
-        number = get_received()
+        number = _Process.received
         if number is not None:  # the error is a consequence: Python 3.11 wraps exceptions of __set_name__, for example
             raise _stop(stopped, number) from None
         if isinstance(error, click.ClickException | click.Abort):
@@ -157,3 +162,133 @@ def _describe_os_error(error: OSError) -> str:
             return f"{file} cannot be opened ({error.strerror}): check the name."
         case _:
             return f"{file}: {error.strerror}."
+
+
+# ----------------------------------------------------------------------------------------------- signals
+
+# Signals are received once, deferred where results are moved, and never lost.
+
+
+class Terminated(BaseException):
+    """Raised when a signal asks the process to end.
+
+    Parameters
+    ----------
+    number : int
+        Number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _Process:
+    """State of the signals of this process. Only its main thread handles signals.
+
+    Attributes
+    ----------
+    receives : bool
+        Whether the handlers of this module are set.
+    received : int or None
+        Number of the first signal.
+    deferrals : int
+        Number of blocks that a signal cannot interrupt now.
+    """
+
+    receives = False
+    received: int | None = None
+    deferrals = 0
+
+
+def _raise_received() -> None:
+    """Raise the exception of the first signal that the command has received, if any."""
+    if _Process.received is not None:
+        raise KeyboardInterrupt if _Process.received == signal.SIGINT else Terminated(_Process.received)
+
+
+@contextmanager
+def _receive_signals() -> Iterator[None]:
+    """Turn signals into exceptions while the block runs, unless they are ignored or already handled.
+
+    Python drops an exception that a handler raises inside a weakref callback, a finaliser or a callback of C code. Such
+    a signal is sent again. If other code catches the exception, it is raised again at the end of the block.
+    """
+    if not _is_main_thread():
+        yield
+        return
+    if _Process.receives:
+        yield
+        _raise_received()
+        return
+    handlers = {number: signal.getsignal(number) for number in SIGNALS}
+    defaults = (signal.SIG_DFL, signal.default_int_handler)
+    handlers = {number: handler for number, handler in handlers.items() if handler in defaults}
+    report = sys.unraisablehook
+    _Process.receives, _Process.received, _Process.deferrals = True, None, 0
+    try:
+        sys.unraisablehook = _make_hook(report)
+        for number in handlers:
+            signal.signal(number, _handle)
+        yield
+    finally:
+        _Process.deferrals += 1
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = report
+        _Process.receives, _Process.deferrals = False, 0
+    _raise_received()
+
+
+@contextmanager
+def defer_signals() -> Iterator[None]:
+    """Let signals take effect only after the block, which must be short."""
+    if not _is_main_thread():
+        yield
+        return
+    _Process.deferrals += 1
+    try:
+        yield
+    finally:
+        _Process.deferrals -= 1
+        if not _Process.deferrals and _Process.receives:
+            _raise_received()
+
+
+def _handle(number: int, frame: Any) -> None:
+    if _Process.received is None:
+        _Process.received = number
+    if not _Process.deferrals:
+        _raise_received()
+
+
+def _make_hook(report: Callable[[Any], Any]) -> Callable[[Any], None]:
+    """Make a hook for exceptions that Python drops: it sends signals again and reports the others."""
+
+    def hook(dropped: Any) -> None:
+        number = _Process.received
+        if number is None or not issubclass(dropped.exc_type, KeyboardInterrupt | Terminated):
+            report(dropped)
+            return
+        _Process.deferrals += 1  # an exception of the hook itself would be dropped, too
+        try:
+            threading.Thread(target=_send_again, args=(number,), daemon=True).start()
+        finally:
+            _Process.deferrals -= 1
+
+    return hook
+
+
+def _send_again(number: int) -> None:
+    """Send a signal to the main thread from another one; it interrupts a system call, too, except on Windows."""
+    time.sleep(SECONDS)
+    if not _Process.receives:
+        return
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, number)
+    else:
+        signal.raise_signal(number)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

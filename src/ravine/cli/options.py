@@ -1,7 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the messages of estimators in their words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -9,19 +10,9 @@ from typing import Any, ClassVar, TypeVar
 import click
 
 __all__ = [
-    "COMMON",
-    "FEATURES",
-    "MEMBERSHIPS",
-    "MISSING",
-    "READING",
-    "RESULTS",
-    "SPREADSHEET",
-    "ClusterCount",
-    "FitOptions",
-    "OutputPath",
-    "Share",
-    "add_options",
-]
+    "COMMON", "FEATURES", "MEMBERSHIPS", "MISSING", "READING", "RESULTS", "SPREADSHEET", "ClusterCount", "FitOptions",
+    "OutputPath", "Share", "add_options", "name_options",
+]  # fmt: skip
 
 # From this number of rows on, threads pay off.
 MANY_ROWS = 20_000
@@ -240,3 +231,38 @@ class FitOptions:
     def count_threads(self, n_rows: int) -> int:
         """Return the chosen number of threads, by default one unless there are many rows."""
         return self.jobs if self.jobs is not None else -1 if n_rows >= MANY_ROWS else 1
+
+
+# ----------------------------------------------------------------------------------------------- messages
+
+
+# Options by the parameters of estimators and tables.
+OPTIONS = {
+    "n_clusters": "--clusters",
+    "min_cluster_size": "--min-cluster-size",
+    "max_cluster_size": "--max-cluster-size",
+    "shape": "--shape",
+    "use_labels": "--use-labels",
+    "contamination": "--outliers",
+}
+# Whole phrases come first, then parameters with and without a value.
+PHRASES: tuple[tuple[str, str], ...] = (
+    (r" of X \(n_samples=\d+\)", ""),
+    (r"n_clusters=(\d+) clusters were asked for", r"\1 clusters were asked for"),
+    (r"min_cluster_size=(\S+) rows each", r"\1 rows each (--min-cluster-size)"),
+    (r"Give n_clusters a number, or use test_method='exact'\.", "Set --clusters to a number."),
+    (r"Unlabelled rows are marked by -1, or by None or NaN", "Empty cells mark unlabelled rows"),
+    (r"See violated_constraints_", "The summary lists all as violated_constraints"),
+    (r"^y ", "the column of --label-column "),
+    (r"\bX has\b", "the table has"),
+)
+
+
+def name_options(text: str) -> str:
+    """Return a message of an estimator with the options of the command instead of parameters."""
+    for pattern, words in PHRASES:
+        text = re.sub(pattern, words, text)
+    for name, option in OPTIONS.items():
+        text = re.sub(rf"\b{name}=(['\"]?)([\w.]+)\1", rf"{option} \2", text)
+        text = text if "_" not in name else re.sub(rf"\b{name}\b", option, text)  # "shape" is also a word
+    return text

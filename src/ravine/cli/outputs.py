@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ravine._plurals import count
-from ravine.cli.console import Console
+from ravine.cli.console import Console, escape
 from ravine.cli.errors import announce
-from ravine.cli.formulas import count_formulas, protect_formulas
-from ravine.cli.result import Result, keep_rows
-from ravine.cli.streams import escape
+from ravine.cli.summary import Result, keep_rows
+from ravine.tables import is_number
 
-__all__ = ["RESULTS", "make_labels_table", "print_labels", "report_formulas", "write_csv", "write_outputs"]
+__all__ = [
+    "RESULTS", "count_formulas", "make_labels_table", "print_labels", "protect_formulas", "report_formulas",
+    "write_csv", "write_outputs",
+]  # fmt: skip
 
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
 SUGGESTIONS = "suggestions.csv"
@@ -32,6 +34,8 @@ RESULTS = (LABELS, SUGGESTIONS, MODEL, REPORT, SUMMARY, *(f"{FIGURES}/{name}.png
 # Number of splits, or pairs of classes, that get a figure of their own.
 MAX_SPLITS = 2
 DOTS_PER_INCH = 130
+# A text that begins like this, and has more characters, is a formula unless it is a number.
+BEGINNING = r"(?s)^[=+\-@\t\r]."
 
 
 def write_outputs(stage: Path, result: Result, console: Console, figures: bool = True) -> list[str]:
@@ -237,3 +241,55 @@ def write_report(path: Path, result: Result) -> None:
         source=Path(result.source).name, settings=summary["settings"], notes=[*summary["notes"], *completions],
         centre=plan.centre if scaled else None, scale=plan.scale if scaled else None,
     )  # fmt: skip
+
+
+# ----------------------------------------------------------------------------------------------- formulas
+
+# Text in the table of labels that a spreadsheet would take for a formula.
+
+
+def count_formulas(table: Any) -> int:
+    """Count the cells and names of columns of a table that a spreadsheet would take for formulas."""
+    table = _decode_dictionaries(table)
+    texts = [table.column(name) for name in _find_texts(table)]
+    return sum(map(_is_formula, table.column_names)) + sum(len(_find_formulas(column)) for column in texts)
+
+
+def protect_formulas(table: Any) -> Any:
+    """Write an apostrophe before cells and names of columns of a table that a spreadsheet would take for formulas."""
+    pa, table = import_module("pyarrow"), _decode_dictionaries(table)
+    for name in _find_texts(table):
+        column = table.column(name)
+        found = _find_formulas(column)
+        if found:
+            cells = column.to_pylist()
+            for k in found:
+                cells[k] = f"'{cells[k]}"
+            table = table.set_column(table.column_names.index(name), name, pa.array(cells, pa.string()))
+    return table.rename_columns([f"'{name}" if _is_formula(name) else name for name in table.column_names])
+
+
+def _decode_dictionaries(table: Any) -> Any:
+    """Return a table whose columns are not stored as dictionaries."""
+    types = import_module("pyarrow").types
+    for k, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(field.type.value_type))
+    return table
+
+
+def _find_texts(table: Any) -> list[str]:
+    """Return the names of the columns of text."""
+    types = import_module("pyarrow").types
+    return [field.name for field in table.schema if types.is_string(field.type) or types.is_large_string(field.type)]
+
+
+def _find_formulas(column: Any) -> list[int]:
+    """Return the positions of the cells of a column that are formulas."""
+    compute = import_module("pyarrow.compute")
+    candidates = compute.indices_nonzero(compute.match_substring_regex(column, BEGINNING).fill_null(False)).to_pylist()
+    return [k for k in candidates if _is_formula(column[k].as_py())]
+
+
+def _is_formula(text: str) -> bool:
+    return len(text) > 1 and text[0] in "=+-@\t\r" and not is_number(text)

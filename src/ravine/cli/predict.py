@@ -9,11 +9,9 @@ from typing import Any
 import click
 
 from ravine._plurals import count
-from ravine.cli.console import Console
-from ravine.cli.errors import Command, CommandError, announce
+from ravine.cli.console import Console, escape
+from ravine.cli.errors import Command, CommandError, announce, defer_signals
 from ravine.cli.options import COMMON, MEMBERSHIPS, MISSING, READING, SPREADSHEET, OutputPath, add_options
-from ravine.cli.signals import defer_signals
-from ravine.cli.streams import escape
 
 __all__ = ["predict"]
 
@@ -144,7 +142,7 @@ def _predict(
 ) -> Any:
     import numpy as np
 
-    from ravine.cli.result import Result, get_row_keys
+    from ravine.cli.summary import Result, get_row_keys
     from ravine.tables import average_memberships, join_names, transform_table, vote
 
     plan = replace(model.preparation, **{name: value for name, value in options.items() if value is not None})

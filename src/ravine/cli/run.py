@@ -6,29 +6,18 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ravine._plurals import count
-from ravine.cli.console import Console, ShowProgress
+from ravine.cli.console import Console, ShowProgress, escape
 from ravine.cli.errors import CommandError
-from ravine.cli.killed_runs import remove_killed_runs
 from ravine.cli.options import FitOptions
-from ravine.cli.output_folder import check_output_folder, get_default_folder, stage_results
+from ravine.cli.output_folder import check_output_folder, get_default_folder, remove_killed_runs, stage_results
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
-from ravine.cli.result import Result, get_row_keys, keep_rows, profile_groups
-from ravine.cli.streams import escape
-from ravine.explain import (
-    describe_completions,
-    describe_evidence,
-    describe_groups,
-    describe_outliers,
-    describe_shape,
-    find_suggestion,
-)
+from ravine.cli.summary import Result, get_row_keys, keep_rows, make_summary, print_result
 from ravine.models import TableModel
 from ravine.tables import (
     ColumnChoices,
@@ -45,14 +34,6 @@ from ravine.tables import (
 )
 
 __all__ = ["FitRequest", "run"]
-
-PLURALS = {"cluster": "clusters", "class": "classes"}
-# Pairs of rows that contradict labels and are printed; the summary lists all.
-MAX_VIOLATIONS = 3
-# Groups that are printed; the summary lists all.
-MAX_GROUPS = 30
-# Rows are unstable if a larger share of the completions of missing cells puts them into another cluster.
-UNSTABLE = 0.25
 
 
 @dataclass(frozen=True)
@@ -228,157 +209,6 @@ def check_suggestions(n: int, labels: Any) -> None:
             f"--suggest {n}: only {count(n_open, 'row')} {'has' if n_open == 1 else 'have'} no label. Ask for at most "
             "as many."
         )
-
-
-# ----------------------------------------------------------------------------------------------- summary
-
-
-def make_summary(result: Result, request: FitRequest, console: Console, n_rows: int) -> dict[str, Any]:
-    """Return the content of summary.json."""
-    options, word = request.options, result.group_name
-    summary: dict[str, Any] = {
-        "command": request.command,
-        "input": result.source,
-        "rows": n_rows,
-        "rows_used": len(result.X),
-        "features": list(result.feature_names),
-        "settings": {
-            **request.settings, "scale": options.scale, "normalize": options.normalize,
-            "encode": result.model.preparation.encoding, "missing": result.model.preparation.missing,
-            "seed": options.seed,
-        },
-        PLURALS[word]: profile_groups(*result.list_typical_rows(), result.model.preparation, word),
-        "notes": list(console.notes),
-        "version": version("ravine"),
-    }  # fmt: skip
-    estimator = result.model.estimator
-    if hasattr(estimator, "shape_"):
-        summary["shape"] = {"used": estimator.shape_, "reason": estimator.shape_reason_}
-        if estimator.tree_.joins is not None:
-            add_joins(summary, estimator.tree_)
-    suggestion = find_suggestion(estimator)
-    if suggestion is not None and suggestion.n_suggested > suggestion.n_shown:
-        summary["suggestion"] = {
-            "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
-        }  # fmt: skip
-    if result.consensus is not None:
-        n_clusters, instability = list(result.consensus.n_clusters), result.consensus.instability
-        n_unstable = int((instability > UNSTABLE).sum())
-        summary["completions"] = {
-            "clusters": n_clusters, "mean_instability": round(float(instability.mean()), 4),
-            "unstable_rows": n_unstable, "text": describe_completions(n_clusters, n_unstable, UNSTABLE),
-        }  # fmt: skip
-    evidence = describe_evidence(result.model.estimator)
-    if evidence is not None:
-        summary["unlabelled_rows"] = evidence
-    if result.outlier_scores is not None:
-        summary["outliers"] = estimator.n_outliers_
-    if hasattr(estimator, "violated_constraints_"):
-        summary["violated_constraints"] = [list(one) for one in estimator.violated_constraints_]
-    if request.command == "cluster" and result.given is not None and not request.settings.get("use_labels"):
-        summary["agreement"] = compute_agreement(result)
-    return summary
-
-
-def add_joins(summary: dict[str, Any], tree: Any) -> None:
-    """Add the number of joined leaves of each cluster, and the boundaries between clusters with their evidence."""
-    import numpy as np
-
-    n_leaves = np.bincount(tree.cluster[tree.cluster >= 0]).tolist()
-    for profile in summary["clusters"]:
-        profile["leaves"] = n_leaves[profile["cluster"]]
-    pairs = zip(tree.joins.boundaries.tolist(), tree.joins.boundary_evidence.tolist(), strict=True)
-    summary["shape"]["boundaries"] = [
-        {"clusters": pair, "z": round(z, 2) if np.isfinite(z) else None} for pair, z in pairs
-    ]
-
-
-def compute_agreement(result: Result) -> dict[str, Any]:
-    """Compare the clusters with known labels that were not used."""
-    import numpy as np
-    from sklearn.metrics import v_measure_score
-
-    from ravine.metrics import adjusted_rand_index, contingency_table
-
-    given = keep_rows(result.given, result.kept)
-    is_labelled = np.array([label is not None for label in given.tolist()], dtype=bool)
-    if not is_labelled.any():
-        raise CommandError(f"the column {result.model.label_column!r} is empty: omit --label-column.")
-    known = np.unique([str(label) for label in given[is_labelled]], return_inverse=True)[1]
-    labels = result.labels[is_labelled]
-    return {
-        "rows": int(is_labelled.sum()),
-        "adjusted_rand_index": round(adjusted_rand_index(contingency_table(known, labels)), 4),
-        "v_measure": round(float(v_measure_score(known, labels)), 4),
-    }
-
-
-def print_result(result: Result, console: Console) -> None:
-    """Print the groups with the features that set them apart."""
-    summary, word = result.summary, result.group_name
-    groups, n_rows = summary[PLURALS[word]], summary["rows_used"]
-    console.print(f"\n{describe_groups(len(groups), n_rows, word, PLURALS[word])}")
-    width = max(len(escape(group[word])) for group in groups)
-    for group in groups[:MAX_GROUPS]:
-        differs = ", ".join(describe_difference(group, name) for name in group["differs_by"])
-        if group.get("leaves", 1) > 1:
-            differs = f"{group['leaves']} joined leaves   {differs}"
-        rows = f"{group['rows']:>8} {'row ' if group['rows'] == 1 else 'rows'}"
-        share = 100.0 * group["rows"] / n_rows
-        line = f"  {word} {escape(group[word]):>{width}}  {rows} {share:5.1f} %   {differs}"
-        console.print(line.rstrip())
-    if len(groups) > MAX_GROUPS:
-        console.print(f"  and {len(groups) - MAX_GROUPS} more")
-    if len(groups) > 1:
-        end = ", or the share of the rows with a category" if any("shares" in group for group in groups) else ""
-        text = "features whose mean differs most from that of all other rows, in pooled standard deviations"
-        console.print(f"  ({text}{end})")
-    if "outliers" in summary:
-        console.print(describe_outliers(summary["outliers"]))
-    if "violated_constraints" in summary:
-        console.print(describe_violations(result, summary["violated_constraints"]))
-    if summary.get("shape", {}).get("used") == "any":
-        console.print(describe_shape(result.model.estimator))
-    if "suggestion" in summary:
-        console.print(describe_suggestion(summary))
-    if "completions" in summary:
-        console.print(summary["completions"]["text"])
-    if "unlabelled_rows" in summary:
-        console.print(summary["unlabelled_rows"])
-    if "agreement" in summary:
-        scores = summary["agreement"]
-        console.print(
-            f"Agreement with {result.model.label_column!r} ({count(scores['rows'], 'row')}): adjusted Rand index "
-            f"{scores['adjusted_rand_index']:.2f}, V-measure {scores['v_measure']:.2f}"
-        )
-
-
-def describe_difference(group: dict[str, Any], name: str) -> str:
-    """Return how a group differs by a feature: the effect size, or the shares of a category inside and outside."""
-    if name in group.get("shares", {}):
-        inside, outside = group["shares"][name]
-        return f"{escape(name)} {100.0 * inside:.0f} % (others {100.0 * outside:.0f} %)"
-    value = group["differs_by"][name]
-    return f"{escape(name)} {'constant' if value is None else format(value, '+.1f')}"
-
-
-def describe_violations(result: Result, violated: list[list[Any]]) -> str:
-    """Return how many labels contradict the clusters, and the first of them by the keys of their rows."""
-    import numpy as np
-
-    if not violated:
-        return "All known labels agree with the clusters"
-    keys = keep_rows(np.asarray(result.keys), result.kept)
-    pairs = ", ".join(f"{escape(keys[i])} and {escape(keys[j])}" for _, i, j in violated[:MAX_VIOLATIONS])
-    verb = "contradicts" if len(violated) == 1 else "contradict"
-    return f"{count(len(violated), 'pair')} of labelled rows {verb} the clusters, first {pairs}"
-
-
-def describe_suggestion(summary: dict[str, Any]) -> str:
-    """Return how many clusters are shown and suggested, and the option that gives the other number."""
-    is_followed = summary["settings"]["clusters"] == "suggested"
-    other = "--clusters auto gives the former" if is_followed else "--clusters suggested gives the latter"
-    return f"{summary['suggestion']['text']}; {other}"
 
 
 def print_files(folder: Path, names: list[str], console: Console) -> None:
