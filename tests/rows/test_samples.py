@@ -20,7 +20,7 @@ from ravine.rows import (
     array,
     as_rows,
 )
-from ravine.rows.sample import ROWS_WORTH_A_THREAD
+from ravine.rows.base import ROWS_WORTH_A_THREAD
 from ravine.rows.units import GUESS_ROWS
 from support import reference as ref
 

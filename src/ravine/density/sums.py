@@ -74,8 +74,6 @@ class BinnedDensity:
     ----------
     moments : ndarray of shape (n_bins + 2, 8)
         Sums of powers of the positions within each bin, as `ravine.rows.Histogram` returns them.
-    window : Window
-    bandwidth, total : float
     """
 
     def __init__(self, moments: Array, window: Window, bandwidth: float, total: float) -> None:

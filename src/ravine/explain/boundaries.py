@@ -49,7 +49,6 @@ class BoundaryFinder:
     rows : Rows of shape (n, d)
     leaf_of_row : ndarray of shape (n,), int
         Number of the leaf of each row.
-    n_clusters : int
     """
 
     def __init__(self, rows: Rows, leaf_of_row: NDArray[np.intp], n_clusters: int) -> None:
@@ -78,7 +77,6 @@ def find_boundaries(tree: Tree, rows: Rows) -> list[Boundary]:
 
     Parameters
     ----------
-    tree : Tree
     rows : Rows of shape (n, d)
     """
     finder = BoundaryFinder(rows, np.asarray(rows.apply(tree.apply)), tree.n_clusters)

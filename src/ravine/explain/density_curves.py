@@ -36,10 +36,8 @@ def place_points(
     ----------
     low, high : float
         Range of the projections; the points go on for three bandwidths beyond it.
-    bandwidth : float
     per_bandwidth : float, default=8
         Points per bandwidth, unless that is fewer than ``fewest`` or more than ``most`` in all.
-    fewest, most : int, default=256, 4096
     include : sequence of float, optional
         Further points, for example the offset of a hyperplane, which is drawn where the density is evaluated. Infinite
         ones are left out.
@@ -96,7 +94,6 @@ def summarise_density(distances: Array, bandwidth: float, most_points: int) -> D
     bandwidth : float
         Bandwidth of the fit. Where it is unknown, a rule of thumb replaces it; where the points are too few to show it,
         their spacing does.
-    most_points : int
 
     Returns
     -------

@@ -52,7 +52,6 @@ class GroupMoments:
         X : ndarray of shape (n, d)
         codes : ndarray of shape (n,)
             The group of each row, from 0.
-        n_groups : int
         """
         size = np.bincount(codes, minlength=n_groups)
         first = X[0].astype(np.float64)
@@ -134,7 +133,6 @@ def compare_with_rest(groups: GroupMoments, members: NDArray[np.bool_] | None = 
 
     Parameters
     ----------
-    groups : GroupMoments
     members : ndarray of bool of shape (g, p), optional
         The groups whose union is compared, one row for each comparison; by default each group by itself.
 

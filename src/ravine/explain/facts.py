@@ -92,10 +92,6 @@ def describe_evidence(classifier: Any) -> str | None:
 
     It describes the density, not the accuracy: whether a move is right, only more labels can tell.
 
-    Parameters
-    ----------
-    classifier : MinimumDensityClassifier
-
     Returns
     -------
     str or None

@@ -34,7 +34,6 @@ def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[
     Parameters
     ----------
     labels : array-like of shape (n_rows,)
-    n_rows : int
     name : str, default="y"
         Name of the parameter for messages.
 
@@ -79,8 +78,6 @@ def name_features(feature_names: Any, n_features: int, estimator: Any = None) ->
 
     Parameters
     ----------
-    feature_names : sequence of str or None
-    n_features : int
     estimator : object, optional
         Fitted estimator, whose ``feature_names_in_`` are used if no names are given.
 

@@ -102,12 +102,10 @@ def describe_hyperplane(
 
     Parameters
     ----------
-    sample : Sample
     projections : object
         Projections of the sample on the normal (`Sample.new_projections`).
     bandwidth, b, sigma : float
         Bandwidth, offset, and standard deviation of the projections, in working units.
-    depth : bool, default=True
     """
     (log_sum,) = yield [LogSum(projections, 0.0, bandwidth, b)]
     log_density = log_sum - math.log(sample.total)

@@ -60,13 +60,11 @@ class ClusteringIndex:
 
     Parameters
     ----------
-    sample : Sample
     moments : Moments
         Moments whose standard deviation defines F(v), eq. (7). If they do not store the covariance, the standard
         deviation of the sample's own rows is used instead, about the same mean.
     bandwidth : float
         In working units.
-    penalty : BalancePenalty
     alpha : float
         Half-width of F(v) in standard deviations. It may change between optimisations.
 

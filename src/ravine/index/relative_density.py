@@ -25,7 +25,6 @@ class DensityRatio(NamedTuple):
 
     Attributes
     ----------
-    value : float
     on_normal : ndarray of shape (d,)
         Derivatives by v, as if it were not a unit vector.
     on_offset : float
@@ -49,15 +48,10 @@ class RelativeDensity:
 
     Parameters
     ----------
-    sample : Sample
     moments : Moments
         Moments of the same rows.
     bandwidth : float
         In working units.
-
-    Attributes
-    ----------
-    n_evaluations : int
     """
 
     def __init__(self, sample: Sample, moments: Moments, bandwidth: float) -> None:

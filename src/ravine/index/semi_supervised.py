@@ -54,7 +54,6 @@ class LabelPenalty:
 
     Attributes
     ----------
-    form : {"mean", "sum"}
     margin : float
         In units of h0.
     """
@@ -96,8 +95,6 @@ class SemiSupervisedIndex(ClusteringIndex):
     ----------
     sample, moments, bandwidth, penalty, alpha
         As for `ClusteringIndex`.
-    labelled : LabelledRows
-    label_penalty : LabelPenalty
     reference : float
         The bandwidth h0 in which the margin is measured, in working units.
     gamma : float

@@ -91,7 +91,6 @@ class TiltedObjective:
 
     Parameters
     ----------
-    objective : SphereObjective
     change : ndarray of shape (d,)
         Change of the gradient.
     """

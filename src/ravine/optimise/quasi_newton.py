@@ -99,7 +99,6 @@ def minimise_by_lbfgs(
         Start.
     solve : callable
         Preconditioner: an approximate inverse Hessian times a vector.
-    max_iter : int
     tolerance : float
         Stop when the next step is shorter than this fraction of u.
     pairs : CurvaturePairs

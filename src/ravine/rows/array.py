@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._properties import lazy_property
 from ravine._typing import Array
-from ravine.rows.base import Indices, Rows
+from ravine.rows.base import Indices, Rows, sum_arrays
 from ravine.rows.projections import BLOCK_ROWS, LocalSample, find_near, thin
 from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
-from ravine.rows.sample import sum_arrays
 from ravine.rows.units import GUESS_ROWS, center_and_scale, guess_units
 
 __all__ = ["ArrayRows", "DenseSample", "RowSpace", "project_array"]
@@ -291,7 +290,6 @@ class RowSpace:
     ----------
     X : ndarray of shape (n, d), float32 or float64
     weights : ndarray of shape (n,), float64, optional
-    pool : ThreadPoolExecutor, optional
 
     Attributes
     ----------

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample, project_array
-from ravine.rows.base import Indices, Rows
+from ravine.rows.base import Indices, Rows, Sample
 from ravine.rows.projections import BLOCK_ROWS, Projections, RowCollector, SharedPassSample, find_near
 from ravine.rows.questions import Gradient, ProjectionRequest, RowsIn, RowSumRequest, SetDirection
 from ravine.rows.reading.reader import ChunkReader, ReadTask, allocate_in_file, check_spill_folder
 from ravine.rows.reading.sources import find_chunks
-from ravine.rows.sample import Sample
 from ravine.rows.units import guess_units, round_to_power_of_two
 
 __all__ = ["BlockSample", "RowBlocks"]
@@ -226,7 +225,6 @@ class BlockSample(SharedPassSample):
 
     Parameters
     ----------
-    source : RowBlocks
     weights : ndarray of shape (n,), optional
         Non-negative, not all zero.
     indices : ndarray of int, optional

@@ -38,7 +38,6 @@ def validate_rows(estimator: Any, X: Any, *, reset: bool, measure: bool = False)
     ----------
     estimator : object
         X must have its number of features and, if both have any, its feature names.
-    X : array-like, sparse matrix, blocks of rows, Dask collection or Rows
     reset : bool
         Set ``n_features_in_`` and ``feature_names_in_`` of the estimator instead of comparing them.
     measure : bool, default=False

@@ -36,7 +36,6 @@ class Moments(ABC):
     ----------
     total : float
         Sum of the weights: n in the paper.
-    n_features : int
     is_stored : bool
         Whether Σ is stored as a matrix, which makes products with it cheap.
     """
@@ -88,7 +87,6 @@ class StoredMoments(Moments):
 
     Parameters
     ----------
-    total : float
     covariance : ndarray of shape (d, d)
     """
 
@@ -141,11 +139,8 @@ class ProductMoments(Moments):
 
     Parameters
     ----------
-    total : float
     product : callable
         Computes Σ·v.
-    trace : float
-    n_features : int
     """
 
     is_stored = False

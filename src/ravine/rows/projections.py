@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
+from ravine.rows.base import Sample, sum_arrays
 from ravine.rows.questions import (
     AngleDerivative,
     CovarianceProduct,
@@ -28,7 +29,6 @@ from ravine.rows.questions import (
     ValuesIn,
     Variances,
 )
-from ravine.rows.sample import Sample, sum_arrays
 
 __all__ = ["BLOCK_ROWS", "LocalSample", "Projections", "RowCollector", "SharedPassSample", "find_near", "thin"]
 
@@ -48,7 +48,6 @@ class Projections:
 
     Parameters
     ----------
-    n_rows : int
     allocate : callable, optional
         Allocates one vector; by default in memory and in double precision.
     """
@@ -287,7 +286,6 @@ def thin(
     p : ndarray of shape (m,)
         Their projections.
     weights : ndarray of shape (m,) or None
-    r : RowsIn
     """
     if len(places) <= r.most:
         return slice(None), weights

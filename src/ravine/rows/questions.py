@@ -4,7 +4,7 @@ The projections of a start are kept with the rows (see `ravine.rows.projections`
 on the unit tangent of the current great circle. A start asks *questions*, each a sequence of the requests below. The
 driver passes the questions of all starts to the sample together, so that one round trip answers them all.
 
-Coordinates are the working units of the sample (see `ravine.rows.sample`).
+Coordinates are the working units of the sample (see `ravine.rows.base`).
 """
 
 from __future__ import annotations

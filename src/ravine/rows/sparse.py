@@ -141,7 +141,6 @@ class SparseSample(SharedPassSample):
         In canonical format, without duplicate entries.
     weights : ndarray of shape (n,), float64, optional
         Non-negative, not all zero.
-    pool : ThreadPoolExecutor, optional
     """
 
     def __init__(self, X: Any, weights: Array | None = None, *, pool: ThreadPoolExecutor | None = None) -> None:

@@ -36,7 +36,6 @@ class Fit:
         Steps of all paths.
     best : PathStep or None
         The step that gave the hyperplane.
-    why_no_split : str or None
     """
 
     hyperplane: Hyperplane

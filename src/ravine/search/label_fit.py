@@ -81,10 +81,8 @@ def suggest_starts(
         ``"svm"``: weights of a linear SVM, the rows scaled to a mean variance of 1 for each feature. ``"lda"``: the
         inverse of the covariance of all rows, with a ridge, times the difference of the class means.
         ``"means"``: that difference. ``"pc1"``, ``"pc2"``, ...: principal directions.
-    labelled : LabelledRows
     moments : Moments
         Moments of all rows.
-    axes : PrincipalAxes
     n_features : int
         Number of features of X, which may exceed the number of working coordinates.
     C : float
@@ -182,7 +180,6 @@ class LabelLoss:
     ----------
     rows : ndarray of shape (l, k)
     signs, weights : ndarray of shape (l,)
-    C : float
     """
 
     rows: Array
@@ -241,7 +238,6 @@ class LabelFit:
 
     Attributes
     ----------
-    loss : LabelLoss
     u : ndarray of shape (k,)
     basis : ndarray of shape (r, k) or None
         Orthonormal rows that span the labelled rows, where these are fewer than the features.
@@ -276,7 +272,6 @@ def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFi
 
     Parameters
     ----------
-    labelled : LabelledRows
     scale : float
         Unit of the rows.
     C : float or None

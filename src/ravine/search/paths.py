@@ -114,7 +114,6 @@ def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Noti
 
     Parameters
     ----------
-    problem : Problem
     starts : sequence of Start, or ndarray of shape (k, d)
         Unit vectors, with the alphas of their paths if these are not those of the settings.
     notify : callable

@@ -51,8 +51,6 @@ class Problem:
     weights : ndarray of shape (n,) or None
     space : WorkingSpace
         The rows with weight, in working units.
-    settings : SearchSettings
-    rng : numpy.random.Generator
     subsamples : tuple of int arrays
         Growing, nested subsets of the rows with weight, for the multilevel scheme. Empty if there are few rows.
     labelled : LabelledRows or None
@@ -88,13 +86,10 @@ class Problem:
 
         Parameters
         ----------
-        rows : Rows
         weights : ndarray of shape (n,), optional
             Non-negative. Rows without weight take no part in the search.
         signs : ndarray of shape (n,), optional
             +1 and -1 for the labelled rows of two classes, 0 for unlabelled ones.
-        settings : SearchSettings
-        rng : numpy.random.Generator
         pool : ThreadPoolExecutor, optional
             Threads that share passes over the rows. The result does not depend on it.
         """

@@ -142,10 +142,8 @@ class SafeObjective:
 
     Parameters
     ----------
-    problem : Problem
     sample : Sample
         All rows, or a subsample, which has the bandwidth of its own size.
-    labels : LabelFit
     scale : float
         Unit of the rows in f(z) = w·z / scale + c.
     total : float, optional

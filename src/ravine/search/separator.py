@@ -60,8 +60,6 @@ class Separator:
     ----------
     hyperplane : Hyperplane
         Its normal points to the positive class.
-    path : tuple of PathStep
-    converged : bool
     slope : float
         Log-odds of the positive class per bandwidth of distance; the log-odds themselves if all rows are equal.
     evidence : Evidence or None
@@ -199,7 +197,6 @@ def _fit_slope(distances: Array, labelled: LabelledRows) -> float:
     ----------
     distances : ndarray of shape (l,)
         Signed distances in bandwidths.
-    labelled : LabelledRows
     """
     from scipy.optimize import brentq  # imported late: domain objects load without SciPy
     from scipy.special import expit

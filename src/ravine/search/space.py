@@ -29,7 +29,6 @@ class WorkingSpace:
 
     Attributes
     ----------
-    sample : Sample
     origin : ndarray of shape (d,)
         Origin of the working units, in the units of X.
     unit : float

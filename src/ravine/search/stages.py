@@ -66,7 +66,6 @@ class Stage:
         Number of the start it came from.
     n_rows : int
         Number of rows it was fitted to.
-    bandwidth, alpha, gamma : float
     normal : ndarray of shape (d,)
     log_index : float
         Value of log φ that was reached.
@@ -76,7 +75,6 @@ class Stage:
         Whether the offset lies strictly inside F(v).
     n_iter, n_evaluations, n_tied : int
         Number of optimiser iterations, of evaluations of the index, and of those with tied minimisers.
-    converged : bool
     certified : bool
         Whether every minimum over b so far is known to be global.
     polished : bool
@@ -143,7 +141,6 @@ class Path:
 
     Attributes
     ----------
-    stages : tuple of Stage
     kept : Stage or None
         The stage that is kept; None if none is valid.
     memory : Memory

@@ -103,7 +103,6 @@ def propose_starts(n: int, axes: PrincipalAxes, sample: Sample) -> Array:
     ----------
     n : int
         Number of principal directions and of clusters.
-    axes : PrincipalAxes
     sample : Sample
         Rows in memory.
     """

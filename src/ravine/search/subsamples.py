@@ -37,7 +37,6 @@ def draw_subsamples(n: int, size: int | None, rng: np.random.Generator) -> list[
         Number of rows.
     size : int or None
         Number of rows in the first subset; None for no subsets.
-    rng : numpy.random.Generator
     """
     if size is None or n < WORTHWHILE * size:
         return []

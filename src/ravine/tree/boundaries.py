@@ -57,7 +57,6 @@ class Contact:
         Whether a row belongs to the second group.
     at : float
         Coordinate of the lowest density between the groups.
-    bandwidth : float
     evidence : float
         z-score for a valley there; minus infinity if there is none.
     """
@@ -74,7 +73,6 @@ def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
 
     Parameters
     ----------
-    graph : CellGraph
     first, second : ndarray of shape (m,), bool
         Which rows of the graph the two groups contain.
     """
@@ -200,7 +198,6 @@ class Joiner:
 
     Parameters
     ----------
-    graph : CellGraph
     cell_of_row : ndarray of shape (m,), int
         Cell of each row of the graph: 0, 1, ...
     fewest : int
@@ -295,7 +292,6 @@ def measure_boundaries(graph: CellGraph, clusters: Indices) -> dict[tuple[int, i
 
     Parameters
     ----------
-    graph : CellGraph
     clusters : ndarray of shape (m,), int
         Cluster of each row of the graph: 0, 1, ...
     """

@@ -58,7 +58,6 @@ class CellGraph:
     points : ndarray of shape (m, d)
         Coordinates: (x - center) / scale, after features of repeated values are spread over their cells.
     center : ndarray of shape (d,)
-    scale : float
     nearest : ndarray of shape (m, q), int
         Positions in the graph of the nearest neighbours of each row.
     is_mutual : ndarray of shape (m, q), bool
@@ -133,19 +132,13 @@ def estimate_dimension(log_ratios: Array, n_neighbours: int) -> float:
     ----------
     log_ratios : ndarray of shape (m,)
         Sums of the logarithms of the ratios of the last distance to the others, of each row.
-    n_neighbours : int
     """
     known = log_ratios[log_ratios > 0.0]
     return (n_neighbours - 2) / float(known.mean()) if len(known) and n_neighbours > 2 else 1.0
 
 
 class CutSplitter:
-    """Splitter by the hyperplane of least normalised cut of a graph, along some directions.
-
-    Parameters
-    ----------
-    graph : CellGraph
-    """
+    """Splitter by the hyperplane of least normalised cut of a graph, along some directions."""
 
     takes_rows = True
 

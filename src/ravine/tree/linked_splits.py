@@ -43,8 +43,6 @@ class ConstrainedSplitter:
 
     Parameters
     ----------
-    splitter : Splitter
-    constraints : Constraints
     min_size : float
         Smallest number of rows on a side.
     is_exclusive : bool
@@ -176,12 +174,8 @@ def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraint
 
     Parameters
     ----------
-    tree : Tree
     leaves : ndarray of shape (n,), int
         Leaf of each row.
-    rows : Rows
-    constraints : Constraints
-    n_clusters : int or None
     """
     parts = {k: np.flatnonzero(leaves == k) for k in tree.leaves()}
     cluster = np.arange(len(tree))
@@ -229,11 +223,8 @@ def complete_constraints(
 
     Parameters
     ----------
-    constraints : Constraints
-    rows : Rows
     leaves : ndarray of shape (n,), int
         Leaf of each row.
-    n_clusters : int or None
     """
     marked = np.flatnonzero(constraints.group >= 0)
     x = np.asarray(rows.take(marked), dtype=np.float64)

@@ -46,10 +46,8 @@ class NeighbourGraph:
 
     Parameters
     ----------
-    rows : Rows
     n_clusters : int or None
         Number of clusters that are expected.
-    rng : numpy.random.Generator
     weights : ndarray of shape (n,), optional
         Weights of the rows; a row is in the graph as often as its weight says, as nearly as the size of the graph
         allows.
@@ -128,7 +126,6 @@ class NeighbourGraph:
         ----------
         indices : ndarray of int
             Indices of the rows of a node.
-        planes : sequence of Hyperplane
         min_size : int
             Fewest rows on a side; None is returned if every hyperplane leaves fewer.
         """

@@ -397,7 +397,6 @@ class Visit:
 
     Attributes
     ----------
-    node : int
     indices : ndarray of shape (m,), int
         Indices of the rows.
     hyperplane : Hyperplane or None
@@ -417,7 +416,6 @@ def descend(tree: Tree, X: Any) -> Iterator[Visit]:
 
     Parameters
     ----------
-    tree : Tree
     X : array, sparse matrix or Rows of shape (n, d)
 
     Yields

@@ -93,10 +93,7 @@ def refine_tree(
 
     Parameters
     ----------
-    tree : Tree
     leaf_of_row : ndarray of shape (n,), int
-    rows : Rows
-    graph : NeighbourGraph
     sizes : tuple of float
         Smallest and largest number of rows of a leaf, or of their weights.
     bandwidth : "silverman", float or callable

@@ -54,12 +54,10 @@ class Shapes:
 
     Attributes
     ----------
-    graph : CellGraph
     cells : Tree
         Tree whose leaves are the cells.
     leaf_of_row : ndarray of shape (n,), int
         Cell of each row, by the number of its leaf.
-    joiner : Joiner
     joins : list of Join
         Joins that make the clusters.
     weakest : float
@@ -115,13 +113,10 @@ def find_shapes(
 
     Parameters
     ----------
-    rows : Rows
     n_clusters : int or None
         Number of clusters; None for all that valleys separate.
     min_size : int
         Smallest number of rows of a cluster.
-    rng : numpy.random.Generator
-    flag : StopFlag, optional
     level : float
         Level of tests, which moves the evidence that separates clusters if their number is not given.
     """
@@ -219,8 +214,6 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
 
     Parameters
     ----------
-    shapes : Shapes
-    tree : Tree
     leaf_of_row : ndarray of shape (n,), int
         Leaf of each row in that tree.
     n_clusters : int or None
@@ -255,8 +248,6 @@ def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tr
 
     Parameters
     ----------
-    shapes : Shapes
-    rows : Rows
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     """

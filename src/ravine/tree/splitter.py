@@ -58,7 +58,6 @@ class NodeTest:
         Settings of the searches of the test.
     n_splits : int
         Number of repetitions.
-    method : {"pooled", "exact"}
     level : float or None
         Only splits with a P-value of at most this, times the node's share of all rows, are made; None to make them all.
     """
@@ -88,7 +87,6 @@ class DensitySplitter:
 
     Parameters
     ----------
-    settings : SearchSettings
     test : NodeTest, optional
         Test that every split must pass.
     pool : ThreadPoolExecutor, optional
@@ -187,7 +185,6 @@ def find_hidden_split(
         Grows trees; its own graph and tests are not used.
     test : NodeTest
         Test of the parts. The exact test is proved for the root only, so that nothing is explored with it.
-    rng : numpy.random.Generator
     """
     n = rows.shape[0]
     if test.method != "pooled" or not test.level or n < FEWEST_EXPLORED_ROWS or share < LEAST_EXPLORED_SHARE:
@@ -263,7 +260,6 @@ class SizeLimitSplitter:
 
     Parameters
     ----------
-    splitter : DensitySplitter
     largest : int
         Nodes with more rows, or a larger sum of weights, are always split.
     is_exclusive : bool

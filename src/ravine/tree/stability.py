@@ -47,10 +47,8 @@ def suggest_tree(
     tree : Tree
         Tree of the clusters that are shown to be real.
     leaf_of_row : ndarray of shape (n,), int
-    rows : Rows
     splitter : DensitySplitter
         Splitter of that tree.
-    rng : numpy.random.Generator
     **options
         Options of `grow`.
     """
@@ -88,12 +86,10 @@ def measure_stability(
 
     Parameters
     ----------
-    rows : Rows
     splitter : DensitySplitter
         Finds hyperplanes; they are not tested.
     n_clusters : int
         Largest number of clusters.
-    rng : numpy.random.Generator
     **options
         Options of `grow`.
     """

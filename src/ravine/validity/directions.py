@@ -171,8 +171,6 @@ def choose_cuts(rows: Choosers, fit: Fit, spread: Spread | None = None) -> list[
 
     Parameters
     ----------
-    rows : Choosers
-    fit : Fit
     spread : callable, optional
         Returns, for directions of shape (k, d), what to add to the projections of the rows that compare hyperplanes
         so that repeated values are spread over their cells: an array of shape (k, m) for every spreading.

@@ -78,7 +78,6 @@ class Grids:
 
     Attributes
     ----------
-    grids : tuple of Grid
     families : ndarray of shape (g,), int
         Number of the family of each grid: a family is strongly correlated.
     signs : ndarray of shape (g,)

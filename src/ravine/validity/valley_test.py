@@ -175,12 +175,10 @@ def cross_fit(rows: Rows, find: FindHyperplane, n_splits: int, rng: np.random.Ge
 
     Parameters
     ----------
-    rows : Rows
     find : callable
         Finds the hyperplane of some rows.
     n_splits : int
         Number of random halvings.
-    rng : numpy.random.Generator
     """
     n = rows.shape[0]
     if n < FEWEST_ROWS_EXACT:
@@ -233,14 +231,10 @@ def run_valley_test(
 
     Parameters
     ----------
-    rows : Rows
     n_splits : int
         Number of random halvings of the exact test; the pooled test makes up to eight partitions for each.
-    settings : SearchSettings
-    rng : numpy.random.Generator
     pool : ThreadPoolExecutor, optional
         Threads for the fits; those of the settings by default.
-    method : {"pooled", "exact"}
     level : float
         Level near which P is most precise: the pooled test stops when it is clearly above or below.
     """

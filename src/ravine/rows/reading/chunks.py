@@ -51,7 +51,6 @@ class Chunk(NamedTuple):
 
     Attributes
     ----------
-    n_rows : int
     read : callable
         Reads the rows as an array. Its argument is a buffer of bytes to read into, the iterator that ``new_iterator``
         returned, or None.
@@ -59,7 +58,6 @@ class Chunk(NamedTuple):
         Block of the user that the rows belong to, for messages.
     first : int
         Number of the first row in that block.
-    n_features : int
     dtype : numpy.dtype
         Type of the values that are read.
     read_some : callable, optional

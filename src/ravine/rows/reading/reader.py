@@ -38,7 +38,6 @@ class ReadTask(NamedTuple):
 
     Attributes
     ----------
-    chunk : Chunk
     indices : ndarray of int or None
         Rows to read; None for all.
     place : int

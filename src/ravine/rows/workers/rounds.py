@@ -52,7 +52,6 @@ class Rounds:
 
     Parameters
     ----------
-    client : distributed.Client
     X : dask.array.Array
         With blocks of known lengths that are not split by feature.
     restore : callable

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import DenseSample, project_array
+from ravine.rows.base import Sample, sum_arrays
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.questions import AngleDerivative, Gradient, Histogram, LogSum, Request, RowsIn, ValuesIn
 from ravine.rows.reading.reader import LARGEST
-from ravine.rows.sample import Sample, sum_arrays
 
 __all__ = ["CheckedFunction", "StaleState", "WorkerRows", "merge_answers", "open_worker", "pack_answer", "run_commands"]
 
@@ -36,7 +36,6 @@ class WorkerRows:
     ----------
     token : str
         Identifies the opening of the workers that this belongs to.
-    blocks : list of arrays
     names : list of str
         Names of the blocks, for messages.
 
