@@ -42,6 +42,9 @@ def read(name):
 def test_versions_agree():
     found = [
         tomllib.loads(read("pyproject.toml"))["project"]["version"],
+        tomllib.loads(read("reproduction/pyproject.toml"))["project"]["version"],
+        re.search(r"ravine\[app\]==([\d.]+)", read("reproduction/pyproject.toml"))[1],
+        re.search(r'__version__ = "(.*)"', read("reproduction/src/ravine_paper/__init__.py"))[1],
         re.search(r"^version: (.*)$", read("CITATION.cff"), re.MULTILINE)[1],
         re.search(r"version = {(.*)}", read("docs/citation.md"))[1],
         re.search(r"^## (\S+)", read("CHANGELOG.md"), re.MULTILINE)[1],

@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.wheels import ROOT, find_pythons
 
+PAPER = ROOT / "reproduction"
 EXTRAS = ("plot", "app", "dask")
 TOOLS = ("hypothesis", "networkx", "polars", "pytest", "pytest-xdist")
 SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib", "dask", "polars", "networkx")
@@ -29,10 +30,10 @@ SHOWN = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "matplotlib", "d
 
 def read_requirements() -> tuple[list[str], list[str], list[str]]:
     """Return the requirements at run time, those of the tests that are data libraries, and those of the build."""
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        table = tomllib.load(file)
+    table, paper = (tomllib.loads((folder / "pyproject.toml").read_text("utf-8")) for folder in (ROOT, PAPER))
     extras = table["project"]["optional-dependencies"]
     run_time = [*table["project"]["dependencies"], *(line for name in EXTRAS for line in extras[name])]
+    run_time += [line for line in paper["project"]["dependencies"] if not line.startswith("ravine")]
     libraries = [line for line in extras["dev"] if line.startswith(("networkx", "polars"))]
     return run_time, libraries, table["build-system"]["requires"]
 
@@ -55,6 +56,7 @@ def install(python: Path, floors: bool) -> None:
     folder = f"build-dir={ROOT / 'build' / python.parents[1].name}"
     package = f"{ROOT}[{','.join(EXTRAS)}]"
     subprocess.run([*pip, *pinned, "--config-settings", folder, package, *TOOLS], check=True, env=environment)
+    subprocess.run([*pip, *pinned, str(PAPER)], check=True, env=environment)
 
 
 def show_versions(python: Path) -> None:
@@ -76,7 +78,7 @@ def main() -> int:
         subprocess.run([str(base), "-m", "venv", str(python.parents[1])], check=True)
     install(python, which == "floors")
     show_versions(python)
-    paths = [] if any(option.startswith("tests") for option in options) else ["tests"]
+    paths = [] if any("tests" in option for option in options) else ["tests", "reproduction/tests"]
     tests = [str(python), "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", "not slow", *paths]
     return subprocess.run([*tests, *options], cwd=ROOT, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}).returncode
 

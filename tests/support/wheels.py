@@ -7,6 +7,8 @@ the lowest of these versions that is installed, and repaired by auditwheel. Ever
 installed gets a fresh environment with the wheel that fits, a PATH without a compiler, and `smoke.py`. --chroot names
 the root of another system, made for example by
 `debootstrap --variant=minbase --include=python3.14-venv,ca-certificates sid FOLDER`.
+
+The wheel of `ravine-paper` is pure Python: it is installed beside each wheel of `ravine`, and its command is tried.
 """
 
 from __future__ import annotations
@@ -84,7 +86,15 @@ def build(pythons: dict[tuple[int, int], Path]) -> list[Path]:
         environment = os.environ | {"PATH": f"{tools / 'bin'}{os.pathsep}{os.environ['PATH']}"}
         for wheel in sorted(Path(raw).glob("*.whl")):
             run(tools / "bin" / "auditwheel", "repair", "--wheel-dir", DIST, wheel, env=environment)
-    return sorted(DIST.glob("*.whl"))
+    wheels = sorted(DIST.glob("*.whl"))
+    run(tools / "bin" / "python", "-m", "build", "--outdir", DIST, ROOT / "reproduction")
+    return wheels
+
+
+def find_paper() -> Path:
+    """Return the wheel of the reproduction of the paper."""
+    (wheel,) = DIST.glob("ravine_paper-*.whl")
+    return wheel
 
 
 def choose_wheel(wheels: list[Path], version: tuple[int, int]) -> Path:
@@ -121,8 +131,14 @@ def try_wheel(python: Path, wheel: Path) -> str:
         assert not any(shutil.which(compiler, path=environment["PATH"]) for compiler in COMPILERS)
         run(python, "-m", "venv", folder / "venv", env=environment)
         inside = folder / "venv" / "bin" / "python"
-        run(inside, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", f"{wheel}[app]", env=environment)
-        return run_smoke([inside, SMOKE], cwd=folder, env=environment)
+        install = [inside, "-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
+        run(*install, f"{wheel}[app]", env=environment)
+        line = run_smoke([inside, SMOKE], cwd=folder, env=environment)
+        run(*install, find_paper(), env=environment)
+        paper = inside.with_name("ravine-paper")
+        run(paper, "margin", "--out", folder / "margin", env=environment, stdout=subprocess.DEVNULL)
+        run(paper, "data", "list", env=environment, stdout=subprocess.DEVNULL)
+        return line
 
 
 def try_in_chroot(root: Path, wheels: list[Path]) -> str:
