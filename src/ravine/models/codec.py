@@ -251,6 +251,8 @@ def _require(value: Any, hint: Any) -> Any:
 
 def conforms(value: Any, hint: Any) -> bool:
     """Return whether a value has an annotated type; a bool does not count as an int, an int counts as a float."""
+    if hasattr(get_origin(hint), "__value__"):  # NDArray is an alias from Python 3.12 and NumPy 2.5 on
+        hint = get_origin(hint).__value__[get_args(hint)]
     origin, args = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
