@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
@@ -62,9 +63,9 @@ def test_auto_clusters_a_messy_table_and_names_every_choice():
     labels = np.array(column(read("data-ravine/labels.csv"), "cluster")).astype(int)
     assert max((labels == y).mean(), (labels != y).mean()) == 1.0
     for name in LEFT_OUT:
-        assert f"auto: {name!r} is left out: " in printed
-    assert "auto: 'island', 'sex' are encoded as categories" in printed
-    assert "auto: 'bill_mm', 'sex' are filled where cells are missing" in printed
+        assert re.search(f"auto: .*{name!r}", printed)
+    assert "auto: 'island', 'sex'" in printed
+    assert "auto: 'bill_mm', 'sex'" in printed
     plan = load("data-ravine/model.ravine").preparation
     assert plan.columns == ("island", "bill_mm", "mass_g", "sex")
     assert plan.encoding == "famd"
@@ -83,8 +84,8 @@ def test_auto_equals_the_options_that_it_names():
 def test_error_about_text_suggests_the_same_options():
     text, _ = simulate_penguins()
     message = " ".join(ravine("cluster", write(text), "--drop", "empty", code=1).stderr.split())
-    assert "Add --drop rowid --drop study --drop comment --drop date --encode famd --missing " in message
-    assert "or let --auto choose the same" in message
+    assert "--drop rowid --drop study --drop comment --drop date --encode famd --missing " in message
+    assert "--auto" in message
 
 
 def test_choices_of_the_user_come_first():
@@ -106,7 +107,7 @@ def test_choices_of_the_user_come_first():
     ).stderr
     plan = load("data-ravine/model.ravine").preparation
     assert (plan.encoding, plan.missing, plan.columns) == ("one-hot", "drop", ("island", "bill_mm", "mass_g"))
-    assert "'rowid' is left out" not in printed
+    assert "'rowid'" not in printed
     assert column(read("data-ravine/labels.csv"), "rowid")[0] == "1"
 
 
@@ -114,39 +115,40 @@ def test_auto_changes_nothing_in_a_clean_table():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(40, 2)).tolist()
     text = "\n".join(["a,b", *(f"{a},{b}" for a, b in rows)])
-    assert "auto: nothing had to be changed" in ravine("cluster", write(text), "--auto", "--clusters", 2).stderr
+    printed = ravine("cluster", write(text), "--auto", "--clusters", 2, "--out", "one").stderr
+    assert "auto: " in printed
+    assert "the same as" not in printed
+    ravine("cluster", "data.csv", "--clusters", 2, "--out", "two")
+    assert read("one/labels.csv") == read("two/labels.csv")
 
 
 def test_auto_reads_decimal_commas():
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f};{b:.3f}".replace(".", ",") for a, b in rng.normal(size=(40, 2))]
     printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
-    assert "auto: 'a', 'b' are read as numbers with a decimal comma" in printed
+    assert "auto: 'a', 'b'" in printed
     assert "auto: the same as --decimal ," in printed
 
 
 def test_one_column_shows_that_all_commas_are_decimal():
     lines = [f"1,{500 + k};{k % 7},5" for k in range(40)]
     printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
-    assert "auto: 'a', 'b' are read as numbers with a decimal comma" in printed
+    assert "auto: 'a', 'b'" in printed
 
 
 def test_infinite_cells_are_named_before_anything_is_changed():
     text = "\n".join(["a,b", *(f"{k % 7}.5,{k % 3}.5" for k in range(40)), "1,inf"])
     printed = ravine("cluster", write(text), "--auto", code=1).stderr
-    assert "column 'b' (row 41) contains an infinite value" in printed
-    assert "Rows are counted from 1, without the header" in " ".join(printed.split())
+    assert "'b' (row 41)" in printed
     assert "auto:" not in printed
 
 
-@pytest.mark.parametrize(
-    ("cells", "reason"), [("2024-01-0{}", "dates and times"), ('""', "all of its cells are empty")]
-)
-def test_auto_names_the_columns_if_it_can_use_none(cells, reason):
+@pytest.mark.parametrize(("cells", "kind"), [("2024-01-0{}", "dates"), ('""', "empty")])
+def test_auto_names_the_columns_if_it_can_use_none(cells, kind):
     text = "\n".join(["day", *(cells.format(1 + k % 9) for k in range(40))])
     message = ravine("cluster", write(text), "--auto", code=1).stderr
-    assert f"--auto finds no column to use: 'day' ({reason}" in message
-    assert "drop fewer" not in message
+    assert re.search(f"--auto.*'day'.*{kind}", message)
+    assert "--drop" not in message
 
 
 def test_integers_that_identify_rows_are_left_out():
@@ -154,7 +156,7 @@ def test_integers_that_identify_rows_are_left_out():
     ids = rng.permutation(1000)[:60] + 5000
     lines = [f"{k},{a:.3f},{b:.3f}" for k, (a, b) in zip(ids, rng.normal(size=(60, 2)), strict=True)]
     printed = ravine("cluster", write("\n".join(["customer_id,a,b", *lines])), "--auto", "--clusters", 2).stderr
-    assert "auto: 'customer_id' is left out: it identifies the rows" in printed
+    assert "auto: 'customer_id'" in printed
 
 
 # ----------------------------------------------------------------------------------------------- --encode famd
@@ -182,18 +184,18 @@ def test_famd_equals_the_mixed_scaler():
 
 def test_groups_and_rules_name_categories():
     printed = ravine("cluster", write(mixed()), "--encode", "famd", "--clusters", 2).stderr
-    assert "kind=red 0 % (others" in printed or "kind=blue 0 % (others" in printed
+    assert "kind=red 0 %" in printed or "kind=blue 0 %" in printed
     rules = ravine("describe", "data-ravine/model.ravine").stdout
-    assert "'kind' as in FAMD: 'blue', 'green', 'red'" in rules
-    assert "Rules in the units of the table" in rules
-    assert "if kind is red" in rules
+    assert "'blue', 'green', 'red'" in rules
+    assert "kind is red" in rules
 
 
 def test_predict_knows_what_to_do_with_unknown_categories():
     ravine("cluster", write(mixed()), "--encode", "famd", "--clusters", 2)
     write("size,kind\n0.1,violet\n9.8,red\n", "new.csv")
     message = ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
-    assert "'kind' contains 'violet', a category unknown to the model" in message
+    assert "'kind'" in message
+    assert "'violet'" in message
     printed = ravine("predict", "data-ravine/model.ravine", "new.csv", "--unknown", "other").stdout
     assert len(column(printed, "cluster")) == 2
 
@@ -201,41 +203,38 @@ def test_predict_knows_what_to_do_with_unknown_categories():
 def test_columns_that_famd_cannot_use_are_named():
     lines = ["size,kind,name", *(f"{k % 7}.5,same,person {k}" for k in range(60))]
     message = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--drop", "name", code=1).stderr
-    assert "column 'kind' has one category, 'same'" in message
+    assert "'kind'" in message
     message = ravine("cluster", "data.csv", "--encode", "famd", code=1).stderr
-    assert "column 'kind' has one category, 'same'" in message
-    assert "column 'name' has 60 distinct texts, most of them rare" in message
+    assert "'kind'" in message
+    assert "'name'" in message
 
 
 def test_first_error_names_all_problems_of_a_table():
     lines = ["size,kind,nothing,day,width", *(f"{k % 7}.5,a,,2020-01-0{1 + k % 9},{k or ''}" for k in range(60))]
     message = ravine("cluster", write("\n".join(lines)), code=1).stderr
-    assert "'kind' (text such as 'a'), 'day' (dates or times), 'nothing' (all cells empty) are not numeric" in message
-    assert "cells are missing in 'width'" in message
+    for name in ("kind", "day", "nothing", "width"):
+        assert f"'{name}'" in message
+    assert "'size'" not in message
 
 
 @pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("--outliers", "auto"), "--outliers needs one completion of the rows"),
-        (("--normalize", "l2"), "--normalize l2 needs complete rows"),
-    ],
+    ("options", "named"), [(("--outliers", "auto"), "--outliers"), (("--normalize", "l2"), "--normalize l2")]
 )
-def test_auto_says_why_cells_are_filled_with_medians(options, reason):
+def test_auto_says_why_cells_are_filled_with_medians(options, named):
     lines = ["size,width", *(f"{k % 7}.5,{k % 5 or ''}" for k in range(60))]
     printed = ravine("cluster", write("\n".join(lines)), "--auto", "--clusters", 2, *options).stderr
-    assert f"auto: 'width' is filled where cells are missing, with medians because {reason}" in printed
+    assert re.search(f"auto: 'width'.*medians.*{named}", printed)
     assert json.loads(read("data-ravine/summary.json"))["settings"]["missing"] == "impute-median"
 
 
 def test_rare_categories_are_reported():
     lines = ["size,kind", *(f"{k % 7}.5,{'abcd'[k % 2] if k < 198 else 'cd'[k % 2]}" for k in range(200))]
     printed = ravine("cluster", write("\n".join(lines)), "--encode", "famd", "--clusters", 2).stderr
-    assert "'kind': rare categories count as 'other': 'c', 'd'" in printed
+    assert re.search("'kind'.*'other'.*'c', 'd'", printed)
     assert load("data-ravine/model.ravine").preparation.rare == {"kind": ("c", "d")}
     described = ravine("describe", "data-ravine/model.ravine").stdout
-    assert "'kind' as in FAMD: 'a', 'b', 'other'" in described
-    assert "other: 'c', 'd'" in described
+    assert "'a', 'b', 'other'" in described
+    assert "'c', 'd'" in described
 
 
 # ----------------------------------------------------------------------------------------------- --normalize l2
@@ -257,7 +256,7 @@ def write_rows(X, name="data.csv"):
 def test_rows_are_divided_by_their_length():
     X, y = rays()
     printed = ravine("cluster", write_rows(X), "--normalize", "l2", "--scale", "none").stderr
-    assert "each row is divided by its length" in printed
+    assert "divided by its length" in printed
     model = load("data-ravine/model.ravine")
     table = {f"v{j}": column for j, column in enumerate(X.T)}
     np.testing.assert_allclose(model.transform(table), X / np.linalg.norm(X, axis=1, keepdims=True))
@@ -265,7 +264,7 @@ def test_rows_are_divided_by_their_length():
     assert len(set(zip(labels, y, strict=True))) == 3
     write_rows(1000.0 * X, "new.csv")
     assert column(ravine("predict", "data-ravine/model.ravine", "new.csv").stdout, "cluster") == labels.tolist()
-    assert "each row is divided by its length first" in ravine("describe", "data-ravine/model.ravine").stdout
+    assert "divided by its length" in ravine("describe", "data-ravine/model.ravine").stdout
 
 
 def test_scales_are_those_of_the_divided_rows():
@@ -280,7 +279,7 @@ def test_scales_are_those_of_the_divided_rows():
 
 def test_text_has_no_length():
     message = ravine("cluster", write(mixed()), "--encode", "famd", "--normalize", "l2", code=1).stderr
-    assert "but 'kind' is text" in " ".join(message.split())
+    assert "'kind'" in message
 
 
 # ----------------------------------------------------------------------------------------------- --missing multiple
@@ -299,9 +298,8 @@ def blobs_with_gaps(n=150, share=0.15, seed=0):
 def test_missing_cells_are_filled_several_times():
     text, y, gaps = blobs_with_gaps()
     printed = ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2).stderr
-    assert "missing cells filled several times with values of similar rows: 'a' " in printed
-    assert "Missing cells were filled 8 times (clusters: 2, 2, 2, 2, 2, 2, 2, 2)" in printed
-    assert "model.ravine contains 150 rows of the table, from which missing cells are drawn" in printed
+    assert re.search("missing cells .*'a' ", printed)
+    assert "model.ravine contains 150 rows of the table" in printed  # which is a matter of privacy
     written = read("data-ravine/labels.csv")
     labels = np.array(column(written, "cluster")).astype(int)
     assert max((labels == y).mean(), (labels != y).mean()) > 0.95
@@ -309,6 +307,7 @@ def test_missing_cells_are_filled_several_times():
     assert not instability[~gaps.any(axis=1)].any()
     summary = json.loads(read("data-ravine/summary.json"))
     assert summary["completions"]["clusters"] == [2] * 8
+    assert summary["completions"]["text"] in printed
     assert sum(group["rows"] for group in summary["clusters"]) == 150
 
 
@@ -318,7 +317,7 @@ def test_predict_fills_cells_as_the_fit_did():
     labels = column(read("data-ravine/labels.csv"), "cluster")
     printed = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
     assert column(printed, "cluster") == labels
-    assert "filled several times" in ravine("describe", "data-ravine/model.ravine").stdout
+    assert json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)["missing"] == "multiple"
     model = load("data-ravine/model.ravine")
     assert model.predict({name: np.array([7.5, np.nan]) for name in "abcd"}).shape == (2,)
     cells = np.array([column(text, name) for name in "abcd"]).T
@@ -331,8 +330,7 @@ def test_predict_fills_cells_as_the_fit_did():
 
 def test_memberships_are_averaged_over_the_completions():
     text, _, gaps = blobs_with_gaps()
-    printed = ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2, "--memberships").stderr
-    assert "are unstable" in printed or "is unstable" in printed
+    ravine("cluster", write(text), "--missing", "multiple", "--clusters", 2, "--memberships")
     written = read("data-ravine/labels.csv")
     again = ravine("predict", "data-ravine/model.ravine", "data.csv", "--memberships").stdout
     fitted, predicted = (np.array(column(text, "membership"), dtype=float) for text in (written, again))
@@ -346,11 +344,11 @@ def test_missing_multiple_is_refused_where_it_makes_no_sense():
     text, _, _ = blobs_with_gaps()
     write("\n".join([f"{line},{'kind' if k == 0 else k % 2}" for k, line in enumerate(text.splitlines())]))
     message = ravine("classify", "data.csv", "--label-column", "kind", "--missing", "multiple", code=2).stderr
-    assert "is an option of cluster" in message
+    assert "--missing multiple" in message
     message = ravine("cluster", "data.csv", "--missing", "multiple", "--normalize", "l2", code=1).stderr
-    assert "--normalize l2 needs complete rows" in message
+    assert "--normalize l2" in message
     message = ravine("cluster", "data.csv", "--missing", "multiple", "--outliers", "auto", code=2).stderr
-    assert "--missing multiple and --outliers cannot be combined" in message
+    assert "--missing multiple and --outliers" in message
     ravine("cluster", "data.csv", "--missing", "drop", "--clusters", 2)
     message = ravine("predict", "data-ravine/model.ravine", "data.csv", "--missing", "multiple", code=1).stderr
-    assert "fit it with --missing multiple" in message
+    assert "--missing multiple" in message

@@ -45,58 +45,58 @@ def get_error(*arguments, code=1, stdin=None):
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "named"),
     [
-        (b"", "data.csv is empty"),
-        (b"\n \n", "data.csv is empty"),
+        (b"", "data.csv"),
+        (b"\n \n", "data.csv"),
         (b"a,b\n", "no rows"),
-        (b"name,kind\nx,y\nz,w\n", "no column is numeric: 'name' (text such as 'x'), 'kind' (text such as 'y')"),
-        (b"a,b\n1,2\n3\n", "line 3: 1 cell instead of 2. Correct that line"),
-        (b"a,b\n1,2\n3,4,5\n", "line 3: 3 cells instead of 2"),
-        ("a,b\n1,2\n3,é\n".encode("latin-1"), "not valid utf-8 (byte 0xe9"),
-        ("a,b\n1,2\n".encode("utf-16-be"), "zero bytes"),
-        (b"a,a,b\n1,2,3\n", "several columns named 'a': give every column its own name"),
-        (b"a,b\n1,2\n3,inf\n", "column 'b' (row 2) contains an infinite value"),
-        (b"a,b\n1,inf\n-inf,2\n", "columns 'a' (row 2), 'b' (row 1) contain infinite values"),
-        (b"a,b\n1,2\n3,?\n", "'b' (text such as '?') is not numeric"),
-        (b"a,b\n1,2\n3,\n", "missing cells: 'b' 1"),
-        (b"a,b\n1,2\n1,2\n1,2\n", "all rows are equal"),
-        (b"a,b\n1,2\n", "all rows are equal"),
-        (b'a,b\n1,"2\n', "line 2: a quote opens there and is never closed"),
-        (b"PK\x03\x04", "zip or Excel"),
-        (b"\x1f\x8b\x08\x00", "not a gzip file"),
+        (b"name,kind\nx,y\nz,w\n", "'name'.*'x'.*'kind'.*'y'"),
+        (b"a,b\n1,2\n3\n", "line 3"),
+        (b"a,b\n1,2\n3,4,5\n", "line 3"),
+        ("a,b\n1,2\n3,é\n".encode("latin-1"), "0xe9"),
+        ("a,b\n1,2\n".encode("utf-16-be"), "data.csv"),
+        (b"a,a,b\n1,2,3\n", "'a'"),
+        (b"a,b\n1,2\n3,inf\n", r"'b' \(row 2\)"),
+        (b"a,b\n1,inf\n-inf,2\n", r"'a' \(row 2\), 'b' \(row 1\)"),
+        (b"a,b\n1,2\n3,?\n", r"'b'.*'\?'"),
+        (b"a,b\n1,2\n3,\n", "'b' 1"),
+        (b"a,b\n1,2\n1,2\n1,2\n", "equal"),
+        (b"a,b\n1,2\n", "equal"),
+        (b'a,b\n1,"2\n', "line 2"),
+        (b"PK\x03\x04", "zip"),
+        (b"\x1f\x8b\x08\x00", "gzip"),
         (bytes(range(256)), "data.csv"),
     ],
 )
 @pytest.mark.parametrize("place", ["file", "stdin"])
-def test_unusable_tables(content, message, place):
+def test_unusable_tables(content, named, place):
     if place == "file":
         Path("data.csv").write_bytes(content)
-        assert message in get_error("cluster", "data.csv")
+        assert re.search(named, get_error("cluster", "data.csv"))
     else:
-        assert message.replace("data.csv", "standard input") in get_error("cluster", "-", stdin=content)
+        assert re.search(named.replace("data.csv", "standard input"), get_error("cluster", "-", stdin=content))
 
 
 @pytest.mark.parametrize("command", ["cluster", "classify"])
 def test_missing_files(command):
     label = ["--label-column", "b"] if command == "classify" else []
-    assert "'none.csv' does not exist: check the name" in get_error(command, "none.csv", *label)
+    assert "'none.csv'" in get_error(command, "none.csv", *label)
     os.mkdir("folder")
-    assert "'folder' is a folder: choose a file in it" in get_error(command, "folder", *label)
+    assert "'folder'" in get_error(command, "folder", *label)
 
 
 def test_missing_columns():
-    assert "--drop aa: no such column. Did you mean 'a'?" in get_error("cluster", "data.csv", "--drop", "aa")
-    assert "--key zzz: no such column. The columns are 'a', 'b'." in get_error("cluster", "data.csv", "--key", "zzz")
+    assert re.search("--drop aa.*'a'", get_error("cluster", "data.csv", "--drop", "aa"))
+    assert re.search("--key zzz.*'a', 'b'", get_error("cluster", "data.csv", "--key", "zzz"))
     assert "--label-column x" in get_error("classify", "data.csv", "--label-column", "x")
-    assert "no column is left" in get_error("cluster", "data.csv", "--drop", "a,b")
-    assert "the same column" in get_error("classify", "data.csv", "--label-column", "a", "--key", "a")
+    assert "no column" in get_error("cluster", "data.csv", "--drop", "a,b")
+    assert "--key" in get_error("classify", "data.csv", "--label-column", "a", "--key", "a")
 
 
 def test_too_many_clusters_and_categories():
-    assert "more than the 40 rows" in get_error("cluster", "data.csv", "--clusters", "100")
+    assert "40 rows" in get_error("cluster", "data.csv", "--clusters", "100")
     Path("data.csv").write_text("a,b\n" + "".join(f"{k},t{k}\n" for k in range(60)))
-    assert "60 distinct texts" in get_error("cluster", "data.csv", "--encode", "one-hot")
+    assert "'b'" in get_error("cluster", "data.csv", "--encode", "one-hot")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_tab_can_be_written_in_several_ways(sign):
 def test_decimal_commas_are_suspected():
     Path("data.csv").write_text(GOOD.replace(",", ";").replace(".", ","))
     message = get_error("cluster", "data.csv")
-    assert "'a', 'b' have decimal commas. Add --decimal , or let --auto choose the same." in message
+    assert re.search("'a', 'b'.*--decimal , .*--auto", message)
     assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--decimal", ","]).exit_code == 0
     Path("data.csv").write_text("a;b\n1,5;1\nx,y;2\n")
     assert "decimal" not in get_error("cluster", "data.csv")
@@ -141,8 +141,8 @@ def test_commas_that_may_separate_thousands_are_not_decimal(cells, option):
     Path("data.csv").write_text("\n".join(["income,age", *(f'"{cells[k % 2]}",{k % 7}.5' for k in range(40))]))
     message = get_error("cluster", "data.csv", *option)
     example = next(cell for cell in cells if "," in cell)
-    assert f"ommas in 'income' (such as '{example}') may separate thousands or be decimal commas: remove" in message
-    assert option or f"'income' (text such as '{example}') is not numeric" in message
+    assert "'income'" in message
+    assert f"'{example}'" in message
     assert "or let --auto" not in message
 
 
@@ -152,13 +152,13 @@ def test_results_are_overwritten_only_with_force():
     before = Path("data-ravine/labels.csv").read_bytes()
     Path("data-ravine/mine.txt").write_text("mine")
     other = ["cluster", "data.csv", "--clusters", "3", "--no-figures"]
-    assert "already contains labels.csv: use --force" in get_error(*other)
+    assert "labels.csv: use --force" in get_error(*other)
     assert Path("data-ravine/labels.csv").read_bytes() == before
     assert CliRunner().invoke(app, [*other, "--force"]).exit_code == 0
     assert Path("data-ravine/mine.txt").read_text() == "mine"
     assert Path("data-ravine/labels.csv").read_bytes() != before
     Path("file").write_text("")
-    assert "is a file, not a folder" in get_error("cluster", "data.csv", "--out", "file")
+    assert "'file'" in get_error("cluster", "data.csv", "--out", "file")
 
 
 def test_force_removes_all_results_of_an_earlier_run():
@@ -176,7 +176,7 @@ def test_force_removes_all_results_of_an_earlier_run():
     Path("data-ravine/figures/mine.png").rename("mine.png")
     Path("data-ravine/figures").rmdir()
     Path("data-ravine/figures").write_text("")
-    assert "figures' is a file" in get_error(*arguments, "2", "--force")
+    assert "figures'" in get_error(*arguments, "2", "--force")
 
 
 def test_existing_folder_is_written_below_a_read_only_one(monkeypatch):
@@ -210,16 +210,13 @@ def test_unwritable_folder_is_noticed_before_the_work(monkeypatch):
     monkeypatch.setattr(MinimumDensityTree, "fit", lambda *args: pytest.fail("too late"))
     with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", forbidden)
-        assert "'data-ravine' cannot be written: permission denied. Choose another folder with --out." in get_error(
-            "cluster", "data.csv"
-        )  # fmt: skip
+        assert re.search("'data-ravine'.*permission denied.*--out", get_error("cluster", "data.csv"))
         os.mkdir("there")
-        assert "'there' cannot be written: permission denied" in get_error("cluster", "data.csv", "--out", "there")
+        assert "'there'" in get_error("cluster", "data.csv", "--out", "there")
     Path("file").write_text("")
-    message = get_error("cluster", "data.csv", "--out", "file/below")
-    assert message == "Error: 'file/below' cannot be created: 'file' is a file. Choose another folder with --out."
+    assert re.search("'file/below'.*'file'.*--out", get_error("cluster", "data.csv", "--out", "file/below"))
     if os.path.isdir("/proc/1"):
-        assert "'/proc/ravine-out' cannot be written: " in get_error("cluster", "data.csv", "--out", "/proc/ravine-out")
+        assert "'/proc/ravine-out'" in get_error("cluster", "data.csv", "--out", "/proc/ravine-out")
 
 
 @pytest.mark.parametrize("existing", [False, True])
@@ -247,7 +244,7 @@ def test_full_disk_leaves_everything_as_it_was(monkeypatch, place, existing):
     with monkeypatch.context() as patch:
         patch.setattr(*targets.get(place, ("os.rename", full_once)))
         arguments = ["cluster", "data.csv", "--clusters", "3", "--no-figures", *(["--force"] if existing else [])]
-        assert "the disk is full: free some space" in get_error(*arguments)
+        assert "disk is full" in get_error(*arguments)
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
 
 
@@ -271,9 +268,7 @@ def test_unexpected_errors_are_one_line_without_debug(monkeypatch):
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(MinimumDensityTree, "fit", broken)
-    assert "unexpected ZeroDivisionError: division by zero (use --debug for a traceback)" in get_error(
-        "cluster", "data.csv"
-    )
+    assert re.search("ZeroDivisionError.*division by zero.*--debug", get_error("cluster", "data.csv"))
     shown = CliRunner().invoke(app, ["cluster", "data.csv", "--debug"])
     assert shown.exit_code == 1
     assert "in broken" in shown.stderr
@@ -291,23 +286,21 @@ def test_predict_leaves_the_old_file_if_the_disk_is_full(monkeypatch):
     message = get_error("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", "--force")
     assert "disk is full" in message
     assert Path("new.csv").read_text() == "old"
-    assert "does not exist: create it first" in get_error(
-        "predict", "data-ravine/model.ravine", "data.csv", "--out", "none/new.csv"
-    )  # fmt: skip
+    assert "'none/new.csv'" in get_error("predict", "data-ravine/model.ravine", "data.csv", "--out", "none/new.csv")
 
 
 def test_models_saved_from_python_are_not_used_on_tables():
     from ravine.models import save
 
     save(MinimumDensityTree(2).fit(np.random.default_rng(0).normal(size=(50, 2))), "m.ravine")
-    assert "has no column names" in get_error("predict", "m.ravine", "data.csv")
+    assert "'m.ravine'" in get_error("predict", "m.ravine", "data.csv")
     assert "Tree of" in CliRunner().invoke(app, ["describe", "m.ravine"]).stdout
 
 
 def test_long_names_are_shortened_in_messages():
     Path("data.csv").write_text(f"{'x' * 5000},b\n1,2\n3,4\n")
     message = get_error("classify", "data.csv", "--label-column", "c")
-    assert message.startswith("Error: --label-column c: no such column. The columns are 'xxx")
+    assert message.startswith("Error: --label-column c")
     assert " ... " in message
     Path("data.csv").write_text(f"{'x' * 5000},b\n" + GOOD.partition("\n")[2])
     shown = CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "4", "--no-figures"]).stderr
@@ -316,8 +309,8 @@ def test_long_names_are_shortened_in_messages():
 
 def test_measurements_are_not_classes():
     message = get_error("classify", "data.csv", "--label-column", "a")
-    assert "column 'a' holds 40 different numbers, such as " in message
-    assert "choose another --label-column" in message
+    assert "'a'" in message
+    assert "--label-column" in message
 
 
 @pytest.mark.parametrize("command", [["classify"], ["cluster", "--use-labels"]])
@@ -325,34 +318,34 @@ def test_labels_that_identify_rows_are_not_classes(command):
     lines = GOOD.splitlines()
     Path("data.csv").write_text("\n".join([f"{lines[0]},id", *(f"{line},no. {k}" for k, line in enumerate(lines[1:]))]))
     message = get_error(*command, "data.csv", "--label-column", "id")
-    assert "has 40 different labels in 40 rows, such as 'no. 0': these identify rows" in message
+    assert re.search("'id'.*40 .*'no. 0'", message)
 
 
 @pytest.mark.parametrize("command", [["classify"], ["cluster", "--use-labels"]])
 def test_labels_are_necessary_where_they_are_used(command):
     lines = GOOD.splitlines()
     Path("data.csv").write_text("\n".join([f"{lines[0]},kind", *(f"{line}," for line in lines[1:])]))
-    assert "the column 'kind' has no label in a row" in get_error(*command, "data.csv", "--label-column", "kind")
+    assert "'kind'" in get_error(*command, "data.csv", "--label-column", "kind")
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "named"),
     [
-        (MemoryError(), "out of memory: use fewer rows"),
-        (ModuleNotFoundError("x", name="rich"), "'rich' is not installed: run  pip install"),
-        (PermissionError(errno.EACCES, "denied", "a.csv"), "permission denied: 'a.csv'"),
-        (IsADirectoryError(errno.EISDIR, "Is a directory", "a"), r"'a' cannot be opened \(Is a directory\)"),
-        (OSError(errno.EIO, "Input/output error"), "a file: Input/output error."),
+        (MemoryError(), "out of memory"),
+        (ModuleNotFoundError("x", name="rich"), r"'rich'.*ravine\[app\]"),
+        (PermissionError(errno.EACCES, "denied", "a.csv"), "'a.csv'"),
+        (IsADirectoryError(errno.EISDIR, "Is a directory", "a"), "'a'.*Is a directory"),
+        (OSError(errno.EIO, "Input/output error"), "Input/output error"),
     ],
     ids=lambda given: type(given).__name__ if isinstance(given, Exception) else "",
 )
-def test_errors_of_the_system_say_what_to_do(error, message):
-    assert re.search(message, describe_error(error))
+def test_errors_of_the_system_say_what_to_do(error, named):
+    assert re.search(named, describe_error(error))
 
 
 def test_missing_packages_of_the_command_are_named(monkeypatch):
     for name in [name for name in sys.modules if name.split(".")[0] == "click" or name.startswith("ravine.cli.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "click", None)
-    with pytest.raises(SystemExit, match=r"needs the package 'click': run  pip install 'ravine\[app\]'"):
+    with pytest.raises(SystemExit, match=r"'click'.*ravine\[app\]"):
         cli.main()

