@@ -19,7 +19,7 @@ from ravine.index import (
     LabelPenalty,
     SemiSupervisedIndex,
 )
-from ravine.optimise import Memory, minimise_on_sphere
+from ravine.optimise import OPTIMISERS, Memory, minimise_on_sphere
 from ravine.rows import DenseSample, as_rows, open_pool
 from ravine.search import drive
 from ravine.search.space import WorkingSpace
@@ -301,16 +301,17 @@ def test_threads_may_end_after_the_interpreter():
 def test_a_kernel_refuses_arrays_of_wrong_sizes(rng):
     sample = make_sample("clusters", weighted=False, rng=rng)
     kernel = make_twins(sample, 0.1, 0.9)[1]._kernel
-    with pytest.raises(ValueError, match="as many elements as X has columns"):
+    with pytest.raises(ValueError, match="columns"):
         kernel.begin(np.zeros(3))
-    with pytest.raises(ValueError, match="arrays of the memory"):
+    with pytest.raises(ValueError, match="memory"):
         kernel.minimise(np.eye(4)[0], 1, 1e-9, np.pi, np.empty(8), np.empty(400), np.empty(400), 20, 0)
-    with pytest.raises(ValueError, match="one sign and one cost"):
+    with pytest.raises(ValueError, match="sign"):
         kernel.set_labels(np.zeros((2, 4)), np.ones(3), np.ones(2), 1.0)
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "bfgs"])
-def test_the_order_of_steps_does_not_depend_on_threads(optimiser, rng):
+@pytest.mark.parametrize("optimiser", ["lbfgs", "generators"])
+def test_the_order_of_steps_does_not_depend_on_threads(optimiser, rng, monkeypatch):
+    monkeypatch.setitem(OPTIMISERS, "generators", minimise_on_sphere)
     X = ROWS["ten columns"](rng).repeat(4, axis=0)
     options = {"n_init": 3, "n_alpha": 3, "optimiser": optimiser, "random_state": 0}
     orders = [[s.start for s in MinimumDensityHyperplane(n_jobs=n, **options).fit(X).path_] for n in (1, 2)]

@@ -72,9 +72,9 @@ BLOCKS = [
 @pytest.mark.parametrize(("block", "error", "message"), BLOCKS)
 def test_types_that_lose_their_meaning_are_refused(block, error, message):
     for source in ([X, block], lambda: iter([X, block])):
-        with pytest.raises(error, match=f"block 1 of X .*{message}"):
+        with pytest.raises(error, match=f"block 1 .*{message}"):
             RowBlocks(source)
-    with pytest.raises(error, match=f"block 0 of X .*{message}"):
+    with pytest.raises(error, match=f"block 0 .*{message}"):
         RowBlocks(block)
 
 
@@ -82,7 +82,7 @@ def test_types_that_lose_their_meaning_are_refused(block, error, message):
 def test_types_that_lose_their_meaning_are_refused_in_files(block, error, message, tmp_path):
     np.save(tmp_path / "0.npy", X)
     np.save(tmp_path / "1.npy", block)
-    with pytest.raises(error, match=f"1.npy of X .*{message}"):
+    with pytest.raises(error, match=f"1.npy .*{message}"):
         RowBlocks(tmp_path)
 
 
@@ -91,7 +91,7 @@ def test_masks_that_come_later_are_refused():
     source = RowBlocks(lambda: iter([X, masked]))
     np.testing.assert_array_equal(source.take(np.array([7])), X[[1]])
     masked[0, 0] = np.ma.masked
-    with pytest.raises(ValueError, match=r"block 1 of X is a masked array"):
+    with pytest.raises(ValueError, match=r"block 1 .*masked"):
         source.take(np.array([7]))
 
 
@@ -100,15 +100,15 @@ def test_a_chunked_array_may_be_masked():
         def __getitem__(self, rows):
             return np.ma.masked_less(X, 3.0)[rows]
 
-    with pytest.raises(ValueError, match=r"block 0 of X is a masked array"):
+    with pytest.raises(ValueError, match=r"block 0 .*masked"):
         RowBlocks(Masked()).take(np.array([0]))
 
 
 def test_a_function_must_make_blocks():
-    with pytest.raises(TypeError, match="must make an iterator over arrays, got 5"):
+    with pytest.raises(TypeError, match=r"iterator.* 5"):
         RowBlocks(lambda: 5)
     once = iter([X, X])
-    with pytest.raises(ValueError, match="does not make the same blocks when"):
+    with pytest.raises(ValueError, match="same blocks"):
         RowBlocks(lambda: once)
 
 
@@ -152,7 +152,7 @@ def objects(path, _):
 def test_files_that_cannot_be_read_are_named(name, write, change, folder, tmp_path):
     write(tmp_path / name, change)
     kind = "a .npy file" if name.endswith("npy") else "a Parquet file"
-    with pytest.raises(ValueError, match=rf"{tmp_path / name} cannot be read as {kind}"):
+    with pytest.raises(ValueError, match=rf"{tmp_path / name} .*{kind}"):
         RowBlocks(tmp_path if folder else tmp_path / name)
 
 
@@ -162,7 +162,7 @@ def test_a_row_group_that_cannot_be_read_is_named(tmp_path):
     text = bytearray((tmp_path / "x.parquet").read_bytes())
     text[1000:3000] = bytes(2000)
     (tmp_path / "x.parquet").write_bytes(text)
-    with pytest.raises(ValueError, match=r"row group 0 of .*x.parquet cannot be read"):
+    with pytest.raises(ValueError, match=r"row group 0 .*x.parquet"):
         RowBlocks(tmp_path).take(np.arange(5000))
 
 
@@ -183,7 +183,7 @@ def test_paths_in_a_list_are_read_in_its_order(tmp_path):
 
 def test_files_of_other_kinds_and_ragged_blocks_are_refused(tmp_path):
     (tmp_path / "rows.txt").write_text("1 2")
-    with pytest.raises(ValueError, match=r"rows.txt: RowBlocks reads .npy and .parquet files"):
+    with pytest.raises(ValueError, match=r"rows.txt.* .npy .*.parquet"):
         MinimumDensityHyperplane().fit(RowBlocks([tmp_path / "rows.txt"]))
-    with pytest.raises(ValueError, match="cannot be read as an array"):
+    with pytest.raises(ValueError, match="cannot be read"):
         MinimumDensityHyperplane().fit(RowBlocks([[[1.0, 2.0], [3.0]]]))

@@ -113,16 +113,16 @@ def test_columns_less_or_more_are_named(change, message, tmp_path, frame):
 
 def test_names_cannot_be_guessed(tmp_path, frame):
     twice = frame.set_axis(["a", "b", "a", "e"], axis=1)
-    with pytest.raises(ValueError, match=r"block 0 of X has 2 columns named 'a'"):
+    with pytest.raises(ValueError, match=r"block 0 .*'a'"):
         RowBlocks([twice])
-    with pytest.raises(ValueError, match=r"block 1 of X has 2 columns named 'a'"):
+    with pytest.raises(ValueError, match=r"block 1 .*'a'"):
         RowBlocks([frame[["a", "b"]], twice[["a", "b"]]])
-    with pytest.raises(ValueError, match=r"block 0 of X has column names, but block 1 has none"):
+    with pytest.raises(ValueError, match=r"block 0 .*names.* block 1"):
         RowBlocks([frame, frame.to_numpy()])
-    with pytest.raises(ValueError, match=r"block 1 of X has column names, but block 0 has none"):
+    with pytest.raises(ValueError, match=r"block 1 .*names.* block 0"):
         RowBlocks([frame.to_numpy(), frame])
     np.save(tmp_path / "1.npy", frame.to_numpy())
-    with pytest.raises(ValueError, match=r"contains .npy and .parquet files.*names"):
+    with pytest.raises(ValueError, match=r".npy .*.parquet"):
         RowBlocks(write(tmp_path, frame))
 
 
@@ -175,9 +175,9 @@ def test_columns_without_numbers_are_named(column, error, message, tmp_path):
 
 def test_categories_of_numbers_are_refused(tmp_path, frame):
     frame["b"] = frame["b"].round().astype("category")
-    with pytest.raises(ValueError, match=r"0.parquet: column 'b' does not hold numbers but categories"):
+    with pytest.raises(ValueError, match=r"0.parquet.* 'b' .*categories"):
         RowBlocks(write(tmp_path, frame))
-    with pytest.raises(ValueError, match=r"column 'b' of block 0 of X holds categories"):
+    with pytest.raises(ValueError, match=r"'b' of block 0 .*categories"):
         RowBlocks([frame])
 
 

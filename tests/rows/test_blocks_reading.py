@@ -117,7 +117,7 @@ def test_a_file_that_changes_in_mid_fit_is_noticed(change, mapped, tmp_path, row
             change(path, rows)
         seen.append(1)
 
-    with pytest.raises(ValueError, match=r"x.npy has changed since this RowBlocks was made.*Make a new RowBlocks"):
+    with pytest.raises(ValueError, match=r"x.npy has changed"):
         MinimumDensityHyperplane(callback=callback).fit(source)
     with pytest.raises(ValueError, match=r"x.npy has changed"):
         source.take(np.array([0]))
@@ -161,7 +161,7 @@ def test_a_block_that_changes_its_type_is_refused():
         calls.append(1)
         return iter([np.ones((3, 2), np.float32 if len(calls) < 3 else np.float64)])
 
-    with pytest.raises(ValueError, match=r"block 0 of X has shape \(3, 2\) and type float64 now.*float32 before"):
+    with pytest.raises(ValueError, match=r"block 0 .*\(3, 2\).*float64.*float32"):
         everything(RowBlocks(make))
 
 
@@ -173,7 +173,7 @@ def test_rows_beyond_the_end_of_a_file_are_refused(wanted, tmp_path, rows):
     np.save(tmp_path / "x.npy", rows)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     os.truncate(tmp_path / "x.npy", 50_000)
-    with pytest.raises(OSError, match=r"x.npy is shorter than its header says"):
+    with pytest.raises(OSError, match=r"x.npy is shorter"):
         RowBlocks(mapped).take(wanted)
 
 
@@ -265,7 +265,7 @@ def test_a_full_disk_is_an_error(monkeypatch, tmp_path, rows):
 
     source = RowBlocks([rows], spill=tmp_path)
     monkeypatch.setattr(reader.os, "posix_fallocate", full, raising=False)
-    with pytest.raises(OSError, match=rf"no space for .* MB .* in spill='{tmp_path}'.*another folder") as caught:
+    with pytest.raises(OSError, match=rf"no space .*spill='{tmp_path}'") as caught:
         MinimumDensityHyperplane().fit(source)
     assert caught.value.errno == errno.ENOSPC
     assert not list(tmp_path.iterdir())
@@ -290,19 +290,19 @@ def test_disks_that_cannot_take_room_are_used_without(monkeypatch, tmp_path):
 
 
 def test_spill_folders_are_tried_at_once(monkeypatch, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"spill='.*nowhere' is not a folder"):
+    with pytest.raises(FileNotFoundError, match=r"spill='.*nowhere'"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path / "nowhere")
     (tmp_path / "file").touch()
-    with pytest.raises(FileNotFoundError, match=r"spill='.*file' is not a folder"):
+    with pytest.raises(FileNotFoundError, match=r"spill='.*file'"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path / "file")
-    with pytest.raises(TypeError, match="spill must be the path of a folder, got True"):
+    with pytest.raises(TypeError, match="spill"):
         RowBlocks([np.ones((3, 2))], spill=True)
 
     def refused(**_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(reader.tempfile, "TemporaryFile", refused)
-    with pytest.raises(PermissionError, match=rf"no file can be made in spill='{tmp_path}' \(Permission denied\)"):
+    with pytest.raises(PermissionError, match=rf"spill='{tmp_path}'.*Permission"):
         RowBlocks([np.ones((3, 2))], spill=tmp_path)
 
 

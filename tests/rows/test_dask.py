@@ -292,7 +292,7 @@ def test_a_fit_gives_up_when_no_worker_comes_back(rows, remote, monkeypatch):
             while client.nthreads():
                 time.sleep(0.05)
 
-        with pytest.raises(ClusterError, match="no workers for 1 seconds"):
+        with pytest.raises(ClusterError, match="no workers"):
             quick(callback=lose).fit(X)
 
 
@@ -351,7 +351,7 @@ def test_a_block_that_cannot_be_computed_is_named(client, rows):
             raise RuntimeError("no such file")
         return block
 
-    with pytest.raises(ClusterError, match=r"block 4 of X could not be computed.*no such file"):
+    with pytest.raises(ClusterError, match=r"block 4 .*no such file"):
         quick().fit(da.from_array(rows, chunks=CHUNKS).map_blocks(fail, meta=np.empty((0, 4))))
 
 
@@ -359,14 +359,14 @@ def test_a_block_that_cannot_be_computed_is_named(client, rows):
 def test_block_of_a_shape_unlike_its_array_is_named(client, rows, shape):
     lie = dask.delayed(lambda: np.zeros(shape))()
     X = da.concatenate([da.from_array(rows[:1000], chunks=1000), da.from_delayed(lie, (1000, 4), float)])
-    with pytest.raises(ValueError, match=r"block 1 of X has shape .*, but the Dask array says \(1000, 4\)"):
+    with pytest.raises(ValueError, match=r"block 1 .*\(1000, 4\)"):
         quick().fit(X)
 
 
 def test_a_block_of_another_length_is_named_by_predict(client, rows):
     lie = dask.delayed(lambda: np.zeros((900, 4)))()
     X = da.concatenate([da.from_array(rows[:1000], chunks=1000), da.from_delayed(lie, (1000, 4), float)])
-    with pytest.raises(ValueError, match="block 1 of X has 900 rows, but the Dask array says 1000"):
+    with pytest.raises(ValueError, match=r"block 1 .* 900 .* 1000"):
         quick().fit(rows).predict(X).compute()
 
 
@@ -375,20 +375,20 @@ def test_column_of_a_frame_without_numbers_is_named(client, dtype):
     frame = pytest.importorskip("dask.dataframe")
     pandas = pytest.importorskip("pandas")
     X = pandas.DataFrame({"a": [1.0, 2.0, 3.0], "b": pandas.Series([1, 2, 3]).astype(dtype)})
-    with pytest.raises(ValueError, match=r"column 'b' of the Dask data frame X has the type"):
+    with pytest.raises(ValueError, match=r"column 'b'"):
         quick().fit(frame.from_pandas(X, npartitions=2))
 
 
 @pytest.mark.parametrize("X", [np.zeros((3, 2)), da.zeros(3)], ids=["array", "one dimension"])
 def test_rows_other_than_dask_arrays_are_refused(X):
-    with pytest.raises(TypeError, match="ClusterRows needs a two-dimensional Dask array"):
+    with pytest.raises(TypeError, match="ClusterRows"):
         ClusterRows(X)
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_text_is_refused_before_anything_is_computed(client, wrapped):
     X = da.from_array(np.array([["a", "b"], ["c", "d"]]), chunks=(1, 2))
-    with pytest.raises(ValueError, match="convert it to numbers"):
+    with pytest.raises(ValueError, match="numbers"):
         quick().fit(ClusterRows(X, client) if wrapped else X)
 
 
@@ -427,7 +427,7 @@ def test_a_real_worker_without_ravine_is_named(rows):
     options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
         client.run(hide)
-        with pytest.raises(ClusterError, match=r"ravine is not installed on the worker tcp://"):
+        with pytest.raises(ClusterError, match=r"not installed .*tcp://"):
             quick().fit(ClusterRows(da.from_array(rows, chunks=CHUNKS), client))
 
 
@@ -441,10 +441,10 @@ def test_workers_without_ravine_are_named(client, monkeypatch):
         def run(self, function, *arguments, on_error):
             return {"tcp://10.0.0.7:4000": self.found}
 
-    with pytest.raises(ClusterError, match=r"not installed on the worker tcp://10.0.0.7:4000"):
+    with pytest.raises(ClusterError, match=r"not installed .*tcp://10.0.0.7:4000"):
         rounds.check_client(Without())
     monkeypatch.setattr(Without, "found", "0.0.1")
-    with pytest.raises(ClusterError, match=r"worker tcp://10.0.0.7:4000 has ravine 0.0.1, but this process"):
+    with pytest.raises(ClusterError, match=r"tcp://10.0.0.7:4000 .*0.0.1"):
         rounds.check_client(Without())
 
 

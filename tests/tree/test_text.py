@@ -68,9 +68,9 @@ def test_rules_of_a_cluster_of_one_leaf_are_those_of_the_leaf():
 
 
 def test_rules_need_one_leaf_or_one_cluster(tree):
-    with pytest.raises(ValueError, match="leaf=1 and cluster=0 are both given: choose one"):
+    with pytest.raises(ValueError, match=r"leaf=1 .*cluster=0"):
         tree.rules(1, cluster=0)
-    with pytest.raises(ValueError, match="cluster must be an integer from 0 to 1, got 2"):
+    with pytest.raises(ValueError, match=r"cluster .*2"):
         tree.rules(cluster=2)
-    with pytest.raises(TypeError, match="cluster must be an integer"):
+    with pytest.raises(TypeError, match="cluster"):
         tree.rules(cluster=True)

@@ -293,7 +293,7 @@ def test_valley_test_refuses_weights():
     X, _ = two_clusters(100)
     mdh = MinimumDensityHyperplane(test=True, random_state=0, **QUICK).fit(X)
     earlier = mdh.pvalue_
-    with pytest.raises(ValueError, match=r"test=True cannot be used with sample_weight"):
+    with pytest.raises(ValueError, match="sample_weight"):
         mdh.fit(X, sample_weight=np.ones(100))
     assert mdh.pvalue_ == earlier
 
@@ -307,7 +307,7 @@ def test_rows_that_do_not_split_have_p_1():
 def test_number_of_halvings_is_checked(value, error):
     X, _ = two_clusters(40)
     for run in (lambda: valley_test(X, n_splits=value), lambda: MinimumDensityHyperplane(n_splits=value).fit(X)):
-        with pytest.raises(error, match="n_splits must be an integer >= 1"):
+        with pytest.raises(error, match="n_splits"):
             run()
 
 
