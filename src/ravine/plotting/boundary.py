@@ -81,10 +81,6 @@ class BoundaryDisplay:
             The rows of the fit, or others.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
-
-        Returns
-        -------
-        BoundaryDisplay
         """
         tree, rows = find_tree(estimator, X)
         return cls.from_tree(tree, rows, **options)
@@ -103,10 +99,6 @@ class BoundaryDisplay:
             Numbers of the clusters; by default the two with the weakest boundary.
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        BoundaryDisplay
         """
         rows = check_tree(tree, X)
         if tree.n_clusters == 1:
@@ -125,10 +117,6 @@ class BoundaryDisplay:
             With rows near it (its ``contact`` is not None).
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        BoundaryDisplay
         """
         contact = boundary.contact
         if contact is None:
@@ -151,10 +139,6 @@ class BoundaryDisplay:
             Title; by default the clusters and z, "" for none.
         line_kw : dict, optional
             Options of matplotlib's ``plot`` for the density.
-
-        Returns
-        -------
-        self
         """
         boundary, contact = self.boundary, self.boundary.contact
         assert contact is not None

@@ -133,10 +133,6 @@ class CellDisplay:
             Names of the features; by default those seen in the fit, or x0 and x1.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
-
-        Returns
-        -------
-        CellDisplay
         """
         tree, rows = find_tree(estimator, X)
         names = name_features(feature_names, rows.shape[1], estimator)
@@ -163,10 +159,6 @@ class CellDisplay:
             Largest number of rows that are drawn.
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        CellDisplay
         """
         most = check_integer("max_rows", max_rows, low=1)
         rows = check_tree(tree, X)
@@ -215,10 +207,6 @@ class CellDisplay:
             Whether to explain colours and lines.
         scatter_kw : dict, optional
             Options of matplotlib's ``scatter``.
-
-        Returns
-        -------
-        self
         """
         from matplotlib.collections import LineCollection
         from matplotlib.patches import Polygon

@@ -107,10 +107,6 @@ class DirectionDisplay:
             Number of features with a bar of their own.
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        DirectionDisplay
         """
         check_choice("kind", kind, KINDS)
         check_estimator(estimator)
@@ -137,10 +133,6 @@ class DirectionDisplay:
         hyperplane : Hyperplane
         X, kind, feature_names, max_features, **plot_options
             As for :meth:`from_estimator`.
-
-        Returns
-        -------
-        DirectionDisplay
         """
         check_choice("kind", kind, KINDS)
         if not isinstance(hyperplane, Hyperplane):
@@ -185,10 +177,6 @@ class DirectionDisplay:
             Title; "" for none.
         bar_kw : dict, optional
             Options of matplotlib's ``barh``.
-
-        Returns
-        -------
-        self
         """
         lengths = [*self.contributions, *([self.other] if self.n_other else [])]
         n = len(lengths)

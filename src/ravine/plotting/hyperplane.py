@@ -170,10 +170,6 @@ class HyperplaneDisplay:
             Largest number of rows that are drawn as points.
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        HyperplaneDisplay
         """
         subject = find_subject(estimator, X, y, node=node, pair=pair)
         plane = subject.hyperplane
@@ -218,10 +214,6 @@ class HyperplaneDisplay:
         max_rows : int, default=5000
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        HyperplaneDisplay
         """
         if not isinstance(hyperplane, Hyperplane):
             raise TypeError(f"hyperplane must be a Hyperplane, got {hyperplane!r}; for a direction use from_direction.")
@@ -271,10 +263,6 @@ class HyperplaneDisplay:
         max_rows : int, default=5000
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        HyperplaneDisplay
         """
         rows = check_rows(X)
         if offset is not None and not (isinstance(offset, int | float | np.number) and not math.isnan(offset)):
@@ -318,10 +306,6 @@ class HyperplaneDisplay:
             Whether to draw the legend.
         line_kw, scatter_kw : dict, optional
             Options of matplotlib's ``plot`` (for the density) and ``scatter``.
-
-        Returns
-        -------
-        self
         """
         check_choice("layout", layout, LAYOUTS)
         check_flag("legend", legend)

@@ -104,10 +104,6 @@ class PathDisplay:
             first, the last and the kept one.
         **plot_options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        PathDisplay
         """
         check_estimator(estimator)
         if isinstance(estimator, MinimumDensityTree):
@@ -143,10 +139,6 @@ class PathDisplay:
             Title; "" for none.
         line_kw : dict, optional
             Options of matplotlib's ``plot``.
-
-        Returns
-        -------
-        self
         """
         n = len(self.steps)
         self.figure_, self.ax_ = style.find_axes(ax, (6.4, min(max(1.0 + 0.5 * n, 3.0), 9.0)))

@@ -93,10 +93,6 @@ class TreeDisplay:
             there are no densities, since the estimator does not keep the rows of its fit.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
-
-        Returns
-        -------
-        TreeDisplay
         """
         tree, rows = find_tree(estimator, X, optional=True)
         return cls.from_tree(tree, rows, **options)
@@ -115,10 +111,6 @@ class TreeDisplay:
             Names of the clusters instead of their numbers.
         **options
             Options of :meth:`plot`.
-
-        Returns
-        -------
-        TreeDisplay
         """
         rows = check_tree(tree, X, optional=True)
         names = [str(k) for k in range(tree.n_clusters)]
@@ -145,10 +137,6 @@ class TreeDisplay:
             Axes to draw into; by default those of a new figure, as wide as the leaves need.
         title : str, optional
             Title; by default the numbers of clusters and rows, "" for none.
-
-        Returns
-        -------
-        self
         """
         depth = self.tree.depth
         n_leaves, levels = self.tree.n_leaves, int(depth.max()) + 1

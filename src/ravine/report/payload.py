@@ -101,14 +101,7 @@ class _FeatureIndex:
 
 
 def build_payload(found: Findings, naming: Naming, budget: Budget) -> dict[str, Any]:
-    """Return everything that the page draws.
-
-    Parameters
-    ----------
-    found : Findings
-    naming : Naming
-    budget : Budget
-    """
+    """Return everything that the page draws."""
     return _PayloadBuilder(found, naming, budget).build()
 
 
@@ -316,11 +309,6 @@ def sample_rows(found: Findings, most: int) -> NDArray[np.intp]:
     """Return the indices of at most ``most`` rows: labelled rows of a classifier, some rows of each part, and others.
 
     The sample is the same in every run.
-
-    Parameters
-    ----------
-    found : Findings
-    most : int
     """
     n = len(found.X)
     if n <= most:

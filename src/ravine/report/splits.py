@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree import Tree, descend
 from ravine.tree.boundaries import Contact
+from ravine.tree.grow import make_split_tree
 
 __all__ = [
     "BoundarySummary", "NodeSummary", "PairSummary", "TreeCut", "list_cuts", "make_stump", "summarise_boundaries",
@@ -43,48 +44,23 @@ class NodeSummary:
 
     Attributes
     ----------
-    node, size : int
+    size : int
     curve : DensitySummary or None
         None for a leaf.
     """
 
-    node: int
     size: int
     curve: DensitySummary | None
 
 
 def make_stump(plane: Hyperplane, labels: NDArray[np.intp], pvalue: float) -> Tree:
     """Return one hyperplane as a tree of two leaves, or of one leaf if it splits nothing."""
-    m = 3 if plane.splits else 1
-
-    def at_root(value: Any, shape: tuple[int, ...] = ()) -> Array:
-        """Return the value for the root and NaN for the leaves."""
-        values = np.full((m, *shape), np.nan)
-        if m == 3:
-            values[0] = value
-        return values
-
-    known: dict[str, Any] = {name: at_root(getattr(plane, name)) for name in
-             ("offset", "bandwidth", "alpha", "density", "relative_depth")}  # fmt: skip
-    vectors: dict[str, Any] = {name: at_root(getattr(plane, name), plane.normal.shape) for name in ("normal", "point")}
-    tested = np.full(m, np.nan)
-    tested[0] = pvalue
-    sizes = [len(labels), *np.bincount(labels, minlength=2).tolist()][:m]
-    return Tree(
-        parent=np.array([-1, 0, 0][:m]), left=np.array([1, -1, -1] if m == 3 else [-1]),
-        right=np.array([2, -1, -1] if m == 3 else [-1]), pvalue=tested, size=np.array(sizes),
-        order=np.array([0, -1, -1] if m == 3 else [-1]), cluster=np.array([-1, 0, 1] if m == 3 else [0]),
-        **vectors, **known,
-    )  # fmt: skip
+    tree, _ = make_split_tree(plane, labels)
+    return replace(tree, pvalue=np.where(np.arange(len(tree)) == 0, pvalue, np.nan))
 
 
 def summarise_nodes(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[list[NodeSummary], NDArray[np.intp]]:
     """Summarise the rows that reach each node, and return the leaf of each row.
-
-    Parameters
-    ----------
-    tree : Tree
-    X : ndarray of shape (n, d)
 
     Returns
     -------
@@ -102,7 +78,7 @@ def summarise_nodes(tree: Tree, X: NDArray[np.floating[Any]]) -> tuple[list[Node
         else:
             assert visit.distances is not None
             curve = summarise_density(visit.distances, visit.hyperplane.bandwidth, most_points)
-        found[visit.node] = NodeSummary(visit.node, len(visit.indices), curve)
+        found[visit.node] = NodeSummary(len(visit.indices), curve)
     return [found[k] for k in range(len(tree))], leaf_of_row
 
 
