@@ -18,6 +18,7 @@ from ravine.rows import as_rows
 __all__ = ["Hyperplane", "PathStep", "assemble"]
 
 T = TypeVar("T")
+NO_SPLIT = "No split: no hyperplane was found that separates two groups of rows."
 
 
 def assemble(cls: type[T], **values: Any) -> T:
@@ -162,7 +163,7 @@ class Hyperplane:
     def _repr_html_(self) -> str:
         title = f"Hyperplane in {len(self.normal)} dimensions"
         if not self.splits:
-            return make_section(title, "<p>No split: it lies at infinity.</p>")
+            return make_section(title, f"<p>{NO_SPLIT}</p>")
         names = ("offset", "density", "relative_depth", "bandwidth", "alpha")
         table = make_table((name.replace("_", " "), format_number(getattr(self, name))) for name in names)
         return make_section(title, table + draw_weights(self.normal))
@@ -170,7 +171,7 @@ class Hyperplane:
     def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
         """Describe the hyperplane in a few lines of text, with the features of largest weight."""
         if not self.splits:
-            return "No split: no hyperplane was found that separates two groups of rows."
+            return NO_SPLIT
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
         names = check_feature_names(feature_names, len(self.normal))
         terms = [f"{self.normal[j]:+.3f}·{names[j]}" for j in order]
