@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from ravine import Hyperplane, MinimumDensityTree, RowBlocks
 from ravine.density import measure_evidence
 from ravine.rows import as_rows
-from ravine.tree import neighbours
+from ravine.tree import constants
 from ravine.tree.neighbours import NeighbourGraph
 
 RNG = np.random.default_rng(0)
@@ -140,9 +140,9 @@ def test_small_sides_are_not_chosen():
 
 
 def test_sample_of_many_rows_stands_for_all(monkeypatch):
-    monkeypatch.setattr(neighbours, "FEWEST_ROWS", 90)
+    monkeypatch.setattr(constants, "MOST_NEIGHBOUR_ROWS", 90)
     assert len(make_graph(X, n_clusters=None).indices) == 150
-    monkeypatch.setattr(neighbours, "ROWS_PER_CLUSTER", 1)
+    monkeypatch.setattr(constants, "ROWS_PER_CLUSTER", 1)
     graph = make_graph(X, n_clusters=None)
     assert len(graph.indices) == 90
     node = np.flatnonzero(X[:, 0] < 3.0)

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from ravine import MinimumDensityTree, RowBlocks
 from ravine.rows import as_rows
 from ravine.search import SearchSettings
-from ravine.tree import splitter
+from ravine.tree import constants
 from ravine.tree.splitter import DensitySplitter, NodeTest, find_hidden_split
 from ravine.validity.directions import Choosers, measure_separation
 
@@ -101,7 +101,7 @@ def test_result_depends_neither_on_threads_nor_on_blocks(crowd, grown):
 
 
 def test_many_rows_are_explored_by_a_sample(crowd, monkeypatch):
-    monkeypatch.setattr(splitter, "MOST_EXPLORED_ROWS", 800)
+    monkeypatch.setattr(constants, "MOST_EXPLORED_ROWS", 800)
     assert split_root(crowd[0]).hyperplane is not None
 
 

@@ -1,7 +1,7 @@
 """The data, wherever it is stored: the only layer that touches X."""
 
 from ravine.rows.array import ArrayRows, DenseSample, RowSpace
-from ravine.rows.base import Indices, Rows, Sample, as_rows
+from ravine.rows.base import Indices, Rows, Sample, as_rows, draw_indices
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.cluster import ClusterRows
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
@@ -56,6 +56,7 @@ __all__ = [
     "Variances",
     "as_rows",
     "center_and_scale",
+    "draw_indices",
     "is_rounding",
     "limit_library_threads",
     "open_pool",

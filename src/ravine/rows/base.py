@@ -17,7 +17,7 @@ from ravine.rows.moments import Moments, StoredMoments
 from ravine.rows.questions import Request
 from ravine.rows.units import SMALLEST_UNIT, round_to_power_of_two
 
-__all__ = ["ROWS_WORTH_A_THREAD", "Indices", "Rows", "Sample", "Subset", "as_rows", "sum_arrays"]
+__all__ = ["ROWS_WORTH_A_THREAD", "Indices", "Rows", "Sample", "Subset", "as_rows", "draw_indices", "sum_arrays"]
 
 # With fewer rows than this, to answer a question costs less than to hand it to a thread.
 ROWS_WORTH_A_THREAD = 20_000
@@ -361,6 +361,11 @@ class Subset(Rows):
     def node_threads(self, n_threads: int) -> int:
         """Return the number of nodes of a tree to fit at the same time."""
         return self.rows.node_threads(n_threads)
+
+
+def draw_indices(indices: Indices, most: int, rng: np.random.Generator) -> Indices:
+    """Return the indices or, if there are more than ``most``, a random choice of these in sorted order."""
+    return indices if len(indices) <= most else np.sort(rng.choice(indices, most, replace=False))
 
 
 def as_rows(X: Any) -> Rows:

@@ -22,27 +22,14 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measure_evidence
+from ravine.tree import constants
 from ravine.tree.cells import CellGraph, estimate_dimension
 from ravine.tree.editing import label_unions
 
 __all__ = ["Contact", "Join", "Joiner", "find_contact", "find_weakest", "label_cells", "measure_boundaries"]
 
 Mask = NDArray[np.bool_]
-# In a graph of this many rows, the largest number of steps from the boundary; after two steps it is enough if both
-# groups have as many rows there. In larger graphs the steps are shorter, so that there are more of both.
-USUAL_ROWS, MOST_STEPS, FEWEST_STEPS, ENOUGH_ROWS = 500, 4, 2, 150
-# Rows of both groups together that are measured; with fewer rows of a group nothing is known.
-MOST_CONTACT_ROWS, FEWEST_CONTACT_ROWS = 400, 10
-# Number of neighbours in each group, and in both.
-FEW, MANY = 5, 10
-# Factors of Silverman's bandwidth: a smaller one shows narrow valleys.
-BANDWIDTH_FACTORS = 1.0, 0.6
-# Points at which the lowest density between the two groups is sought.
-N_POINTS = 61
 Indices = NDArray[np.intp]
-# Weight of an edge of which only one end is among the nearest neighbours of the other: a row of a sparse cluster has
-# neighbours in a dense one nearby, but not the other way round.
-ONE_SIDED = 0.01
 
 
 @dataclass(frozen=True)
@@ -76,11 +63,11 @@ def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
     first, second : ndarray of shape (m,), bool
         Which rows of the graph the two groups contain.
     """
-    growth = max(len(graph.indices) / USUAL_ROWS, 1.0)
-    most_steps = round(MOST_STEPS * growth ** (1.0 / max(graph.dimension, 1.0)))
-    near = _find_rows_near(graph.nearest, first, second, most_steps, ENOUGH_ROWS * growth)
+    growth = max(len(graph.indices) / constants.USUAL_GRAPH_ROWS, 1.0)
+    most_steps = round(constants.MOST_BOUNDARY_STEPS * growth ** (1.0 / max(graph.dimension, 1.0)))
+    near = _find_rows_near(graph.nearest, first, second, most_steps, constants.ENOUGH_BOUNDARY_ROWS * growth)
     chosen = _thin(np.flatnonzero(near & first), np.flatnonzero(near & second))
-    if min(map(len, chosen)) < FEWEST_CONTACT_ROWS:
+    if min(map(len, chosen)) < constants.FEWEST_CONTACT_ROWS:
         return None
     coordinates = _compute_coordinates(graph.points, *chosen)
     is_second = np.repeat([False, True], [len(some) for some in chosen])
@@ -98,7 +85,7 @@ def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask, most_s
         near[members[crosses.any(axis=1)]] = True
         near[nearest[members][crosses]] = True
     for step in range(most_steps):
-        if step >= FEWEST_STEPS and min((near & first).sum(), (near & second).sum()) >= enough:
+        if step >= constants.FEWEST_BOUNDARY_STEPS and min((near & first).sum(), (near & second).sum()) >= enough:
             break
         wider = near.copy()
         wider[both[near[nearest[both]].any(axis=1)]] = True
@@ -110,10 +97,13 @@ def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask, most_s
 def _thin(*groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
     """Return random rows of large groups, so that both together have at most about `MOST_CONTACT_ROWS`."""
     total = sum(map(len, groups))
-    if total <= MOST_CONTACT_ROWS:
+    if total <= constants.MOST_CONTACT_ROWS:
         return groups
     rng = np.random.default_rng(0)  # the same rows in every run
-    sizes = [max(len(group) * MOST_CONTACT_ROWS // total, min(len(group), MOST_CONTACT_ROWS // 10)) for group in groups]
+    sizes = [
+        max(len(group) * constants.MOST_CONTACT_ROWS // total, min(len(group), constants.MOST_CONTACT_ROWS // 10))
+        for group in groups
+    ]
     return tuple(rng.choice(group, size, replace=False) for group, size in zip(groups, sizes, strict=True))
 
 
@@ -124,8 +114,12 @@ def _compute_coordinates(points: Array, first: NDArray[np.intp], second: NDArray
     rows, as if the other group had half of the rows nearby, or, in many dimensions, to the own group.
     """
     x = np.ascontiguousarray(points[np.concatenate([first, second])])
-    own, other, expected, log_ratios = _kernels.measure_contact(x, len(first), FEW, MANY)
-    weight = min(max((estimate_dimension(log_ratios, min(MANY, len(x) - 1)) - 2.0) / 3.0, 0.0), 1.0)
+    own, other, expected, log_ratios = _kernels.measure_contact(
+        x, len(first), constants.N_GROUP_NEIGHBOURS, constants.N_MIXED_NEIGHBOURS
+    )
+    weight = min(
+        max((estimate_dimension(log_ratios, min(constants.N_MIXED_NEIGHBOURS, len(x) - 1)) - 2.0) / 3.0, 0.0), 1.0
+    )
     coordinates = other - weight * own - (1.0 - weight) * expected
     coordinates[: len(first)] *= -1.0
     return np.asarray(coordinates)
@@ -139,8 +133,10 @@ def _find_valley(coordinates: Array, is_second: Mask) -> Contact:
     deviation = min(deviation, float(quartiles[1] - quartiles[0]) / 1.34) or deviation
     if not (high > low and deviation > 1e-9 * float(np.ptp(coordinates))):
         return Contact(coordinates, is_second, 0.0, deviation, -np.inf)
-    bandwidths = [factor * compute_silverman_bandwidth(deviation, len(coordinates)) for factor in BANDWIDTH_FACTORS]
-    points = np.linspace(low, high, N_POINTS)
+    bandwidths = [
+        factor * compute_silverman_bandwidth(deviation, len(coordinates)) for factor in constants.BANDWIDTH_FACTORS
+    ]
+    points = np.linspace(low, high, constants.N_VALLEY_POINTS)
     at = float(points[int(ProjectedDensity(coordinates, bandwidths[0])(points).argmin())])
     evidence = [min(measure_evidence(coordinates, h, at)) for h in bandwidths]
     best = int(np.argmax(evidence))
@@ -320,7 +316,7 @@ def _count_edges(graph: CellGraph, cell_of_row: Indices, n_cells: int) -> Array:
     """Return the symmetric matrix of the weights of the edges between cells."""
     counts = np.bincount(
         (n_cells * cell_of_row[:, None] + cell_of_row[graph.nearest]).ravel(),
-        weights=np.where(graph.is_mutual, 1.0, ONE_SIDED).ravel(),
+        weights=np.where(graph.is_mutual, 1.0, constants.ONE_SIDED_WEIGHT).ravel(),
         minlength=n_cells * n_cells,
     ).reshape(n_cells, n_cells)
     return np.asarray(counts + counts.T)

@@ -17,34 +17,16 @@ from ravine import _kernels
 from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, draw_indices
+from ravine.tree import constants
 from ravine.tree.grow import Split, grow
-from ravine.tree.neighbours import MOST_FEATURES, find_neighbours, find_positions
+from ravine.tree.neighbours import find_neighbours, find_positions
 from ravine.tree.nodes import Tree
 from ravine.validity.repeated_values import Grids
 
 __all__ = ["CellGraph", "CutSplitter", "estimate_dimension", "grow_cells"]
 
 Indices = NDArray[np.intp]
-
-# Largest number of rows in the graph, at least, and for each cluster.
-MOST_GRAPH_ROWS, ROWS_PER_CLUSTER = 4000, 100
-# Number of neighbours of each row.
-N_NEIGHBOURS = 10
-# Rows for which the effective dimension is measured.
-ROWS_FOR_DIMENSION = 500
-# Correlated features of repeated values are spread well enough if they have at least this many different values.
-COARSE = 30
-# An eigenvalue of their correlations below this means that they are linearly dependent.
-DEPENDENT = 1e-8
-# Number of cells: one for this many rows, at least and at most this many, or this many for each cluster that is given.
-ROWS_PER_CELL, FEWEST_CELLS, MOST_CELLS, CELLS_PER_CLUSTER = 25, 8, 50, 3
-# A cell has at least this many rows of the graph and this share of the rows of the node that was cut.
-FEWEST_IN_CELL, LEAST_SHARE = 10, 0.15
-# Number of pairs of random rows that give directions, and rows that are used.
-N_PAIRS, ROWS_FOR_DIRECTIONS = 12, 2000
-# Number of principal components that are directions, and the largest number of features for which they are computed.
-N_COMPONENTS, MOST_FEATURES_FOR_COMPONENTS = 3, 100
 
 
 @dataclass(frozen=True)
@@ -77,17 +59,17 @@ class CellGraph:
     @classmethod
     def of(cls, rows: Rows, n_clusters: int | None, rng: np.random.Generator) -> CellGraph | str:
         """Make the graph of rows; return the reason, as a part of a sentence, if there is none."""
-        n, most = rows.shape[0], max(MOST_GRAPH_ROWS, ROWS_PER_CLUSTER * (n_clusters or 0))
-        if rows.is_sparse and rows.shape[1] > MOST_FEATURES:
-            return f"sparse rows have more than {MOST_FEATURES} features"
-        indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+        n, most = rows.shape[0], max(constants.MOST_GRAPH_ROWS, constants.ROWS_PER_CLUSTER * (n_clusters or 0))
+        if rows.is_sparse and rows.shape[1] > constants.MOST_DENSE_FEATURES:
+            return f"sparse rows have more than {constants.MOST_DENSE_FEATURES} features"
+        indices = draw_indices(np.arange(n), most, rng)
         sample = as_rows(rows.take(indices)) if rows.is_sparse else rows.subset(indices, copy=True)
         grids = Grids.of(sample, rng)
-        families = [int(k) for grid, k in zip(grids.grids, grids.families, strict=True) if len(grid.values) < COARSE]
-        if len(set(families)) < len(families):
+        coarse = [k for k, grid in enumerate(grids.grids) if len(grid.values) < constants.MOST_COARSE_VALUES]
+        if len(np.unique(grids.families[coarse])) < len(coarse):
             return "features with few different values are strongly correlated"
         x = np.array(sample.to_array(), dtype=np.float64)
-        if _encode_categories(x, [int(grid.columns[0]) for grid in grids.grids if len(grid.values) < COARSE]):
+        if _encode_categories(x, [int(grids.grids[k].columns[0]) for k in coarse]):
             return "features encode the categories of a column"
         origin = x[0].copy()
         x -= origin  # exactly zero in constant features, where a mean has rounding errors
@@ -97,7 +79,7 @@ class CellGraph:
         for grid, shifts in zip(grids.grids, grids.draw_shifts(sample, rng)[0], strict=True):
             x[:, grid.columns] += shifts[:, None] * grid.factors
         x /= scale
-        nearest = find_neighbours(x, min(N_NEIGHBOURS, len(x) - 1))
+        nearest = find_neighbours(x, min(constants.N_CELL_NEIGHBOURS, len(x) - 1))
         edges = nearest + len(x) * np.arange(len(x))[:, None]
         reverse = len(x) * nearest + np.arange(len(x))[:, None]
         return cls(indices, x, origin + middle, scale, nearest, np.isin(reverse, edges), _measure_dimension(x, nearest))
@@ -113,12 +95,12 @@ def _encode_categories(x: Array, columns: list[int]) -> bool:
         return False
     with np.errstate(all="ignore"):
         correlations = np.corrcoef(x[:, columns].T)
-    return bool(np.isfinite(correlations).all() and np.linalg.eigvalsh(correlations)[0] < DEPENDENT)
+    return bool(np.isfinite(correlations).all() and np.linalg.eigvalsh(correlations)[0] < constants.SINGULAR_EIGENVALUE)
 
 
 def _measure_dimension(points: Array, nearest: Indices) -> float:
     """Return the effective dimension of some rows of a graph near their neighbours."""
-    some = np.linspace(0, len(points) - 1, min(len(points), ROWS_FOR_DIMENSION)).astype(np.intp)
+    some = np.linspace(0, len(points) - 1, min(len(points), constants.ROWS_FOR_DIMENSION)).astype(np.intp)
     distances = np.linalg.norm(points[nearest[some]] - points[some, None], axis=2)
     last = distances[:, -1:]
     inner = np.where(distances[:, :-1] > 0.0, distances[:, :-1], np.where(last > 0.0, last, 1.0))
@@ -148,7 +130,7 @@ class CutSplitter:
     def split(self, X: Any, indices: Indices, rng: np.random.Generator) -> Split:
         """Split rows by the hyperplane of least normalised cut."""
         members = self.graph.find_members(indices)
-        fewest = max(FEWEST_IN_CELL, int(np.ceil(LEAST_SHARE * len(members))))
+        fewest = max(constants.FEWEST_CELL_ROWS, int(np.ceil(constants.LEAST_CELL_SHARE * len(members))))
         if len(members) < 2 * fewest:
             return Split(None)
         x = self.graph.points[members]
@@ -182,16 +164,17 @@ def _choose_directions(x: Array, rng: np.random.Generator) -> Array:
     """
     if x.shape[1] == 1:
         return np.ones((1, 1))
-    some = x if len(x) <= ROWS_FOR_DIRECTIONS else x[rng.choice(len(x), ROWS_FOR_DIRECTIONS, replace=False)]
-    pairs = some[rng.integers(len(some), size=(2, N_PAIRS))]
+    most = constants.ROWS_FOR_DIRECTIONS
+    some = x if len(x) <= most else x[rng.choice(len(x), most, replace=False)]
+    pairs = some[rng.integers(len(some), size=(2, constants.N_PAIRS))]
     between = pairs[1] - pairs[0]
     nearer = (some @ between.T > 0.5 * np.einsum("ij,ij->i", between, pairs[0] + pairs[1])).astype(np.float64)
     counts, sums = nearer.sum(axis=0)[:, None], nearer.T @ some
     means = sums / np.maximum(counts, 1.0), (some.sum(axis=0) - sums) / np.maximum(len(some) - counts, 1.0)
     found = [means[0] - means[1]]
-    if x.shape[1] <= MOST_FEATURES_FOR_COMPONENTS:
+    if x.shape[1] <= constants.MOST_FEATURES_FOR_COMPONENTS:
         centred = some - some.mean(axis=0)
-        found.append(np.linalg.eigh(centred.T @ centred)[1][:, : -N_COMPONENTS - 1 : -1].T)
+        found.append(np.linalg.eigh(centred.T @ centred)[1][:, : -constants.N_COMPONENTS - 1 : -1].T)
     directions = np.concatenate(found)
     lengths = np.linalg.norm(directions, axis=1)
     usable = lengths > 1e-12
@@ -202,8 +185,10 @@ def grow_cells(
     rows: Rows, graph: CellGraph, n_clusters: int | None, seed: int, flag: StopFlag | None = None
 ) -> tuple[Tree, Indices]:
     """Cut rows into cells; return the tree and the leaf of each row."""
-    n_cells = len(graph.indices) // ROWS_PER_CELL
-    n_cells = min(max(n_cells, FEWEST_CELLS), max(MOST_CELLS, CELLS_PER_CLUSTER * (n_clusters or 0)))
-    min_size = FEWEST_IN_CELL * rows.shape[0] // len(graph.indices)
+    n_cells = len(graph.indices) // constants.ROWS_PER_CELL
+    n_cells = min(
+        max(n_cells, constants.FEWEST_CELLS), max(constants.MOST_CELLS, constants.CELLS_PER_CLUSTER * (n_clusters or 0))
+    )
+    min_size = constants.FEWEST_CELL_ROWS * rows.shape[0] // len(graph.indices)
     splitter = CutSplitter(graph)
     return grow(rows, splitter, n_clusters=n_cells, priority=None, min_cluster_size=min_size, seed=seed, flag=flag)

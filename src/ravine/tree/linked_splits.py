@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, draw_indices
+from ravine.tree import constants
 from ravine.tree.constraints import Constraints
 from ravine.tree.editing import renumber_clusters
 from ravine.tree.grow import Split, Splitter, split_rows
@@ -26,16 +27,6 @@ __all__ = [
 ]
 
 Indices = NDArray[np.intp]
-# Rows without a constraint that keep a hyperplane near the one that it replaces, and their weight in total, in relation
-# to the rows with one.
-MOST_OTHERS, WEIGHTS_OF_OTHERS = 2000, (1.0, 0.01, 0.0)
-# A hyperplane that is moved only to keep linked rows together has at least this share of its relative depth. Otherwise
-# the leaves are joined.
-LEAST_DEPTH = 0.5
-# Steps of the search for an assignment of groups to a given number of clusters.
-MOST_STEPS = 20_000
-# Labels of a node that hyperplanes separate from all others.
-MOST_LABELS = 8
 
 
 class ConstrainedSplitter:
@@ -137,17 +128,14 @@ class ConstrainedSplitter:
         rng: np.random.Generator,
     ) -> list[Hyperplane]:
         """Return hyperplanes between rows on given sides, near one that other rows should be separated by."""
-        others = np.setdiff1d(indices, marked)
-        if plane is None:
-            others = others[:0]
-        elif len(others) > MOST_OTHERS:
-            others = np.sort(rng.choice(others, MOST_OTHERS, replace=False))
+        others = np.setdiff1d(indices, marked) if plane is not None else marked[:0]
+        others = draw_indices(others, constants.MOST_OTHERS, rng)
         x = np.asarray(rows.take(np.concatenate([marked, others])), dtype=np.float64)
         on_right = sides
         if plane is not None:
             on_right = np.concatenate([sides, plane.on_positive_side(rows, others)])
         found = []
-        for share in WEIGHTS_OF_OTHERS if len(others) else (0.0,):
+        for share in constants.WEIGHTS_OF_OTHERS if len(others) else (0.0,):
             counted = np.ones(len(x)) / len(marked)
             counted[len(marked) :] = share / max(len(others), 1)
             kept = counted > 0.0
@@ -157,14 +145,14 @@ class ConstrainedSplitter:
 
 def _is_similar(plane: Hyperplane, other: Hyperplane, rows: Rows, indices: Indices, rng: np.random.Generator) -> bool:
     """Return whether a hyperplane is in a valley about as deep as that of another one."""
-    some = indices if len(indices) <= MOST_OTHERS else np.sort(rng.choice(indices, MOST_OTHERS, replace=False))
+    some = draw_indices(indices, constants.MOST_OTHERS, rng)
     h = other.bandwidth
     if not 0.0 < h < np.inf:
         return True
     depth, depth_of_other = (
         ProjectedDensity(one.distance(rows, some), h).relative_depth(0.0) for one in (plane, other)
     )
-    return depth >= LEAST_DEPTH * depth_of_other
+    return depth >= constants.LEAST_KEPT_DEPTH * depth_of_other
 
 
 def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraints, n_clusters: int | None) -> Tree:
@@ -230,7 +218,7 @@ def complete_constraints(
     x = np.asarray(rows.take(marked), dtype=np.float64)
     node, apart = _unite_equal_rows(x, constraints.group[marked], constraints.apart)
     costs = _measure_costs(x, node, marked, rows, leaves)
-    colour = None if n_clusters is None else _colour(apart, costs, n_clusters, MOST_STEPS)
+    colour = None if n_clusters is None else _colour(apart, costs, n_clusters, constants.MOST_ASSIGNMENT_STEPS)
     if colour is None:
         colour = _colour(apart, costs, max(costs.shape[1], 1 + max(map(len, apart))), None)
     assert colour is not None
@@ -368,7 +356,7 @@ class LabelSplitter:
         if len(names) < 2:
             return Split(None)
         x = np.asarray(rows.take(marked), dtype=np.float64)
-        largest = np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist()
+        largest = np.argsort(-counts, kind="stable")[: constants.MOST_SEPARATED_LABELS].tolist()
         planes = [*(separate_by_svm(x, label == k, np.ones(len(x))) for k in largest), _cut_feature(x, label)]
         best, least = None, np.inf
         for plane in filter(None, planes):

@@ -16,29 +16,17 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import measure_evidence
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, draw_indices
+from ravine.tree import constants
 from ravine.validity.directions import ENOUGH_EVIDENCE
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["MOST_FEATURES", "NeighbourGraph", "find_neighbours", "find_positions", "repeat_rows"]
+__all__ = ["NeighbourGraph", "find_neighbours", "find_positions", "repeat_rows"]
 
 Indices = NDArray[np.intp]
 
-# Number of rows in the graph, at least, and for each cluster.
-FEWEST_ROWS, ROWS_PER_CLUSTER = 3000, 100
-# Each row has this many neighbours, or fewer if clusters of equal size would have fewer than twice as many rows.
-MOST_NEIGHBOURS, FEWEST_NEIGHBOURS = 40, 5
-# Partitions are compared by this many neighbours of each row.
-NEIGHBOURS_OF_CLUSTERS = 10
-# Repeated values are spread over cells of at most this width, in standard deviations of their feature: cells of rare
-# values are wider, and noise would hide the other features.
-WIDEST_CELL = 6.0
 # Cells of neighbouring floating-point numbers may have the width 0.
 TINY = 2.2250738585072014e-308
-# Sparse rows with at most this many features are stored as an array.
-MOST_FEATURES = 1000
-# Smaller evidence counts as this.
-LEAST_EVIDENCE = 0.1
 
 
 class NeighbourGraph:
@@ -78,19 +66,19 @@ class NeighbourGraph:
         spread: bool = False,
     ) -> None:
         k = 2 if n_clusters is None else n_clusters
-        n, most = rows.shape[0], max(FEWEST_ROWS, ROWS_PER_CLUSTER * k)
+        n, most = rows.shape[0], max(constants.MOST_NEIGHBOUR_ROWS, constants.ROWS_PER_CLUSTER * k)
         self.weights = weights
         if weights is None:
-            self.indices = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+            self.indices = draw_indices(np.arange(n), most, rng)
         else:
             self.indices = repeat_rows(weights, most, rng)
-        if rows.is_sparse and rows.shape[1] <= MOST_FEATURES:
+        if rows.is_sparse and rows.shape[1] <= constants.MOST_DENSE_FEATURES:
             self.rows = as_rows(rows.take(self.indices))
         else:
             is_whole = n <= most and rows.in_memory and weights is None
             self.rows = rows if is_whole else rows.subset(self.indices, copy=True)
         m = len(self.indices)
-        n_neighbours = min(max(m // (2 * k), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS, m - 1)
+        n_neighbours = min(max(m // (2 * k), constants.FEWEST_NEIGHBOURS), constants.MOST_NEIGHBOURS, m - 1)
         is_sparse = self.rows.is_sparse
         self.grids = Grids((), np.zeros(0, dtype=np.intp), np.zeros(0)) if is_sparse else Grids.of(self.rows, rng)
         self.shifts = self.grids.draw_shifts(self.rows, rng)
@@ -116,7 +104,7 @@ class NeighbourGraph:
 
     def sum_cut(self, clusters: Indices) -> float:
         """Return the normalised cut of the clusters of all rows of the graph, by few neighbours of each row."""
-        q = min(self.nearest.shape[1], NEIGHBOURS_OF_CLUSTERS)
+        q = min(self.nearest.shape[1], constants.N_CUT_NEIGHBOURS)
         return sum(self._measure_share(np.flatnonzero(clusters == k), q) for k in np.unique(clusters))
 
     def choose_hyperplane(self, indices: Indices, planes: Sequence[Hyperplane], min_size: int) -> Hyperplane | None:
@@ -147,7 +135,7 @@ class NeighbourGraph:
         # A gap between repeated values may cut nothing, but is not evidence. If any hyperplane has enough evidence,
         # those with less are left out.
         is_shown = evidence > ENOUGH_EVIDENCE
-        scores = cuts / np.maximum(evidence, LEAST_EVIDENCE)
+        scores = cuts / np.maximum(evidence, constants.SMALLEST_EVIDENCE)
         best = allowed[int(np.argmin(np.where(is_shown | ~is_shown.any(), scores, np.inf)))]
         is_larger = 2 * np.count_nonzero(sides[best]) > len(members)
         return planes[best].reversed() if is_larger else planes[best]
@@ -169,7 +157,7 @@ class NeighbourGraph:
         unit = float(np.abs(x).max()) or 1.0
         x /= unit
         for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True) if spread else ():
-            widest = WIDEST_CELL * x[:, grid.columns[0]].std() * unit
+            widest = constants.WIDEST_SPREAD * x[:, grid.columns[0]].std() * unit
             limit = np.minimum(1.0, widest / np.maximum(grid.locate_cells(self.rows)[1], TINY))
             x[:, grid.columns] += np.outer(limit * shift / unit, grid.factors)
         x -= x.mean(axis=0)

@@ -23,18 +23,13 @@ from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, center_and_scale
 from ravine.search import BandwidthRule, resolve_bandwidth
+from ravine.tree import constants
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.separators import separate_by_logistic_regression
 
 __all__ = ["describe_plane", "find_largest_deviation", "refine_tree"]
 
-# Ridge of the common covariance matrix, as a share of the mean variance of the features.
-RIDGE = 1e-3
-# Fewest rows of the graph for each feature, and most leaves: pairs of components are compared along all lines.
-ROWS_PER_FEATURE, MOST_LEAVES = 2, 200
-# Fewest rows of a leaf for each feature, if it has a covariance matrix of its own.
-ROWS_PER_COVARIANCE = 3
 
 Indices = NDArray[np.intp]
 
@@ -101,8 +96,8 @@ def refine_tree(
     n_clusters : int
         Number of leaves of the refined tree.
     """
-    too_few = len(graph.indices) < max(ROWS_PER_FEATURE * rows.shape[1], n_clusters)
-    if not 2 <= n_clusters <= MOST_LEAVES or graph.rows.is_sparse or too_few:
+    too_few = len(graph.indices) < max(constants.ROWS_PER_FEATURE * rows.shape[1], n_clusters)
+    if not 2 <= n_clusters <= constants.MOST_REFINED_LEAVES or graph.rows.is_sparse or too_few:
         return tree, leaf_of_row
     sample = np.asarray(graph.rows.to_array(), dtype=np.float64)
     if not np.ptp(sample, axis=0).any():  # as with weights of which one is far larger than all others
@@ -141,7 +136,7 @@ def _fit_mixture(sample: Array, leaves: Indices, kind: str) -> Components | None
     from sklearn.mixture import GaussianMixture
 
     groups, sizes = np.unique(leaves, return_inverse=True, return_counts=True)[1:]
-    if kind == "full" and sizes.min() < ROWS_PER_COVARIANCE * sample.shape[1]:
+    if kind == "full" and sizes.min() < constants.ROWS_PER_COVARIANCE * sample.shape[1]:
         return None
     x = center_and_scale(sample)[0]
     means, precision, ridge = _average_components(x, groups)
@@ -195,7 +190,7 @@ def _average_components(x: Array, of_row: Indices) -> tuple[Array, Array, float]
     """Return the means of components, the inverse of their common covariance matrix, and its ridge."""
     means = np.array([x[of_row == j].mean(axis=0) for j in range(of_row.max() + 1)])
     within = x - means[of_row]
-    ridge = RIDGE * float(x.var(axis=0).mean())
+    ridge = constants.RIDGE * float(x.var(axis=0).mean())
     return means, np.linalg.inv(within.T @ within / len(x) + ridge * np.eye(x.shape[1])), ridge
 
 

@@ -14,15 +14,12 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import center_and_scale
+from ravine.tree import constants
 from ravine.validity.directions import solve_shrunk
 
 __all__ = ["measure_overlap", "separate_by_discriminant", "separate_by_logistic_regression", "separate_by_svm"]
 
 Mask = NDArray[np.bool_]
-
-# Regularisation of the support vector machine, weak enough to separate whatever can be separated, for rows whose
-# largest coordinate is 1; and its largest number of iterations.
-SVM_C, SVM_ITERATIONS = 1e4, 100_000
 
 
 def separate_by_logistic_regression(x: Array, on_right: Mask) -> Hyperplane | None:
@@ -49,7 +46,9 @@ def separate_by_svm(x: Array, on_right: Mask, weights: Array) -> Hyperplane | No
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # callers count the rows on wrong sides
-        model = SVC(kernel="linear", C=SVM_C, max_iter=SVM_ITERATIONS).fit(z / scale, on_right, sample_weight=weights)
+        model = SVC(kernel="linear", C=constants.SVM_C, max_iter=constants.SVM_ITERATIONS).fit(
+            z / scale, on_right, sample_weight=weights
+        )
     return _make_hyperplane(model.coef_[0], float(model.intercept_[0]), center, scale)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ravine._kernels import StopFlag
 from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
+from ravine.tree import constants
 from ravine.tree.boundaries import Join, Joiner, find_weakest, label_cells, measure_boundaries
 from ravine.tree.cells import CellGraph, grow_cells
 from ravine.tree.editing import find_new_nodes, prune, renumber_clusters
@@ -28,24 +29,6 @@ from ravine.tree.separators import measure_overlap
 __all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
 
 Indices = NDArray[np.intp]
-
-# Sets of cells that are cut. Two that agree on this share of the rows are enough, or this many with a single cluster.
-N_TRIES, AGREEMENT, ENOUGH_SINGLE = 5, 0.95, 3
-# Evidence for a valley that keeps two groups of cells apart, at the usual level of tests. Chosen on simulated shapes
-# and unimodal data. At another level it changes as the normal quantile does, down to the second number.
-SEPARATED, LEAST_SEPARATED, USUAL_LEVEL = 4.0, 3.0, 0.05
-# Without a number, fewer rows are not cut into cells: a sparse curve has gaps.
-FEWEST_ROWS = 200
-# Groups with fewer rows of the graph are not clusters, nor, if a number is given, those with a smaller share of an
-# average cluster.
-FEWEST_IN_CLUSTER, LEAST_SHARE = 10, 0.1
-# Joined clusters replace convex ones if their weakest boundary has this much more evidence, and at least this much.
-MARGIN, LEAST_EVIDENCE = 2.0, 3.0
-# Clusters of which a larger share is on the wrong side of the best hyperplane between them are not convex.
-CURVED = 0.1
-# Without a number, convex clusters that are more than the joined ones are in doubt if their weakest boundary has less
-# evidence than the first, and that of the joined ones has more than the second.
-IN_DOUBT, STRONG = 2.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +66,7 @@ class Shapes:
 
     def count_separated(self) -> int:
         """Return how many clusters valleys separate, if fewer joins than asked for are not made."""
-        return self.joiner.n_cells - len(self.joiner.join(LEAST_EVIDENCE))
+        return self.joiner.n_cells - len(self.joiner.join(constants.LEAST_JOINED_EVIDENCE))
 
     @property
     def smallest_size(self) -> int:
@@ -107,7 +90,7 @@ def find_shapes(
     min_size: int,
     rng: np.random.Generator,
     flag: StopFlag | None = None,
-    level: float = USUAL_LEVEL,
+    level: float = constants.USUAL_LEVEL,
 ) -> Shapes | str:
     """Find clusters of any shape; return the reason, as a part of a sentence, if that is impossible.
 
@@ -123,14 +106,14 @@ def find_shapes(
     n, d = rows.shape
     if d == 1:
         return "there is only one feature"
-    if n_clusters is None and n < FEWEST_ROWS:
-        return f"there are fewer than {FEWEST_ROWS} rows"
+    if n_clusters is None and n < constants.FEWEST_ROWS_FOR_CELLS:
+        return f"there are fewer than {constants.FEWEST_ROWS_FOR_CELLS} rows"
     graph = CellGraph.of(rows, n_clusters, rng)
     if isinstance(graph, str):
         return graph
-    fewest = max(FEWEST_IN_CLUSTER, math.ceil(min_size * len(graph.indices) / n))
+    fewest = max(constants.FEWEST_CLUSTER_ROWS, math.ceil(min_size * len(graph.indices) / n))
     best: list[Shapes] = []
-    for seed in rng.integers(2**31, size=N_TRIES).tolist():
+    for seed in rng.integers(2**31, size=constants.N_CELL_SETS).tolist():
         cells, leaf_of_row = grow_cells(rows, graph, n_clusters, seed, flag)
         found, cell_of_row = np.unique(leaf_of_row[graph.indices], return_inverse=True)
         # A cell of many rows may have none in the graph, by chance.
@@ -148,7 +131,7 @@ def find_shapes(
         if not large_enough:
             continue
         best.append(max(large_enough, key=lambda shapes: shapes.weakest))
-        if _find_agreement(best) or sum(shapes.n_clusters == 1 for shapes in best) >= ENOUGH_SINGLE:
+        if _find_agreement(best) or sum(shapes.n_clusters == 1 for shapes in best) >= constants.ENOUGH_SINGLE_CLUSTERS:
             break
     if not best:
         return "the rows cannot be cut into enough cells, or clusters would be too small"
@@ -170,12 +153,14 @@ def _list_joins(joiner: Joiner, n_clusters: int | None, level: float) -> Iterato
     if n_clusters is None:
         from scipy.special import ndtri
 
-        yield joiner.join(max(SEPARATED + float(ndtri(USUAL_LEVEL) - ndtri(level)), LEAST_SEPARATED))
+        yield joiner.join(
+            max(constants.SEPARATED + float(ndtri(constants.USUAL_LEVEL) - ndtri(level)), constants.LEAST_SEPARATED)
+        )
         return
-    share = LEAST_SHARE * len(joiner.cell_of_row) / n_clusters
+    share = constants.LEAST_CLUSTER_SHARE * len(joiner.cell_of_row) / n_clusters
     for fewest in sorted({joiner.fewest, max(joiner.fewest, share)}):
         joiner.fewest = fewest
-        yield joiner.complete(joiner.join(SEPARATED, n_clusters), n_clusters)
+        yield joiner.complete(joiner.join(constants.SEPARATED, n_clusters), n_clusters)
     yield joiner.complete(joiner.join_to(n_clusters), n_clusters)
 
 
@@ -183,7 +168,7 @@ def _rate(joiner: Joiner, joins: list[Join], n_clusters: int | None) -> float:
     """Return the evidence for the weakest boundary; minus infinity if a cluster is too small."""
     clusters = label_cells(joiner.n_cells, joins)[joiner.cell_of_row]
     sizes = np.bincount(clusters)
-    if n_clusters is not None and sizes.min() < LEAST_SHARE * len(clusters) / n_clusters:
+    if n_clusters is not None and sizes.min() < constants.LEAST_CLUSTER_SHARE * len(clusters) / n_clusters:
         return -math.inf
     return find_weakest(joiner.graph, clusters)
 
@@ -193,15 +178,15 @@ def _agree(clusters: Indices, others: Indices) -> bool:
     if clusters.max() != others.max():
         return False
     counts = np.bincount(clusters * (others.max() + 1) + others, minlength=(clusters.max() + 1) ** 2)
-    return bool(counts.reshape(clusters.max() + 1, -1).max(axis=1).sum() >= AGREEMENT * len(clusters))
+    return bool(counts.reshape(clusters.max() + 1, -1).max(axis=1).sum() >= constants.SAME_CLUSTERS * len(clusters))
 
 
 def find_curved(shapes: Shapes) -> str:
     """Return why joined cells are better than any convex clusters, as a sentence; empty if they may not be."""
-    if shapes.n_clusters < 2 or shapes.weakest < SEPARATED:
+    if shapes.n_clusters < 2 or shapes.weakest < constants.SEPARATED:
         return ""
     curvature = shapes.measure_curvature()
-    if curvature < CURVED:
+    if curvature < constants.CURVED:
         return ""
     return (
         f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two clusters are on the wrong side "
@@ -223,12 +208,14 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
         return False, "Joined cells do not show more than one cluster."
     joined = _describe_weakest("groups of joined cells", shapes.weakest)
     if tree.n_clusters < (n_clusters or 2):
-        is_better = n_clusters is None or shapes.weakest >= LEAST_EVIDENCE
+        is_better = n_clusters is None or shapes.weakest >= constants.LEAST_JOINED_EVIDENCE
         return is_better, f"A tree of convex clusters has {tree.n_clusters} only; {joined}."
     weakest = find_weakest(shapes.graph, tree.cluster[leaf_of_row[shapes.graph.indices]])
-    is_better = weakest < math.inf and shapes.weakest >= max(weakest + MARGIN, LEAST_EVIDENCE)
+    is_better = weakest < math.inf and shapes.weakest >= max(
+        weakest + constants.EVIDENCE_MARGIN, constants.LEAST_JOINED_EVIDENCE
+    )
     if n_clusters is None and tree.n_clusters >= shapes.n_clusters:
-        is_better = weakest < IN_DOUBT and STRONG <= shapes.weakest < math.inf
+        is_better = weakest < constants.IN_DOUBT and constants.STRONG <= shapes.weakest < math.inf
     convex = _describe_weakest("convex clusters", weakest)
     return is_better, f"{convex[0].upper()}{convex[1:]}; {joined}."
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows, center_and_scale
+from ravine.rows import Rows, as_rows, center_and_scale, draw_indices
 from ravine.search import Fit, SearchSettings, fit_hyperplane
+from ravine.tree import constants
 from ravine.tree.grow import PRIORITIES, Candidate, Priority, Split, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
@@ -30,22 +31,7 @@ from ravine.validity.directions import as_choosers, measure_separation
 
 __all__ = ["DensitySplitter", "NodeTest", "SizeLimitSplitter", "find_hidden_split", "prefer_large"]
 
-# Level near which tests are most precise, at the root; P does not depend on the level that is given.
-LEVEL = 0.05
-# Nodes with fewer rows, or with a smaller share of all rows, are not explored: they are unlikely to have many clusters.
-FEWEST_EXPLORED_ROWS, LEAST_EXPLORED_SHARE = 40, 0.2
-# Largest number of rows that are explored.
-MOST_EXPLORED_ROWS = 10_000
-# Largest number of leaves of the finer tree, and fewest rows for each.
-MOST_LEAVES, ROWS_PER_LEAF = 10, 10
-# The node itself was tested before: the tests of its parts get half of its level.
-PART_OF_LEVEL = 0.5
-# Evidence is larger on the rows that chose a split than on others. With less than this, the one-sided 5 % quantile of
-# the normal distribution, a test is hopeless.
-LEAST_EVIDENCE = 1.64
 Indices = NDArray[np.intp]
-# Rows that find the direction in which a large node is halved.
-MOST_HALVED_ROWS = 4000
 
 
 @dataclass(frozen=True)
@@ -71,7 +57,7 @@ class NodeTest:
         self, rows: Rows, share: float, rng: np.random.Generator, pool: ThreadPoolExecutor | None
     ) -> float:
         """Return the P-value of some rows, which are a share of all."""
-        near = share * LEVEL
+        near = share * constants.USUAL_LEVEL
         return run_valley_test(rows, self.n_splits, self.settings, rng, pool, self.method, near).pvalue
 
     def allows(self, pvalue: float, share: float) -> bool:
@@ -187,13 +173,19 @@ def find_hidden_split(
         Test of the parts. The exact test is proved for the root only, so that nothing is explored with it.
     """
     n = rows.shape[0]
-    if test.method != "pooled" or not test.level or n < FEWEST_EXPLORED_ROWS or share < LEAST_EXPLORED_SHARE:
+    if (
+        test.method != "pooled"
+        or not test.level
+        or n < constants.FEWEST_EXPLORED_ROWS
+        or share < constants.LEAST_EXPLORED_SHARE
+    ):
         return None
-    size = min(n, MOST_EXPLORED_ROWS)
-    sample = rows.subset(np.sort(rng.choice(n, size, replace=False)) if size < n else np.arange(n), copy=True)
+    sample = rows.subset(draw_indices(np.arange(n), constants.MOST_EXPLORED_ROWS, rng), copy=True)
+    size = sample.shape[0]
     min_size = max(1, splitter.min_size * size // n)
-    shown = _test_parts(*_grow_tree(sample, splitter, min(MOST_LEAVES, size // ROWS_PER_LEAF), min_size, rng),
-                        sample, share, splitter, test, rng)  # fmt: skip
+    n_leaves = min(constants.MOST_EXPLORED_LEAVES, size // constants.ROWS_PER_EXPLORED_LEAF)
+    tree, leaf_of_row = _grow_tree(sample, splitter, n_leaves, min_size, rng)
+    shown = _test_parts(tree, leaf_of_row, sample, share, splitter, test, rng)
     if shown.n_leaves == 1:
         return None
     plane = _grow_tree(sample, splitter, shown.n_leaves, min_size, rng)[0].hyperplane(0)
@@ -247,11 +239,11 @@ def _test_parts(
             continue
         found[k] = _Shown()
         on_right = np.isin(members[k], members[sides[1]], assume_unique=True)
-        if k > 0 and measure_separation(choosers.take(members[k]), on_right) >= LEAST_EVIDENCE:
-            part = PART_OF_LEVEL * share * size / rows.shape[0]
+        if k > 0 and measure_separation(choosers.take(members[k]), on_right) >= constants.LEAST_TESTED_EVIDENCE:
+            part = constants.PART_OF_LEVEL * share * size / rows.shape[0]
             pvalue = test.compute_pvalue(rows.subset(members[k], copy=True), part, rng, splitter.pool)
             if test.allows(pvalue, part):
-                found[k] = _Shown(2, min(1.0, pvalue / PART_OF_LEVEL))
+                found[k] = _Shown(2, min(1.0, pvalue / constants.PART_OF_LEVEL))
     return found[0]
 
 
@@ -290,10 +282,7 @@ class SizeLimitSplitter:
 
 def _halve(rows: Rows, indices: Indices, weights: Array | None, rng: np.random.Generator) -> Hyperplane | None:
     """Return the hyperplane across the first principal component with half of the rows on each side; None if equal."""
-    some = (
-        indices if len(indices) <= MOST_HALVED_ROWS else np.sort(rng.choice(indices, MOST_HALVED_ROWS, replace=False))
-    )
-    x = np.asarray(rows.take(some), dtype=np.float64)
+    x = np.asarray(rows.take(draw_indices(indices, constants.MOST_HALVED_ROWS, rng)), dtype=np.float64)
     z, center, _ = center_and_scale(x)
     if not z.any():
         return None

@@ -14,22 +14,13 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows import Rows
+from ravine.tree import constants
 from ravine.tree.grow import PRIORITIES, grow
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.splitter import DensitySplitter
 
 __all__ = ["count_stable_clusters", "measure_stability", "suggest_tree"]
-
-# Number of halves, and their largest number of rows.
-N_HALVES, MOST_ROWS_OF_HALF = 4, 2500
-# Trees agree if their mean prediction strength is at least this. Chosen on simulated mixtures and noise: 0.8, the bound
-# of Tibshirani & Walther, suggests too few clusters, and 0.6 suggests two clusters in noise.
-AGREEMENT = 0.65
-# Largest number of clusters that is examined. Where as many are shown, there is no lack of evidence.
-MOST_CLUSTERS = 10
-# With fewer rows, nothing more than what is shown is suggested.
-FEWEST_ROWS = 20
 
 
 def suggest_tree(
@@ -52,10 +43,10 @@ def suggest_tree(
     **options
         Options of `grow`.
     """
-    if rows.shape[0] < FEWEST_ROWS or tree.n_leaves >= MOST_CLUSTERS:
+    if rows.shape[0] < constants.FEWEST_ROWS_FOR_HALVES or tree.n_leaves >= constants.MOST_SUGGESTED:
         return tree, leaf_of_row
     quiet = {**options, "notify": None}
-    n_stable = count_stable_clusters(measure_stability(rows, splitter, MOST_CLUSTERS, rng, **quiet))
+    n_stable = count_stable_clusters(measure_stability(rows, splitter, constants.MOST_SUGGESTED, rng, **quiet))
     if n_stable <= tree.n_leaves:
         return tree, leaf_of_row
     finder = splitter.without_test(splitter.graph or NeighbourGraph(rows, n_stable, rng), splitter.min_size)
@@ -72,7 +63,7 @@ def suggest_tree(
 
 def count_stable_clusters(stability: Array) -> int:
     """Return the largest number of clusters on which the trees agree; 1 if they agree on none."""
-    stable = np.flatnonzero(stability >= AGREEMENT)
+    stable = np.flatnonzero(stability >= constants.STABLE_AGREEMENT)
     return int(stable[-1]) + 2 if len(stable) else 1
 
 
@@ -94,15 +85,15 @@ def measure_stability(
         Options of `grow`.
     """
     n = rows.shape[0]
-    judges = rows.subset(_draw(rng, n, min(n, MOST_ROWS_OF_HALF)), copy=True)
-    generators = [np.random.default_rng(seed) for seed in rng.integers(2**31, size=N_HALVES)]
+    judges = rows.subset(_draw(rng, n, min(n, constants.MOST_ROWS_OF_HALF)), copy=True)
+    generators = [np.random.default_rng(seed) for seed in rng.integers(2**31, size=constants.N_HALVES)]
     trees = [_grow_on_half(rows, splitter, n_clusters, generator, options) for generator in generators]
     found = [[tree.cut(n_clusters=k).predict(judges) for k in range(2, tree.n_clusters + 1)] for tree in trees]
     stability = np.zeros(n_clusters - 1)
     for one, other in permutations(found, 2):
         for k, (labels, others) in enumerate(zip(one, other, strict=False)):
             stability[k] += measure_prediction_strength(labels, others)
-    return stability / (N_HALVES * (N_HALVES - 1))
+    return stability / (constants.N_HALVES * (constants.N_HALVES - 1))
 
 
 def measure_prediction_strength(labels: NDArray[np.intp], others: NDArray[np.intp]) -> float:
@@ -119,7 +110,7 @@ def _grow_on_half(
 ) -> Tree:
     """Grow a tree on a random half of the rows."""
     n = rows.shape[0]
-    size = min(n // 2, MOST_ROWS_OF_HALF)
+    size = min(n // 2, constants.MOST_ROWS_OF_HALF)
     half = rows.subset(_draw(rng, n, size), copy=True)
     graph, min_size = NeighbourGraph(half, n_clusters, rng), max(1, splitter.min_size * size // n)
     options = {**options, "min_cluster_size": min_size, "seed": int(rng.integers(2**31))}

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, draw_indices
 from ravine.validity.directions import MANY_FEATURES
 from ravine.validity.repeated_values import EXAMINED, SHARED, Grids, find_repeating
 
@@ -123,7 +123,7 @@ class SparseGrids:
     def of(cls, rows: Rows, rng: np.random.Generator) -> SparseGrids:
         """Find the grids of (at most 20,000 random) sparse rows."""
         n = rows.shape[0]
-        some = rows if n <= MOST_SPARSE_ROWS else rows.subset(np.sort(rng.choice(n, MOST_SPARSE_ROWS, replace=False)))
+        some = rows if n <= MOST_SPARSE_ROWS else rows.subset(draw_indices(np.arange(n), MOST_SPARSE_ROWS, rng))
         seen = some.data[rng.permutation(some.shape[0])].astype(np.float64)
         seen.sum_duplicates()
         seen.eliminate_zeros()

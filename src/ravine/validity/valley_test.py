@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.density import Valley, find_valley, judge, outline_valley, score_valley
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, draw_indices
 from ravine.search import SearchSettings, fit_hyperplane
 from ravine.validity.directions import DIRECTIONS, Choosers, Cut, as_choosers, choose_cuts, select_compared
 from ravine.validity.repeated_values import Grids
@@ -116,11 +116,7 @@ def _test_partition(
     for k in range(N_FOLDS):
         others, fold = np.flatnonzero(fold_of_row != k), np.flatnonzero(fold_of_row == k)
         fit = fit_hyperplane(rows.subset(others), settings=settings, rng=rng, pool=pool)
-        seen = (
-            others
-            if len(others) <= MOST_CHOOSING_ROWS
-            else np.sort(rng.choice(others, MOST_CHOOSING_ROWS, replace=False))
-        )
+        seen = draw_indices(others, MOST_CHOOSING_ROWS, rng)
         chosen, spread = as_choosers(rows, seen), None
         if isinstance(grids, Grids) and grids.grids:
             spread = partial(grids.spread, rows.subset(seen[select_compared(len(seen))]), rng=rng)
