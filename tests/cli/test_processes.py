@@ -54,8 +54,8 @@ def test_process_prints_a_traceback_only_with_debug():
     assert run.returncode == 1
     assert b"'none.csv'" in run.stderr
     assert len(run.stderr.splitlines()) == 1
-    assert b"Traceback" in command("cluster", "none.csv", "--debug").stderr
-    assert command("cluster", "--clusters", "many", "x.csv").returncode == 2
+    assert "Traceback" in ravine("cluster", "none.csv", "--debug", code=1).stderr
+    ravine("cluster", "--clusters", "many", "x.csv", code=2)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
