@@ -9,6 +9,9 @@
 
 namespace ravine {
 
+// Cells are not halved any more once there are this many nodes.
+constexpr int64_t kMaxNodes = 1'000'000;
+
 // Looks for the modes of a log-density next to a point, between nodes that are at most h/4 apart near rows.
 template <class Evaluate>
 class ModeSearch {
@@ -44,7 +47,6 @@ class ModeSearch {
         double x, slope, curvature;
     };
     static constexpr int kHalvings = 19;
-    static constexpr int64_t kMaxNodes = 1'000'000;
 
     Node evaluate_node(double x) {
         ++evaluations_;

@@ -10,6 +10,9 @@
 
 namespace ravine {
 
+// For a hinge closer to b than this (in h), the force computed from its rounded excess may be wrong.
+constexpr double kTouching = 1e-6;
+
 // Labelled rows in working units, those of class -1 first; the caller owns the arrays.
 struct LabelData {
     const double *rows, *signs, *costs;  // l x d; +1 or -1; cost at a distance of h for gamma = 1
@@ -65,8 +68,6 @@ class SemiSupervisedIndex final : public ClusteringIndex {
     }
 
    private:
-    // For a hinge closer to b than this (in h), the force computed from its rounded excess may be wrong.
-    static constexpr double kTouching = 1e-6;
 
     double project_label(size_t i, double t) const { return t == 0.0 ? p_[i] : std::cos(t) * p_[i] + std::sin(t) * q_[i]; }
 

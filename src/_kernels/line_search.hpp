@@ -12,10 +12,11 @@ struct Step {
     int64_t trials;
 };
 
-namespace detail {
-
+// Weak Wolfe conditions: smallest share of the expected decrease, largest share of the slope that is left; most trials.
 constexpr double kSufficientDecrease = 1e-4, kCurvature = 0.9;
 constexpr int64_t kMaxTrials = 25;
+
+namespace detail {
 
 // Minimise the parabola given by value and slope at the low point and the value at the high point; the result stays well
 // inside the bracket.

@@ -1,11 +1,15 @@
 // Python bindings of the loops and of the minimisation over b: check sizes, release the GIL, call.
 #include "arrays.hpp"
 #include "density.hpp"
+#include "depth.hpp"
 #include "graph.hpp"
 #include "hinges.hpp"
 #include "index_binding.hpp"
+#include "labels.hpp"
+#include "line_search.hpp"
 #include "loops.hpp"
 #include "minimise.hpp"
+#include "sphere.hpp"
 
 using namespace nanobind::literals;
 namespace nb = nanobind;
@@ -74,6 +78,22 @@ NB_MODULE(_kernels, m) {
     m.attr("MOMENTS") = kMoments;
     m.attr("BINS_PER_BANDWIDTH") = ravine::kBinsPerBandwidth;
     m.attr("REACH") = ravine::kReach;
+    // Constants of the compiled stage that its twin in Python uses, too.
+    m.attr("MAX_BINS") = ravine::kMaxBins;
+    m.attr("MAX_BINS_PER_ROW") = ravine::kMaxBinsPerRow;
+    m.attr("MARGIN") = ravine::kMargin;
+    m.attr("DEEP") = ravine::kDeep;
+    m.attr("BINNED_TOLERANCE") = ravine::kBinnedTolerance;
+    m.attr("BINNED_BUDGET") = ravine::kBinnedBudget;
+    m.attr("SORTED_TOLERANCE") = ravine::kSortedTolerance;
+    m.attr("SORTED_BUDGET") = ravine::kSortedBudget;
+    m.attr("MAX_NODES") = ravine::kMaxNodes;
+    m.attr("TOUCHING") = ravine::kTouching;
+    m.attr("SUFFICIENT_DECREASE") = ravine::kSufficientDecrease;
+    m.attr("CURVATURE") = ravine::kCurvature;
+    m.attr("MAX_TRIALS") = ravine::kMaxTrials;
+    m.attr("FIRST_ANGLE") = ravine::kFirstAngle;
+    m.attr("LARGEST_ANGLE") = ravine::kLargestAngle;
     m.def("instruction_set", [] { return loops().name; }, "Return the instruction set in use: 'v3' (AVX2, FMA) or 'baseline'.");
 
     m.def("project", [](const AnyMatrix<double> &x, const Array &center, const Matrix &directions, const std::vector<MutableArray> &out) {

@@ -8,6 +8,21 @@ from ravine._typing import Array
 MOMENTS: int
 BINS_PER_BANDWIDTH: int
 REACH: float
+MAX_BINS: int
+MAX_BINS_PER_ROW: float
+MARGIN: float
+DEEP: float
+BINNED_TOLERANCE: float
+BINNED_BUDGET: int
+SORTED_TOLERANCE: float
+SORTED_BUDGET: int
+MAX_NODES: int
+TOUCHING: float
+SUFFICIENT_DECREASE: float
+CURVATURE: float
+MAX_TRIALS: int
+FIRST_ANGLE: float
+LARGEST_ANGLE: float
 
 def instruction_set() -> str: ...
 def project(X: NDArray[Any], center: Array, directions: Array, out: Sequence[Array]) -> None: ...
