@@ -50,7 +50,7 @@ def get_error(*arguments, code=1, stdin=None):
         (b"", "data.csv"),
         (b"\n \n", "data.csv"),
         (b"a,b\n", "no rows"),
-        (b"name,kind\nx,y\nz,w\n", "'name'.*'x'.*'kind'.*'y'"),
+        (b"name,kind\nx,y\nz,w\n", "'name'.*'x'.*'kind'.*'w'"),
         (b"a,b\n1,2\n3\n", "line 3"),
         (b"a,b\n1,2\n3,4,5\n", "line 3"),
         ("a,b\n1,2\n3,é\n".encode("latin-1"), "0xe9"),
@@ -86,8 +86,8 @@ def test_missing_files(command):
 
 
 def test_missing_columns():
-    assert re.search("--drop aa.*'a'", get_error("cluster", "data.csv", "--drop", "aa"))
-    assert re.search("--key zzz.*'a', 'b'", get_error("cluster", "data.csv", "--key", "zzz"))
+    assert re.search("'aa'.*'a'.*--drop aa", get_error("cluster", "data.csv", "--drop", "aa"))
+    assert re.search("'zzz'.*'a', 'b'.*--key zzz", get_error("cluster", "data.csv", "--key", "zzz"))
     assert "--label-column x" in get_error("classify", "data.csv", "--label-column", "x")
     assert "no column" in get_error("cluster", "data.csv", "--drop", "a,b")
     assert "--key" in get_error("classify", "data.csv", "--label-column", "a", "--key", "a")
@@ -300,7 +300,7 @@ def test_models_saved_from_python_are_not_used_on_tables():
 def test_long_names_are_shortened_in_messages():
     Path("data.csv").write_text(f"{'x' * 5000},b\n1,2\n3,4\n")
     message = get_error("classify", "data.csv", "--label-column", "c")
-    assert message.startswith("Error: --label-column c")
+    assert "--label-column c" in message
     assert " ... " in message
     Path("data.csv").write_text(f"{'x' * 5000},b\n" + GOOD.partition("\n")[2])
     shown = CliRunner().invoke(app, ["cluster", "data.csv", "--clusters", "4", "--no-figures"]).stderr

@@ -100,7 +100,7 @@ def test_index_of_a_data_frame_is_not_a_feature():
         printed = ravine("cluster", name, "--clusters", 3).stderr
         assert f"{name}: 180 rows, 5 columns" in printed
         assert "'__index_level_0__'" in printed
-        assert load(f"{name}-ravine/model.ravine").preparation.columns == ("a", "b", "c", "d")
+        assert load(f"{name}-ravine/model.ravine").preparation.get_feature_names_out().tolist() == [*"abcd"]
     assert "n.npy: 180 rows, 4 columns" in ravine("cluster", "n.npy", "--clusters", 3).stderr
     ravine("cluster", "p", "--key", "__index_level_0__", "--clusters", 3, "--out", "o")
     assert column(read("o/labels.csv"), "__index_level_0__") == [str(k) for k in range(180)]

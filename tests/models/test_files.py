@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, MultipleImputer
-from ravine.models import ModelFileError, Preparation, TableModel, inspect, load, save
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, MixedScaler, MultipleImputer
+from ravine.models import ModelFileError, TableModel, inspect, load, save
 from support.model_files import read_document, unpack
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
@@ -211,49 +211,39 @@ def test_same_model_gives_same_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_model_of_a_table_round_trips(path):
+def make_table():
     X, _ = blobs(d=2)
-    table = {"length": X[:, 0], "width": X[:, 1], "kind": np.array(["a", "b", None] * 90, dtype=object)}
-    plan = Preparation(("width", "kind", "length"), {"kind": ("a", "b")}, "impute-median", "robust")
-    plan = plan.fitted(plan.matrix(table))
-    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan, "y")
+    kinds = np.array(["a", "b", "a", None] * 67 + ["c", "d"], dtype=object)
+    return {"width": np.where(np.arange(270) % 9 == 0, np.nan, X[:, 1]), "kind": kinds, "length": X[:, 0]}
+
+
+@pytest.mark.parametrize("scale", ["standard", "robust", "none"])
+@pytest.mark.parametrize("encode", ["famd", "one-hot"])
+def test_model_of_a_table_round_trips(path, encode, scale):
+    table = make_table()
+    scaler = MixedScaler(encode=encode, scale=scale, missing="median")
+    model = TableModel(MinimumDensityTree(2).fit(scaler.fit_transform(table)), scaler, "y")
     save(model, path)
     again = load(path)
     assert_same(model.preparation, again.preparation)
     assert again.label_column == "y"
     assert_same(model.predict(table), again.predict(table))
     assert_same(model.predict(table), again.estimator.labels_)
-    with pytest.raises(ValueError, match="no column 'kind'"):
-        again.predict({"length": X[:, 0], "width": X[:, 1]})
-    with pytest.raises(ValueError, match="category unknown to the model"):
-        again.predict({**table, "kind": np.array(["c"] * 270)})
-
-
-def test_model_with_rare_categories_round_trips(path):
-    X, _ = blobs(d=2)
-    table = {"length": X[:, 0], "kind": np.array(["a", "b", "c", "d", None] * 54, dtype=object)}
-    plan = Preparation(
-        ("length", "kind"), {"kind": ("a", "b", "other")}, "impute-median", rare={"kind": ("c", "d")}, encoding="famd"
-    )
-    plan = plan.fitted(plan.matrix(table))
-    model = TableModel(MinimumDensityTree(2).fit(plan.finish(plan.matrix(table))), plan)
-    save(model, path)
-    again = load(path)
-    assert_same(model.preparation, again.preparation)
-    assert_same(model.predict(table), again.predict(table))
+    with pytest.raises(ValueError, match="'kind'"):
+        again.predict({name: table[name] for name in ("width", "length")})
+    with pytest.raises(ValueError, match="'kind' contains 'e'"):
+        again.predict({**table, "kind": np.array(["e"] * 270)})
 
 
 def test_model_that_fills_cells_several_times_round_trips(path):
-    X, _ = blobs(d=2)
-    table = {"length": X[:, 0], "width": np.where(np.arange(270) % 9 == 0, np.nan, X[:, 1])}
-    plan = Preparation(("length", "width"), missing="multiple")
-    plan = plan.fitted(plan.matrix(table))
-    features = plan.finish(plan.matrix(table))
-    plan = dataclasses.replace(plan, imputer=MultipleImputer(3, random_state=0).fit(features))
-    model = TableModel(MinimumDensityTree(2).fit(plan.imputer.transform(features)), plan)
+    table = make_table()
+    scaler = MixedScaler(missing="keep")
+    X = scaler.fit_transform(table)
+    imputer = MultipleImputer(3, random_state=0).fit(X)
+    model = TableModel(MinimumDensityTree(2).fit(imputer.transform(X)), scaler, None, imputer)
     save(model, path)
     again = load(path)
-    assert_same(plan.imputer.impute(features), again.preparation.imputer.impute(features))
+    assert_same(imputer.impute(X), again.imputer.impute(X))
     assert_same(model.predict(table), again.predict(table))
     assert_same(model.transform(table), again.transform(table))
 

@@ -12,8 +12,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.models import ModelFileError, load, save
+from ravine import (
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    MinimumDensityTree,
+    MixedScaler,
+    MultipleImputer,
+)
+from ravine.models import ModelFileError, TableModel, load, save
 from support.model_files import edit_document, edit_field, make_npy, pack, read_document, unpack
 from support.shape_data import draw_rings
 from support.thin_evidence import simulate_pairs
@@ -42,6 +48,13 @@ def models(tmp_path_factory):
     save(MinimumDensityTree(2, shape="any", random_state=0).fit(draw_rings(200)[0]), folder / "rings")
     save(MinimumDensityTree(random_state=0).fit(simulate_pairs()[0]), folder / "suggested")
     save(MinimumDensityClassifier(**few).fit(X, names[y]), folder / "classifier")
+    table = {"length": np.where(np.arange(90) % 7 == 0, np.nan, X[:, 0]), "kind": names[y], "width": X[:, 1]}
+    for name, missing in {"table": "median", "multiple": "keep"}.items():
+        scaler = MixedScaler(missing=missing)
+        Z = scaler.fit_transform(table)
+        imputer = MultipleImputer(3, random_state=0).fit(Z) if missing == "keep" else None
+        complete = Z if imputer is None else imputer.transform(Z)
+        save(TableModel(MinimumDensityTree(3, **few).fit(complete), scaler, None, imputer), folder / name)
     return {path.name: unpack(path) for path in folder.iterdir()}
 
 
@@ -321,6 +334,28 @@ IMPOSSIBLE = [
     ("classifier", "PairModel", "voting", lambda text: "guess"),
     ("classifier", "MinimumDensityClassifier", "density_evidence_", fill(np.nan)),
     ("classifier", "MinimumDensityClassifier", "coef_", lambda a: a[1:]),
+    ("table", "MixedScaler", "missing", lambda text: "guess"),
+    ("table", "MixedScaler", "encode", lambda text: "binary"),
+    ("table", "MixedScaler", "normalize", lambda text: "l7"),
+    ("table", "MixedScaler", "scale", lambda text: ["standard"]),
+    ("table", "MixedScaler", "categories_", lambda value: {"dict": [["colour", {"tuple": ["a", "b"]}]]}),
+    ("table", "MixedScaler", "categories_", lambda value: {"dict": [["kind", {"tuple": ["a", "a", "b"]}]]}),
+    ("table", "MixedScaler", "categories_", lambda value: {"dict": [["kind", {"tuple": ["a", "b"]}]]}),
+    ("table", "MixedScaler", "rare_", lambda value: {"dict": [["length", {"tuple": ["d"]}]]}),
+    ("table", "MixedScaler", "_columns", lambda value: {"tuple": ["length", "kind"]}),
+    ("table", "MixedScaler", "_columns", lambda value: {"tuple": ["length", 3, "kind"]}),
+    ("table", "MixedScaler", "_columns", lambda value: {"tuple": ["length", "length", "kind"]}),
+    ("table", "MixedScaler", "fill_", lambda value: {"dict": []}),
+    ("table", "MixedScaler", "mean_", fill(np.nan, 0)),
+    ("table", "MixedScaler", "mean_", lambda a: a[1:]),
+    *(("table", "MixedScaler", "scale_", fill(value, 0)) for value in (0.0, np.inf, -1.0)),
+    ("table", "TableModel", "label_column", lambda text: 3),
+    ("table", "TableModel", "estimator", lambda text: {"object": 0}),
+    *(("multiple", "MultipleImputer", "n_imputations", lambda n, k=k: k) for k in (0, 10**9, "8", True)),
+    ("multiple", "MultipleImputer", "n_neighbors", lambda n: 0),
+    ("multiple", "MultipleImputer", "seed_", lambda n: -1),
+    ("multiple", "MultipleImputer", "donors_", fill(np.nan, 0)),
+    ("multiple", "MultipleImputer", "donor_gaps_", fill(True)),
 ]
 
 

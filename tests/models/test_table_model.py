@@ -6,7 +6,7 @@ import pytest
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.models import TableModel
 from ravine.models.table_model import express_split
-from ravine.tables import Preparation
+from ravine.tables import MixedScaler
 
 
 def make_model(encoding="famd", scaling="standard", n_clusters=3):
@@ -14,10 +14,9 @@ def make_model(encoding="famd", scaling="standard", n_clusters=3):
     y = np.arange(240) % 3
     kinds = np.where(rng.random(240) < 0.9, np.array(["a", "b", "c"])[y], "d").astype(object)
     table = {"length": 50.0 + 9.0 * y + rng.normal(size=240), "kind": kinds, "width": rng.normal(size=240)}
-    plan = Preparation(("length", "kind", "width"), {"kind": ("a", "b", "c", "d")}, scaling=scaling, encoding=encoding)
-    plan = plan.fitted(plan.matrix(table))
-    features = plan.finish(plan.matrix(table))
-    return TableModel(MinimumDensityTree(n_clusters, random_state=0).fit(features), plan), table, features
+    scaler = MixedScaler(encode=encoding, scale=scaling)
+    features = scaler.fit_transform(table)
+    return TableModel(MinimumDensityTree(n_clusters, random_state=0).fit(features), scaler), table, features
 
 
 @pytest.mark.parametrize("encoding", ["famd", "one-hot"])

@@ -1,5 +1,6 @@
 """MixedScaler: categories and numbers as features of comparable variance."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -7,12 +8,13 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from ravine import MinimumDensityTree, MixedScaler
-from ravine.tables.categories import Categories, count_categories, group_rare, is_free_text
+from ravine.tables.mixed_scaler import count_categories, is_free_text
 
 IN_PLACE = {"check_positive_only_tag_during_fit": "scikit-learn before 1.7.1 subtracts a mean from integers in place"}
 
@@ -136,7 +138,7 @@ def test_clusters_that_only_categories_show_are_found():
 def test_rare_categories_are_grouped_and_named():
     kinds = np.array(["a"] * 60 + ["b"] * 37 + ["c", "d", "d"], dtype=object)[:, None]
     scaler = MixedScaler(min_frequency=0.03)
-    with pytest.warns(UserWarning, match="grouped as 'other' \\('x0': 'c', 'd'\\)"):
+    with pytest.warns(UserWarning, match="'x0': 'c', 'd'"):
         Z = scaler.fit_transform(kinds)
     assert scaler.categories_ == {"x0": ("a", "b", "other")}
     assert scaler.rare_ == {"x0": ("c", "d")}
@@ -145,12 +147,12 @@ def test_rare_categories_are_grouped_and_named():
     np.testing.assert_allclose(scaler.transform(np.array([["c"]], dtype=object)), Z[-1:])
 
 
-def test_warning_names_the_category_that_rare_ones_join():
+def test_group_of_rare_categories_has_a_name_of_its_own():
     kinds = np.array(["a"] * 60 + ["other"] * 37 + ["c", "d", "d"], dtype=object)[:, None]
-    with pytest.warns(UserWarning, match="'x0': 'c', 'd', together with the category 'other' of the column"):
-        scaler = MixedScaler(min_frequency=0.03).fit(kinds)
-    assert scaler.categories_ == {"x0": ("a", "other")}
-    assert scaler.mean_.tolist() == [0.6, 0.4]
+    with pytest.warns(UserWarning, match="'x0': 'c', 'd'"):
+        scaler = MixedScaler(min_frequency=0.04).fit(kinds)
+    assert scaler.categories_ == {"x0": ("a", "other", "other (rare)")}
+    np.testing.assert_allclose(scaler.mean_, [0.6, 0.37, 0.03])
 
 
 def test_fit_that_fails_keeps_categories_and_features():
@@ -173,14 +175,18 @@ def test_lone_rare_category_is_not_far_away():
     assert np.abs(Z).max() < 1.0 / np.sqrt(0.02)
 
 
-@given(st.dictionaries(st.sampled_from("abcdefg") | st.just("other"), st.integers(1, 300), min_size=1))
+@given(st.dictionaries(st.sampled_from("abcdefg") | st.just("other"), st.integers(2, 300), min_size=2))
+@settings(max_examples=25, deadline=None)
 def test_grouping_keeps_every_category_once(counts):
-    found = group_rare(counts, 0.02)
-    known = [*found.names, *found.rare]
-    assert len(set(known)) == len(known)
-    assert set(counts) <= set(known) <= {*counts, "other"}
-    total = sum(counts.values())
-    assert all(counts[name] < 0.02 * total for name in found.rare)
+    cells = np.repeat(list(counts), list(counts.values())).astype(object)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scaler = MixedScaler(min_frequency=0.1).fit(cells)
+    names, rare = scaler.categories_["x0"], scaler.rare_.get("x0", ())
+    needed = 0.1 * sum(counts.values())
+    few = sorted(name for name, n in counts.items() if n < needed)
+    assert list(rare) == (few if len(few) > 1 else [])
+    assert sorted({*names[: len(names) - bool(rare)], *rare}) == sorted(counts)
 
 
 def test_categories_are_counted_without_missing_cells():
@@ -196,8 +202,10 @@ def test_equal_values_of_other_types_are_other_categories():
     assert scaler.categories_ == {"x1": ("1", "True")}
     np.testing.assert_allclose(Z[:, 1], [-0.5 / np.sqrt(0.5), 0.5 / np.sqrt(0.5)] * 2)
     np.testing.assert_allclose(Z[:, 2], -Z[:, 1])
-    texts = np.array(["3.0", 3.0, 3, "nan", np.nan], dtype=object)
-    encoded = Categories(("3", "3.0", "nan")).encode("k", texts)
+    cells = np.array(["3.0", 3.0, 3, "nan", np.nan], dtype=object)[:, None]
+    scaler = MixedScaler(encode="one-hot", scale="none", missing="keep", min_frequency=0.0)
+    encoded = scaler.fit_transform(cells)
+    assert scaler.categories_ == {"x0": ("3", "3.0", "nan")}
     np.testing.assert_array_equal(encoded[:4].argmax(axis=1), [1, 0, 0, 2])
     assert np.isnan(encoded[4]).all()
 
@@ -212,7 +220,8 @@ def test_integers_are_the_same_categories_with_missing_cells():
     assert scaler.fit(gaps).categories_ == {"z": ("0", "1", "2")}
     assert np.isfinite(scaler.transform(frame)).all()
     assert count_categories([1.5, 2.0, np.float32(2), 2, 1e300, np.inf]) == {"1.5": 1, "1e+300": 1, "2": 3, "inf": 1}
-    np.testing.assert_array_equal(Categories(("3.0", "a")).encode("k", np.array([3.0])), [[1.0, 0.0]])  # text 3.0
+    texts = MixedScaler(encode="one-hot", scale="none").fit(np.array([["3.0"], ["a"], ["3.0"], ["a"]], dtype=object))
+    np.testing.assert_array_equal(texts.transform(np.array([[3.0]])), [[1.0, 0.0]])  # a number that was text
 
 
 def test_unknown_categories_are_an_error_or_average():
@@ -223,8 +232,11 @@ def test_unknown_categories_are_an_error_or_average():
         MixedScaler().fit(X).transform(new)
     Z = MixedScaler(handle_unknown="other").fit(X).transform(new)
     np.testing.assert_allclose(Z[0, 1:4], 0.0, atol=1e-12)
-    grouped = Categories(("a", "other"), ("b", "c"))
-    np.testing.assert_array_equal(grouped.encode("k", np.array(["z"], dtype=object), [0.5, 0.5]), [[0.0, 1.0]])
+    kinds = np.array(["a"] * 60 + ["b"] * 36 + ["c", "c", "d", "d"], dtype=object)[:, None]
+    scaler = MixedScaler(min_frequency=0.03, handle_unknown="other", encode="famd")
+    with pytest.warns(UserWarning, match="'c', 'd'"):
+        Z = scaler.fit_transform(kinds)
+    np.testing.assert_array_equal(scaler.transform(np.array([["z"]], dtype=object)), Z[-1:])
 
 
 def test_missing_cells_are_an_error_kept_or_filled():
@@ -244,7 +256,7 @@ def test_missing_cells_are_an_error_kept_or_filled():
         (lambda X: X.__setitem__((slice(None), 1), "only"), "'x1' has one category, 'only'"),
         (lambda X: X.__setitem__((slice(None), 1), None), "'x1': all cells are missing"),
         (lambda X: X.__setitem__((slice(None), 0), np.nan), "'x0': all cells are missing"),
-        (lambda X: X.__setitem__((5, 0), np.inf), "'x0' \\(row 6\\) contains an infinite value"),
+        (lambda X: X.__setitem__((5, 0), np.inf), "'x0' \\(row 6\\)"),
         (lambda X: X.__setitem__((slice(None), 1), [f"name {k}" for k in range(200)]), "'x1' has 200 distinct texts"),
     ],
 )
@@ -291,3 +303,72 @@ def test_unusable_tables_are_refused_with_the_reason():
         MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
     with pytest.raises(ValueError, match="input_features should have length equal to 5, got 2"):
         fitted.get_feature_names_out(["a", "b"])
+
+
+# ----------------------------------------------------------------------------------------------- parts of scikit-learn
+
+
+OPTIONS = [
+    {"encode": encode, "scale": scale, "missing": missing}
+    for encode in ("famd", "one-hot") for scale in ("standard", "robust", "none") for missing in ("median", "keep")
+]  # fmt: skip
+
+
+def table_with_gaps():
+    columns = table()
+    columns["kind"][:2], columns["kind"][2:5] = ["rare1", "rare2"], None
+    columns["size"][10:30] = np.nan
+    return columns
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.filterwarnings("ignore:rare categories")
+def test_pickles_are_rebuilt_from_public_values(options):
+    columns = table_with_gaps()
+    scaler = MixedScaler(**options, min_frequency=0.03).fit(columns)
+    again = pickle.loads(pickle.dumps(scaler))
+    np.testing.assert_array_equal(again.transform(columns), scaler.transform(columns))
+    assert again.get_feature_names_out().tolist() == scaler.get_feature_names_out().tolist()
+    assert list(again.transformer_.get_feature_names_out()) == list(scaler.transformer_.get_feature_names_out())
+
+
+@pytest.mark.filterwarnings("ignore:rare categories")
+def test_fitted_transformer_is_a_column_transformer():
+    pandas = pytest.importorskip("pandas")
+    columns = table_with_gaps()
+    scaler = MixedScaler(missing="median").fit(columns)
+    names = scaler.get_feature_names_out().tolist()
+    assert list(scaler.transformer_.get_feature_names_out()) == names
+    frame = pandas.DataFrame({name: values.astype(object if values.dtype == object else float)
+                              for name, values in columns.items()})  # fmt: skip
+    np.testing.assert_array_equal(scaler.transformer_.transform(frame), scaler.transform(columns))
+    pipeline = make_pipeline(MixedScaler(missing="median"), MinimumDensityTree(2, random_state=0)).fit(frame)
+    assert pipeline[:-1].get_feature_names_out().tolist() == names
+
+
+def test_rows_are_divided_by_their_lengths_before_they_are_scaled(rng):
+    X = rng.normal(size=(50, 3)) * np.array([1e-200, 1.0, 1e200])[rng.integers(3, size=50)][:, None]
+    Z = MixedScaler(normalize="l2", scale="none").fit_transform(np.where(np.abs(X) < 1e-100, 0.0, X))
+    lengths = np.linalg.norm(Z, axis=1)
+    np.testing.assert_allclose(lengths[lengths > 0], 1.0)
+    with pytest.raises(ValueError, match="l2"):
+        MixedScaler(normalize="l2").fit(as_objects(table()))
+
+
+def test_robust_scale_uses_the_spread_where_quartiles_are_equal(rng):
+    X = np.column_stack([rng.normal(size=400), np.where(np.arange(400) < 20, 1000.0, 0.0)])
+    Z = MixedScaler(scale="robust").fit_transform(X)
+    np.testing.assert_allclose(np.subtract(*np.percentile(Z[:, 0], [75, 25])), 1.349, rtol=1e-3)
+    np.testing.assert_allclose(Z[:, 1].std(), 1.0)
+
+
+def test_values_that_are_too_large_are_named():
+    with pytest.raises(ValueError, match="'b'"):
+        MixedScaler().fit({"a": np.arange(9.0), "b": np.linspace(-1e200, 1e200, 9)})
+
+
+def test_tables_without_pandas_give_the_same_features(monkeypatch):
+    columns = table()
+    expected = MixedScaler().fit_transform(columns)
+    monkeypatch.setattr("ravine.tables.mixed_scaler.find_spec", lambda name: None)
+    np.testing.assert_allclose(MixedScaler().fit_transform(columns), expected, atol=1e-12)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ravine.tables import ReadOptions, TableError, read_table
-from ravine.tables.quotes import find_open_quote
+from ravine.tables.read import find_open_quote
 
 
 @pytest.mark.parametrize(

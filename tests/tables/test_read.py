@@ -10,7 +10,6 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from ravine.tables import ReadOptions, TableError, read_table  # noqa: E402
-from ravine.tables.sniff import detect_layout  # noqa: E402
 
 
 def read(path, content=None, **options):
@@ -105,19 +104,21 @@ def test_byte_order_marks_are_understood(path, encoding):
 
 @pytest.mark.parametrize("text", ["a,b\n1,é\n", "a,é\n1,2\n", "a,b\n" + "1,x\n" * 200_000 + "1,é\n"])
 def test_wrong_encoding_is_rejected_and_the_right_one_read(path, text):
-    with pytest.raises(TableError, match=r"data\.csv is not valid utf-8.*--encoding latin-1"):
+    with pytest.raises(TableError, match=r"data\.csv is not valid utf-8") as info:
         read(path, text.encode("latin-1"))
+    assert info.value.choices == {"encoding": "latin-1"}
     table, _ = read(path, encoding="latin-1")
     assert "é" in table.column_names or table["b"].to_pylist()[-1] == "é"
-    with pytest.raises(TableError, match="unknown encoding"):
+    with pytest.raises(TableError, match="nonsense"):
         read(path, encoding="nonsense")
-    with pytest.raises(TableError, match="not valid ascii"):
+    with pytest.raises(TableError, match="ascii"):
         read(path, encoding="ascii")
 
 
 def test_utf_16_without_a_mark_is_rejected(path):
-    with pytest.raises(TableError, match=r"zero bytes.*--encoding utf-16-le"):
+    with pytest.raises(TableError, match=r"data\.csv") as info:
         read(path, "a,b\n1,2\n".encode("utf-16-le"))
+    assert info.value.choices == {"encoding": "utf-16-le"}
     assert read(path, encoding="utf-16-le")[0]["a"].to_pylist() == [1]
 
 
@@ -199,8 +200,10 @@ def test_numpy_arrays_of_other_types_are_rejected(tmp_path):
         read(tmp_path / "a.npy")
 
 
-def test_layout_ignores_an_incomplete_last_line():
-    assert detect_layout("a,b\n1,2\n3", False, "f", None, None).names == ("a", "b")
+def test_layout_ignores_an_incomplete_last_line(path):
+    line = f"1,{'2' * 250}\n"
+    text = "a,b\n" + line * ((1 << 18) // len(line) + 1)
+    assert read(path, text)[0].column_names == ["a", "b"]
 
 
 def test_structured_and_single_columns_of_numpy_are_read(tmp_path):

@@ -44,7 +44,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     table = info.model if isinstance(info.model, TableModel) else None
     estimator = info.model if table is None else table.estimator
     names = name_features(
-        None if table is None else table.preparation.feature_names, estimator.n_features_in_, estimator
+        None if table is None else table.preparation.get_feature_names_out(), estimator.n_features_in_, estimator
     )
     if as_json:
         Console(quiet, as_json).print_json(_make_summary(info, table, estimator, names))
@@ -79,16 +79,17 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 def _describe_preparation(table: Any, estimator: Any) -> list[str]:
     if table is None:
         return [f"{count(estimator.n_features_in_, 'feature')}, not scaled"]
-    plan = table.preparation
-    lines = [f"{count(len(plan.columns), 'column')}: {', '.join(map(escape, plan.columns))}"]
-    how = "as in FAMD" if plan.encoding == "famd" else "as zeros and ones"
-    for name, texts in plan.categories.items():
+    scaler = table.preparation
+    columns = [name for name, _, _ in scaler.list_features()]
+    lines = [f"{count(len(columns), 'column')}: {', '.join(map(escape, columns))}"]
+    how = "as in FAMD" if scaler.encode == "famd" else "as zeros and ones"
+    for name, texts in scaler.categories_.items():
         lines.append(f"  {name!r} {how}: {', '.join(map(repr, texts))}")
-        if name in plan.rare:
-            lines.append(f"    other: {', '.join(map(repr, plan.rare[name]))}")
-    if plan.normalize == "l2":
+        if name in scaler.rare_:
+            lines.append(f"    {texts[-1]}: {', '.join(map(repr, scaler.rare_[name]))}")
+    if scaler.normalize == "l2":
         lines.append("each row is divided by its length first")
-    lines.append(f"scaling of the features: {SCALINGS[plan.scaling]}; missing cells: {MISSING[plan.missing]}")
+    lines.append(f"scaling of the features: {SCALINGS[scaler.scale]}; missing cells: {MISSING[table.missing]}")
     if table.label_column is not None:
         lines.append(f"label column: {table.label_column!r}")
     return lines
@@ -104,7 +105,7 @@ def _describe_parameters(estimator: Any) -> str:
 
 
 def _describe_tree(tree: Any, names: list[str], table: Any) -> list[str]:
-    with_categories = table is not None and bool(table.preparation.categories)
+    with_categories = table is not None and bool(table.preparation.categories_)
     units = "in the units of the table" if with_categories else "in terms of the scaled features"
     lines = [repr(tree), "", f"Rules {units}:", ""]
     for cluster in range(min(tree.n_clusters, MAX_GROUPS)):
@@ -138,11 +139,11 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         "parameters": _summarise_parameters(estimator),
     }
     if table is not None:
-        plan = table.preparation
+        scaler = table.preparation
         out |= {
-            "columns": list(plan.columns), "scale": plan.scaling, "encode": plan.encoding,
-            "normalize": plan.normalize, "missing": plan.missing,
-            "label_column": table.label_column, "centre": plan.centre.tolist(), "divided_by": plan.scale.tolist(),
+            "columns": [name for name, _, _ in scaler.list_features()], "scale": scaler.scale, "encode": scaler.encode,
+            "normalize": scaler.normalize, "missing": table.missing,
+            "label_column": table.label_column, "centre": scaler.mean_.tolist(), "divided_by": scaler.scale_.tolist(),
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
         from ravine.explain import find_suggestion

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ravine.cli.console import cut_middle, escape
-from ravine.cli.options import name_options
+from ravine.cli.options import add_advice, name_options
 
 __all__ = [
     "Command", "CommandError", "CommandGroup", "announce", "defer_signals", "describe_error", "translate_errors",
@@ -133,7 +133,7 @@ def describe_error(error: BaseException, hint: str = "") -> str:
     text = " ".join(str(error).split())
     # Exceptions of ravine, and of packages ravine_* built on it, are written for the user.
     if text and type(error).__module__.split(".")[0].split("_")[0] == "ravine":
-        return text
+        return add_advice(text, getattr(error, "choices", {}))
     if isinstance(error, OSError) and error.errno is not None:
         return _describe_os_error(error)
     if isinstance(error, MemoryError):

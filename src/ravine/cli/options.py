@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
@@ -11,7 +12,7 @@ import click
 
 __all__ = [
     "COMMON", "FEATURES", "MEMBERSHIPS", "MISSING", "READING", "RESULTS", "SPREADSHEET", "ClusterCount", "FitOptions",
-    "OutputPath", "Share", "add_options", "name_options",
+    "OutputPath", "Share", "add_advice", "add_options", "format_choices", "name_options",
 ]  # fmt: skip
 
 # From this number of rows on, threads pay off.
@@ -266,3 +267,23 @@ def name_options(text: str) -> str:
         text = re.sub(rf"\b{name}=(['\"]?)([\w.]+)\1", rf"{option} \2", text)
         text = text if "_" not in name else re.sub(rf"\b{name}\b", option, text)  # "shape" is also a word
     return text
+
+
+def format_choices(choices: Mapping[str, Any], separator: str = " ") -> str:
+    """Return choices about a table as options of the command."""
+    words = []
+    for name, value in choices.items():
+        option = "label-column" if name == "label" else name
+        if isinstance(value, bool):
+            words += [f"--{option}" if value else f"--no-{option}"]
+        else:
+            words += [f"--{option} {shlex.quote(one)}" for one in ([value] if isinstance(value, str) else value)]
+    return separator.join(words)
+
+
+def add_advice(text: str, choices: Mapping[str, Any]) -> str:
+    """Return a message about a table with the options that it is about, or that make the table usable."""
+    given = {name: value for name, value in choices.items() if name != "auto"}
+    if "auto" in choices:
+        return f"{text} Add  {format_choices(given)}  or let --auto choose the same."
+    return f"{text.removesuffix('.')} ({format_choices(given, ', ')})." if given else text

@@ -59,7 +59,7 @@ def write_outputs(stage: Path, result: Result, console: Console, figures: bool =
             with (stage / SUGGESTIONS).open("wb") as stream:
                 write_csv(make_suggestions_table(result), stream)
         save(result.model, stage / MODEL)
-    imputer = result.model.preparation.imputer
+    imputer = result.model.imputer
     if imputer is not None:
         console.report(
             f"{MODEL} contains {count(len(imputer.donors_), 'row')} of the table, from which missing cells are drawn"
@@ -231,15 +231,15 @@ def write_report(path: Path, result: Result) -> None:
 
     from ravine import report
 
-    plan, summary = result.model.preparation, result.summary
-    scaled = plan.is_scaled
+    scaler, summary = result.model.preparation, result.summary
+    scaled = bool(scaler.mean_.any() or (scaler.scale_ != 1.0).any())
     completions = [summary["completions"]["text"]] if "completions" in summary else []
     report.write_report(
         path, result.model.estimator, result.X, feature_names=result.feature_names,
         labels_true=keep_rows(result.given, result.kept), label_name=result.model.label_column or "label",
         row_keys=keep_rows(np.asarray(result.keys), result.kept), key_name=result.key_name,
         source=Path(result.source).name, settings=summary["settings"], notes=[*summary["notes"], *completions],
-        centre=plan.centre if scaled else None, scale=plan.scale if scaled else None,
+        centre=scaler.mean_ if scaled else None, scale=scaler.scale_ if scaled else None,
     )  # fmt: skip
 
 

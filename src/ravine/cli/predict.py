@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -145,17 +144,19 @@ def _predict(
     from ravine.cli.summary import Result, get_row_keys
     from ravine.tables import average_memberships, join_names, transform_table, vote
 
-    plan = replace(model.preparation, **{name: value for name, value in options.items() if value is not None})
-    unused = [name for name in table.column_names if name not in (*plan.columns, key, model.label_column)]
+    missing = model.missing if options["missing"] is None else options["missing"]
+    scaler = model.preparation.set_params(handle_unknown=options["unknown"])
+    used = (*(name for name, _, _ in scaler.list_features()), key, model.label_column)
+    unused = [name for name in table.column_names if name not in used]
     if unused:
         console.report(f"ignored columns, which the model does not use: {join_names(unused)}")
-    prepared = transform_table(table, plan, console.report)
+    prepared = transform_table(table, scaler, missing, console.report, model.imputer)
     X, estimator = prepared.X, model.estimator
     classify = hasattr(estimator, "classes_")
     probability = scores = instability = None
     asks = classify or additions["memberships"]
-    if len(X) and plan.missing == "multiple":
-        completions = plan.imputer.impute(X)
+    if len(X) and missing == "multiple":
+        completions = model.imputer.impute(X)
         labels, instability = vote(estimator, completions)
         probability = average_memberships(estimator, completions, labels) if asks else None
     elif len(X):

@@ -14,7 +14,7 @@ import click
 from ravine._plurals import count
 from ravine.cli.console import Console, ShowProgress, escape
 from ravine.cli.errors import CommandError
-from ravine.cli.options import FitOptions
+from ravine.cli.options import FitOptions, format_choices
 from ravine.cli.output_folder import check_output_folder, get_default_folder, remove_killed_runs, stage_results
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.summary import Result, get_row_keys, keep_rows, make_summary, print_result
@@ -109,7 +109,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     with console.step("preparing"):
         given = None if label_column is None else read_labels(table, label_column, console.report, learn=uses_labels)
         if options.auto:
-            table, choices = apply_remedy(table, choices, console.report)
+            table, choices = apply_auto(table, choices, console)
         prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
@@ -130,7 +130,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         elif classify or request.memberships:
             probability = estimator.predict_proba(X).max(axis=1)
     keys, key_name = get_row_keys(table, choices.key)
-    model = TableModel(estimator, prepared.preparation, label_column)
+    model = TableModel(estimator, prepared.scaler, label_column, prepared.imputer)
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
     result.protects_formulas = options.spreadsheet
@@ -179,13 +179,21 @@ def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:
     return "--normalize l2 needs complete rows" if normalize == "l2" else ""
 
 
+def apply_auto(table: Any, choices: ColumnChoices, console: Console) -> tuple[Any, ColumnChoices]:
+    """Return a table and the choices that make it usable; changes are reported, also as options."""
+    table, remedy = apply_remedy(table, choices, console.report)
+    options = format_choices(remedy.list_changes(choices))
+    console.report(f"auto: the same as {options}" if options else "auto: nothing had to be changed")
+    return table, remedy.choices
+
+
 def fit_estimator(
     make_estimator: Callable[[], Any], prepared: PreparedTable, labels: Any
 ) -> tuple[Any, Consensus | None]:
     """Fit the estimator to a table; to several completions of it if cells are missing, on which they have to agree."""
     import numpy as np
 
-    X, imputer = prepared.X, prepared.preparation.imputer
+    X, imputer = prepared.X, prepared.imputer
     if imputer is None or not np.isnan(X).any():
         return make_estimator().fit(X, labels), None
     consensus = choose_consensus(make_estimator, imputer.impute(X), imputer, labels)

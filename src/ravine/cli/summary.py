@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ravine.cli.run import FitRequest
     from ravine.models import TableModel
-    from ravine.tables import Consensus, Preparation
+    from ravine.tables import Consensus, MixedScaler
 
 __all__ = ["Result", "describe_violations", "get_row_keys", "keep_rows", "make_summary", "print_result"]
 
@@ -97,7 +97,7 @@ class Result:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the features in X."""
-        return self.model.preparation.feature_names
+        return tuple(self.model.preparation.get_feature_names_out().tolist())
 
     def list_typical_rows(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return features and labels of the rows that are not marked as outliers."""
@@ -125,14 +125,14 @@ def get_row_keys(table: Any, key: str | None) -> tuple[Any, str]:
     return import_module("pyarrow").array(np.arange(1, table.num_rows + 1)), "row"
 
 
-def profile_groups(X: NDArray[Any], labels: NDArray[Any], plan: Preparation, word: str) -> list[dict[str, Any]]:
+def profile_groups(X: NDArray[Any], labels: NDArray[Any], scaler: MixedScaler, word: str) -> list[dict[str, Any]]:
     """Return the size of each group and the features whose mean differs most from that of all other rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
     labels : ndarray of shape (n,)
-    plan : Preparation
+    scaler : MixedScaler
         Preparation of the features.
     word : {"cluster", "class"}
 
@@ -147,8 +147,8 @@ def profile_groups(X: NDArray[Any], labels: NDArray[Any], plan: Preparation, wor
 
     from ravine.explain import GroupMoments, compare_with_rest
 
-    names = plan.feature_names
-    indicators = {j for _, texts, place in plan.list_features() if texts for j in range(place.start, place.stop)}
+    names = scaler.get_feature_names_out().tolist()
+    indicators = {j for _, texts, place in scaler.list_features() if texts for j in range(place.start, place.stop)}
     groups, codes = np.unique(labels, return_inverse=True)
     moments = GroupMoments.of(X, codes, len(groups))
     effects = compare_with_rest(moments)
@@ -160,14 +160,14 @@ def profile_groups(X: NDArray[Any], labels: NDArray[Any], plan: Preparation, wor
         shares = {}
         for j in indicators.intersection(sizes):
             both = effects.inside[k, j], effects.outside[k, j]
-            shares[names[j]] = [_get_share(mean + moments.origin[j], j, plan) for mean in both]
+            shares[names[j]] = [_get_share(mean + moments.origin[j], j, scaler) for mean in both]
         profiles.append({**profile, **({"shares": shares} if shares else {})})
     return profiles
 
 
-def _get_share(mean: float, j: int, plan: Preparation) -> float:
+def _get_share(mean: float, j: int, scaler: MixedScaler) -> float:
     """Return the share of a category in a group from the mean of its feature."""
-    value = float(mean * plan.scale[j] + plan.centre[j]) if plan.is_scaled else float(mean)
+    value = float(mean * scaler.scale_[j] + scaler.mean_[j])
     return round(min(max(value, 0.0), 1.0), 3)
 
 
@@ -182,7 +182,7 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "features": list(result.feature_names),
         "settings": {
             **request.settings, "scale": options.scale, "normalize": options.normalize,
-            "encode": result.model.preparation.encoding, "missing": result.model.preparation.missing,
+            "encode": result.model.preparation.encode, "missing": result.model.missing,
             "seed": options.seed,
         },
         PLURALS[word]: profile_groups(*result.list_typical_rows(), result.model.preparation, word),

@@ -5,6 +5,5 @@ from __future__ import annotations
 from ravine.models.archive import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
 from ravine.models.table_model import TableModel
-from ravine.tables import Preparation
 
-__all__ = ["ModelFileError", "ModelInfo", "Preparation", "TableModel", "inspect", "load", "save"]
+__all__ = ["ModelFileError", "ModelInfo", "TableModel", "inspect", "load", "save"]

@@ -25,10 +25,9 @@ from ravine.estimators.training_rows import TrainingRows
 from ravine.hyperplane import Hyperplane
 from ravine.models.codec import Registry
 from ravine.models.table_model import TableModel
-from ravine.tables import MultipleImputer, Preparation
-from ravine.tables.categories import ENCODINGS, OTHER
-from ravine.tables.prepare import MISSING, NORMALIZE, SCALES
+from ravine.tables import MixedScaler, MultipleImputer
 from ravine.tree import LeafJoins, Tree
+from ravine.tree.constraints import Constraints
 from ravine.tree.leaf_densities import LeafDensity
 from ravine.tree.memberships import SplitOdds
 from ravine.tree.outliers import OutlierModel
@@ -55,7 +54,10 @@ ATTRIBUTES: dict[Any, str] = {
     list[tuple[str, int, int]]: "violated_constraints_",
     PairModel: "_model",
     TrainingRows: "_training",
+    tuple[str, ...]: "_columns",
+    dict[str, tuple[str, ...]]: "categories_ rare_",
     dict[str, Any]: "values",
+    dict[str, float | str]: "fill_",
     None: "X rows weights",
 }
 SMALLEST, LARGEST, INFINITY = 5e-324, sys.float_info.max, np.inf
@@ -68,11 +70,11 @@ RANGES: dict[tuple[float, float, bool], str] = {
     (0, LARGEST, True): "widths",
     (0, LARGEST, False): "precisions",
     (SMALLEST, LARGEST, True): "bandwidth",
-    (SMALLEST, LARGEST, False): "scale scale_",
-    (-LARGEST, LARGEST, False): "center transform means levels quartiles donors_ mean_ centre label_evidence_ "
+    (SMALLEST, LARGEST, False): "scale_",
+    (-LARGEST, LARGEST, False): "center transform means levels quartiles donors_ mean_ label_evidence_ "
     "density_evidence_",
 }
-MOST_CLASSES, MOST_IMPUTATIONS = 1 << 15, 10_000
+MOST_CLASSES = 1 << 15
 
 
 def _require(valid: Any, what: str) -> None:
@@ -246,26 +248,23 @@ def _check_imputer(imputer: MultipleImputer) -> None:
     m, d = imputer.donors_.shape
     _require(m > 0 and d == imputer.n_features_in_ and imputer.donor_gaps_.shape == (m, d), "shapes")
     _require(imputer.mean_.shape == imputer.scale_.shape == imputer.repeated_.shape == (d,), "shapes")
-    _require(1 <= imputer.n_imputations <= MOST_IMPUTATIONS and (imputer.n_neighbors or 1) >= 1, "n_imputations")
+    imputer._check_parameters()
     _require(not imputer.donor_gaps_.all(axis=0).any(), "donor_gaps_")
 
 
-def _check_preparation(plan: Preparation) -> None:
-    d, names = len(plan.feature_names), (plan.columns, *plan.categories.values(), *plan.rare.values())
-    _require(all(len(set(some)) == len(some) for some in names) and {*plan.categories} <= {*plan.columns}, "columns")
-    for name, texts in plan.rare.items():
-        _require(OTHER in plan.categories[name] and not set(texts) & set(plan.categories[name]), "rare")
-    _require(plan.missing in MISSING and plan.scaling in SCALES and plan.normalize in NORMALIZE, "missing or scaling")
-    _require(plan.encoding in ENCODINGS and plan.unknown == "error", "encoding")
-    _require(plan.medians.shape == plan.centre.shape == plan.scale.shape == (d,), "shapes")
-    _require(np.isfinite(plan.medians).all() or plan.missing != "impute-median", "medians")
-    _require((plan.imputer is None) == (plan.missing != "multiple"), "imputer")
-    _require(plan.imputer is None or plan.imputer.n_features_in_ == d, "imputer")
+def _check_scaler(scaler: MixedScaler) -> None:
+    names = (scaler._columns, *scaler.categories_.values(), *scaler.rare_.values())
+    _require(all(len(set(some)) == len(some) for some in names), "columns or categories")
+    _require({*scaler.rare_} <= {*scaler.categories_} <= {*scaler._columns}, "columns")
+    _require(scaler.missing != "median" or {*scaler.fill_} == {*scaler._columns}, "fill_")
+    _require(len(scaler._columns) == scaler.n_features_in_, "n_features_in_")
+    _require(scaler.mean_.shape == scaler.scale_.shape == scaler.get_feature_names_out().shape, "shapes")
 
 
 def _check_table_model(model: TableModel) -> None:
     _require(type(model.estimator) in ESTIMATORS, "estimator")
-    _require(model.estimator.n_features_in_ == len(model.preparation.feature_names), "features")
+    widths = {model.estimator.n_features_in_, len(model.preparation.mean_)}
+    _require(len(widths | ({model.imputer.n_features_in_} if model.imputer else set())) == 1, "features")
 
 
 def _accept(made: Any) -> None:
@@ -274,7 +273,7 @@ def _accept(made: Any) -> None:
 
 REGISTRY = Registry(
     {
-        **dict.fromkeys((Evidence, HalfTest, Judgement, LeafJoins, PathStep, TrainingRows), _accept),
+        **dict.fromkeys((Constraints, Evidence, HalfTest, Judgement, LeafJoins, PathStep, TrainingRows), _accept),
         Hyperplane: _check_hyperplane,
         Valley: _check_valley,
         Tally: _check_tally,
@@ -288,7 +287,7 @@ REGISTRY = Registry(
         MinimumDensityTree: _check_estimator(_check_tree_estimator),
         MinimumDensityClassifier: _check_estimator(_check_classifier),
         MultipleImputer: _check_imputer,
-        Preparation: _check_preparation,
+        MixedScaler: _check_scaler,
         TableModel: _check_table_model,
     },
     {name: kind for kind, names in ATTRIBUTES.items() for name in names.split()},

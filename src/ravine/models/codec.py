@@ -70,11 +70,11 @@ class Registry:
             if not conforms(value, types[key]) or not self._is_inside(key, value, types[key]):
                 raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(value)[:60]!r}")
         made: Any = object.__new__(kind)
-        if hasattr(made, "__setstate__"):
-            made.__setstate__(state)
-        else:
-            made.__dict__.update(state)
         try:
+            if hasattr(made, "__setstate__"):
+                made.__setstate__(state)
+            else:
+                made.__dict__.update(state)
             check(made)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelFileError(f"{name} is damaged ({error})") from error
@@ -130,6 +130,8 @@ class Encoder:
             return {"scalar": value.dtype.name, "value": self.encode(value.item())}
         if type(value) is list:
             return [self.encode(item, name) for item in value]
+        if type(value) is frozenset:
+            return {"frozenset": [self.encode(item, name) for item in sorted(value)]}
         if type(value) is tuple:
             return {"tuple": [self.encode(item, name) for item in value]}
         if type(value) is dict:
@@ -209,6 +211,8 @@ class Decoder:
                 return SPECIAL[text]
             case {"tuple": list(items), **rest} if not rest:
                 return tuple(self.decode(item) for item in items)
+            case {"frozenset": list(items), **rest} if not rest:
+                return frozenset(self.decode(item) for item in items)
             case {"dict": list(items), **rest} if not rest:
                 return {self.decode(key): self.decode(item) for key, item in items}
             case {"object": int(k), **rest} if not rest and 0 <= k < len(self._objects):
@@ -265,8 +269,8 @@ def conforms(value: Any, hint: Any) -> bool:
         return type(value) is tuple and all(conforms(item, args[0]) for item in value)
     if origin is tuple:
         return type(value) is tuple and len(value) == len(args) and all(map(conforms, value, args))
-    if origin is list:
-        return type(value) is list and all(conforms(item, args[0]) for item in value)
+    if origin in (list, frozenset):
+        return type(value) is origin and all(conforms(item, args[0]) for item in value)
     if origin in (dict, Mapping):
         return type(value) is dict and all(
             conforms(key, args[0]) and conforms(item, args[1]) for key, item in value.items()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import check_integer
-from ravine.tables import Preparation, join_counts, vote
+from ravine.tables import MixedScaler, MultipleImputer, select_columns, vote
 from ravine.tree import Tree
 
 __all__ = ["TableModel", "express_split", "write_rule"]
@@ -29,32 +29,35 @@ class TableModel:
     Attributes
     ----------
     estimator : MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier
-    preparation : Preparation
+    preparation : MixedScaler
+        Preparation of the columns of the table.
     label_column : str or None
         Column that held the labels.
+    imputer : MultipleImputer or None
+        Fills missing cells several times.
     """
 
     estimator: Any
-    preparation: Preparation
+    preparation: MixedScaler
     label_column: str | None = None
+    imputer: MultipleImputer | None = None
+
+    @property
+    def missing(self) -> str:
+        """Treatment of missing cells: "error", "drop", "impute-median" or "multiple"."""
+        treatments = {"error": "error", "keep": "drop", "median": "impute-median"}
+        return treatments[self.preparation.missing] if self.imputer is None else "multiple"
 
     def transform(self, table: Mapping[str, Any]) -> Array:
-        """Return the features that the estimator sees; an error names columns with missing cells.
-
-        If cells are filled several times, these are the features of the first completion.
+        """Return the features that the estimator sees; if cells are filled several times, those of the first time.
 
         Parameters
         ----------
         table : mapping
             Columns by name, for example a data frame.
         """
-        raw = self.preparation.matrix(table)
-        counts = self.preparation.missing_counts(raw)
-        if self.preparation.imputer is not None and self.preparation.missing == "multiple":
-            return self.preparation.imputer.transform(self.preparation.finish(raw))
-        if counts and self.preparation.missing != "impute-median":
-            raise ValueError(f"missing cells: {join_counts(counts)}. Fill them, or drop the rows.")
-        return self.preparation.finish(raw)
+        X = np.asarray(self.preparation.transform(select_columns(table, self.preparation._columns)))
+        return X if self.imputer is None else self.imputer.transform(X)
 
     def predict(self, table: Mapping[str, Any]) -> NDArray[Any]:
         """Return the cluster or class of each row of a table; if cells are filled several times, the most frequent one.
@@ -64,10 +67,10 @@ class TableModel:
         table : mapping
             Columns by name, for example a data frame.
         """
-        plan = self.preparation
-        if plan.imputer is not None and plan.missing == "multiple":
-            return vote(self.estimator, plan.imputer.impute(plan.finish(plan.matrix(table))))[0]
-        return np.asarray(self.estimator.predict(self.transform(table)))
+        if self.imputer is None:
+            return np.asarray(self.estimator.predict(self.transform(table)))
+        X = self.preparation.transform(select_columns(table, self.preparation._columns))
+        return vote(self.estimator, self.imputer.impute(X))[0]
 
     def rules(self, cluster: int, n_columns: int = 3) -> str:
         """Describe the splits that lead to a cluster of a tree, in the units of the table and with categories by name.
@@ -120,7 +123,7 @@ class Term:
         return f"({', '.join(parts)}{f', less for {more} others' if more else ''})"
 
 
-def express_split(normal: Sequence[float], offset: float, plan: Preparation) -> tuple[list[Term], float]:
+def express_split(normal: Sequence[float], offset: float, scaler: MixedScaler) -> tuple[list[Term], float]:
     """Return the terms of a split and its threshold in the units of a table, the most important column first.
 
     A row is on the positive side if the sum of its terms exceeds the threshold. Its cells have one category of each
@@ -131,33 +134,32 @@ def express_split(normal: Sequence[float], offset: float, plan: Preparation) -> 
     normal : sequence of float
         Normal of the hyperplane, in scaled features.
     offset : float
-    plan : Preparation
+    scaler : MixedScaler
     """
-    weights = np.asarray(normal) / plan.scale if plan.is_scaled else np.asarray(normal, dtype=np.float64)
-    threshold = float(offset) + (float(weights @ plan.centre) if plan.is_scaled else 0.0)
+    weights = np.asarray(normal) / scaler.scale_
+    threshold = float(offset) + float(weights @ scaler.mean_)
     terms = []
-    for column, texts, place in plan.list_features():
+    for column, texts, place in scaler.list_features():
         importance = float(np.linalg.norm(np.asarray(normal)[place]))
+        mean = float(weights[place] @ scaler.mean_[place])
         if texts is None:
-            weight = float(weights[place.start])
-            mean = weight * float(plan.centre[place.start]) if plan.is_scaled else 0.0
-            terms.append(Term(column, weight, {}, importance, mean))
+            terms.append(Term(column, float(weights[place.start]), {}, importance, mean))
             continue
-        mean = float(weights[place] @ plan.centre[place]) if plan.is_scaled else float(weights[place].mean())
+        mean = mean if scaler.mean_[place].any() else float(weights[place].mean())
         threshold -= mean
         amounts = dict(zip(texts, (weights[place] - mean).tolist(), strict=True))
         terms.append(Term(column, float("nan"), amounts, importance))
     return sorted(terms, key=lambda term: -term.importance), threshold
 
 
-def write_rule(tree: Tree, cluster: int, plan: Preparation, n_columns: int = 3) -> str:
+def write_rule(tree: Tree, cluster: int, scaler: MixedScaler, n_columns: int = 3) -> str:
     """Write the splits that lead to the leaves of a cluster.
 
     Parameters
     ----------
     tree : Tree
     cluster : int
-    plan : Preparation
+    scaler : MixedScaler
     n_columns : int
         Number of columns of largest weight to show for each split.
     """
@@ -165,18 +167,18 @@ def write_rule(tree: Tree, cluster: int, plan: Preparation, n_columns: int = 3) 
     size = sum(int(tree.size[leaf]) for leaf in leaves)
     start = f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if"
     if len(leaves) == 1:
-        conditions = _list_conditions(tree, leaves[0], plan, n_columns)
+        conditions = _list_conditions(tree, leaves[0], scaler, n_columns)
         return "\n".join([start, *conditions]) if conditions else f"All {tree.size[0]} rows belong to one cluster."
     lines = [f"{start} it is in one of {len(leaves)} leaves"]
     for leaf in leaves:
-        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, plan, n_columns)]
+        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, scaler, n_columns)]
     return "\n".join(lines)
 
 
-def _list_conditions(tree: Tree, leaf: Any, plan: Preparation, n_columns: int) -> list[str]:
+def _list_conditions(tree: Tree, leaf: Any, scaler: MixedScaler, n_columns: int) -> list[str]:
     lines = []
     for k, child in pairwise(tree.ancestry(leaf)):
-        terms, threshold = express_split(tree.normal[k], tree.offset[k], plan)
+        terms, threshold = express_split(tree.normal[k], tree.offset[k], scaler)
         hidden = terms[n_columns:]
         rest = f" (and {len(hidden)} columns of smaller weight, at their means)" if hidden else ""
         threshold -= sum(term.mean for term in hidden)

@@ -98,9 +98,7 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        check_integer("n_imputations", self.n_imputations, low=1)
-        if self.n_neighbors is not None:
-            check_integer("n_neighbors", self.n_neighbors, low=1)
+        self._check_parameters()
         values = self._validate(X, reset=True)
         gaps = np.isnan(values)
         _refuse_empty_features(gaps, getattr(self, "feature_names_in_", None))
@@ -161,6 +159,11 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.asarray(self.impute(X)[0])
 
     # ------------------------------------------------------------------------------------------- inner parts
+
+    def _check_parameters(self) -> None:
+        check_integer("n_imputations", self.n_imputations, low=1, high=10_000)
+        if self.n_neighbors is not None:
+            check_integer("n_neighbors", self.n_neighbors, low=1)
 
     def _validate(self, X: Any, *, reset: bool) -> Array:
         check_unique_names(X)

@@ -1,29 +1,54 @@
-"""MixedScaler, a scikit-learn transformer of tables with numbers and categories."""
+"""MixedScaler: numbers and categories of a table as scaled features, by transformers of scikit-learn."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._plurals import count
 from ravine._typing import Array
-from ravine.checks import check_choice, check_number, is_missing_value
+from ravine.checks import check_choice, check_number, is_missing_value, restore_on_failure
 from ravine.rows.inputs import check_unique_names
-from ravine.tables.categories import MIN_FREQUENCY, UNKNOWN, Categories, count_categories, group_rare, is_free_text
-from ravine.tables.choose import describe_rare, join_names
-from ravine.tables.prepare import Preparation, check_finite, join_counts
+from ravine.tables.read import TableError
+from ravine.tables.transformers import OTHER, CategoryEncoder, QuartileScaler, ShareScaler
 
-__all__ = ["MixedScaler"]
+__all__ = [
+    "MixedScaler", "check_finite", "count_categories", "count_missing", "is_free_text", "join_counts", "join_names",
+]  # fmt: skip
 
-MISSING = ("error", "median", "keep")
+CHOICES = {
+    "encode": ("famd", "one-hot"),
+    "scale": ("standard", "robust", "none"),
+    "normalize": ("none", "l2"),
+    "handle_unknown": ("error", "other"),
+    "missing": ("error", "median", "keep"),
+}
+# Share of the rows below which a category is rare: divided by the root of its share, it would put a few rows far from
+# all others.
+MIN_FREQUENCY = 0.02
+# A column is free text, not categories, if more than this share of its cells have a text that is rare or unique.
+MOST_RARE = 0.5
+# Cells of the small table that a saved scaler is fitted to, at most.
+MOST_CELLS = 10_000_000
+# Floats below this have the digits of an integer; larger ones are rounded.
+LARGEST_INTEGER = 2.0**53
+
+Columns = dict[str, NDArray[Any]]
 
 
 class MixedScaler(TransformerMixin, BaseEstimator):
@@ -39,10 +64,17 @@ class MixedScaler(TransformerMixin, BaseEstimator):
     categorical : "auto" or sequence, default="auto"
         Names, or positions, of the columns of categories. ``"auto"``: columns of text, categorical columns of pandas,
         polars and pyarrow, and columns of Python objects that are not all numbers. Columns of booleans are numbers.
+    encode : {"famd", "one-hot"}, default="famd"
+        Scale of the indicators of categories: the root of their share, or the one that ``scale`` gives to numbers.
+    scale : {"standard", "robust", "none"}, default="standard"
+        Scale of numbers: their standard deviation, the range of their quartiles (with the factor that makes it the
+        standard deviation of normal data; the standard deviation where the quartiles are equal), or none.
+    normalize : {"none", "l2"}, default="none"
+        Whether each row is divided by its Euclidean length before it is scaled. Needs a table without categories.
     min_frequency : float, default=0.02
         Categories with a smaller share of the rows are rare. If a column has several, they are grouped as ``"other"``,
-        with a warning that names them; a category of this name joins the group. A group or category that is still rare
-        is divided by the root of this share, so that a few rows are not far from all others. 0 keeps all categories.
+        with a warning that names them. A group or category that is still rare is divided by the root of this share, so
+        that a few rows are not far from all others. 0 keeps all categories. Not used by ``encode="one-hot"``.
     handle_unknown : {"error", "other"}, default="error"
         Treatment of categories that the fit has not seen: an error that names the column and the category, or the group
         ``"other"``. In a column without this group, all features of such a cell are 0, their mean.
@@ -56,8 +88,12 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         Categories of each column of categories, in the order of the features.
     rare_ : dict
         Categories that are grouped as ``"other"``, for each column that has any.
+    fill_ : dict
+        Value that replaces the missing cells of each column; empty unless ``missing="median"``.
+    transformer_ : ColumnTransformer
+        Imputers, encoders and scalers of the columns.
     mean_, scale_ : ndarray of shape (n_features_out,)
-        A feature is (value - mean) / scale; for an indicator, these are the share of the category and its root.
+        A feature is (value - mean) / scale; with ``encode="famd"``, these are the share of a category and its root.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in,)
         Only if all columns have names that are strings.
@@ -89,11 +125,17 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         self,
         *,
         categorical: str | Sequence[Any] = "auto",
+        encode: str = "famd",
+        scale: str = "standard",
+        normalize: str = "none",
         min_frequency: float = MIN_FREQUENCY,
         handle_unknown: str = "error",
         missing: str = "error",
     ) -> None:
         self.categorical = categorical
+        self.encode = encode
+        self.scale = scale
+        self.normalize = normalize
         self.min_frequency = min_frequency
         self.handle_unknown = handle_unknown
         self.missing = missing
@@ -103,7 +145,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array-like of shape (n_samples, n_features)
+        X : data frame, pyarrow table, mapping of names to columns, or array-like of shape (n_samples, n_features)
         y : ignored
 
         Returns
@@ -115,22 +157,29 @@ class MixedScaler(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: object = None) -> Any:
         """Fit to X and return its features."""
-        return self._finish(self._fit(X))
+        return self._fit(X)
 
     def transform(self, X: Any) -> Any:
         """Return the features of X.
 
         Parameters
         ----------
-        X : data frame, pyarrow table or array-like of shape (n_samples, n_features)
+        X : data frame, pyarrow table, mapping of names to columns, or array-like of shape (n_samples, n_features)
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
         """
         check_is_fitted(self)
-        columns = self._read(X, reset=False)
-        return self._finish(self._plan.matrix(columns))
+        known = {name: {*texts, *self.rare_.get(name, ())} for name, texts in self.categories_.items()}
+        columns = _convert_columns(self._read(X, reset=False), known)
+        self._check_cells(columns)
+        unknown = self._find_unknown(columns, known)
+        Z = np.asarray(self.transformer_.transform(_make_frame(columns, known)), dtype=np.float64)
+        for name, _, place in self.list_features():
+            if name in unknown and name not in self.rare_:  # no group takes them in
+                Z[unknown[name], place] = 0.0
+        return Z
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the features: that of the column, or "column=category".
@@ -141,7 +190,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             Names of the columns; must equal ``feature_names_in_`` if there are such.
         """
         check_is_fitted(self)
-        names = list(self._plan.columns)
+        names = list(self._columns)
         if input_features is not None:
             names = [str(name) for name in input_features]
             known = getattr(self, "feature_names_in_", None)
@@ -150,74 +199,187 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             if len(names) != self.n_features_in_:
                 raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}")
         out: list[str] = []
-        for name, (_, texts, _) in zip(names, self._plan.list_features(), strict=True):
+        for name, (_, texts, _) in zip(names, self.list_features(), strict=True):
             out += [name] if texts is None else [f"{name}={text}" for text in texts]
         return np.array(out, dtype=object)
 
+    def list_features(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
+        """Yield the name of each column with its categories, None for numbers, and the positions of its features."""
+        start = 0
+        for name in self._columns:
+            texts = self.categories_.get(name)
+            end = start + (1 if texts is None else len(texts))
+            yield name, texts, slice(start, end)
+            start = end
+
     # ------------------------------------------------------------------------------------------- inner parts
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The state of a ColumnTransformer differs between versions of scikit-learn.
+        return {name: value for name, value in super().__getstate__().items() if name != "transformer_"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "categories_"):
+            self._restore()
+
     def _fit(self, X: Any) -> Array:
-        """Fit to X and return the features before they are scaled."""
-        missing = check_choice("missing", self.missing, MISSING)
-        unknown = check_choice("handle_unknown", self.handle_unknown, UNKNOWN)
-        min_frequency = check_number("min_frequency", self.min_frequency, low=0.0, high=0.5)
-        columns = self._read(X, reset=True)
-        chosen = _choose_categorical(self.categorical, columns, _list_categorical(X))
-        found = {name: columns[name] for name in chosen}
-        categories = {name: _find_categories(name, values, min_frequency) for name, values in found.items()}
-        names = {name: known.names for name, known in categories.items()}
-        rare = {name: known.rare for name, known in categories.items() if known.rare}
-        plan = Preparation(
-            tuple(columns), names, "impute-median" if missing == "median" else "error",
-            rare=rare, encoding="famd", unknown="error",
-        )  # fmt: skip
-        raw = plan.matrix(columns)
-        check_finite(raw, plan.feature_names)
-        _refuse_empty(raw, plan)
-        self._refuse_missing(raw, plan)
-        plan = plan.fitted(raw, min_frequency)
-        # Last, so that a failed fit does not change them.
-        self.categories_, self.rare_ = names, rare
-        self.mean_, self.scale_ = plan.centre, plan.scale
-        self._plan = replace(plan, unknown=unknown)
-        if rare:
-            listed = "; ".join(f"{name!r}: {describe_rare(categories[name])}" for name in rare)
-            warnings.warn(f"rare categories are grouped as 'other' ({listed}).", UserWarning, stacklevel=3)
-        return raw
+        """Fit to X and return its features."""
+        self._check_parameters()
+        with restore_on_failure(self):
+            columns = self._read(X, reset=True)
+            chosen = _choose_categorical(self.categorical, columns, _list_categorical(X))
+            counts = {name: _count_cells(name, columns[name], self.min_frequency) for name in chosen}
+            columns = _convert_columns(columns, dict.fromkeys(chosen, ()))
+            if self.normalize == "l2" and (chosen or self.missing == "keep"):
+                raise ValueError("normalize='l2' needs columns of numbers without missing cells.")
+            _refuse_empty(columns)
+            self._check_cells(columns)
+            self._columns = tuple(columns)
+            self.transformer_ = self._make_transformer({name: self._find_limit(n) for name, n in counts.items()})
+            with np.errstate(over="ignore", invalid="ignore"):
+                Z = np.asarray(self.transformer_.fit_transform(_make_frame(columns, chosen)), dtype=np.float64)
+            encoders = {name: self._get_steps(name)["encode"] for name in self._columns if name in chosen}
+            self.categories_ = {name: encoder.list_names() for name, encoder in encoders.items()}
+            self.rare_ = {name: encoder.list_rare() for name, encoder in encoders.items() if encoder.list_rare()}
+            self.fill_ = {name: self._get_fill(name) for name in self._columns} if self.missing == "median" else {}
+            self.mean_, self.scale_ = self._collect(("mean_", "center_"), 0.0), self._collect(("scale_",), 1.0)
+            self._refuse_large(Z)
+        if self.rare_:
+            listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
+            warnings.warn(f"rare categories are grouped as {OTHER!r} ({listed}).", UserWarning, stacklevel=3)
+        return Z
 
-    def _finish(self, raw: Array) -> Array:
-        check_finite(raw, self._plan.feature_names)
-        self._refuse_missing(raw, self._plan)
-        return self._plan.finish(raw)
+    def _check_parameters(self) -> None:
+        for name, choices in CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        check_number("min_frequency", self.min_frequency, low=0.0, high=0.5)
 
-    def _refuse_missing(self, raw: Array, plan: Preparation) -> None:
-        counts = plan.missing_counts(raw) if self.missing == "error" else {}
+    def _find_limit(self, counts: Mapping[str, int]) -> int | None:
+        """Return the count below which categories are grouped; None if fewer than two are rare."""
+        least = self.min_frequency * sum(counts.values())
+        n_rare = sum(n < least for n in counts.values())
+        return math.ceil(least) if self.encode == "famd" and n_rare > 1 else None
+
+    def _make_transformer(self, limits: Mapping[str, int | None]) -> ColumnTransformer:
+        """Make the unfitted transformer: one pipeline for each run of numbers, and for each column of categories."""
+        parts, start = [], 0
+        for is_text, names in groupby(self._columns, key=limits.__contains__):
+            for run in [[name] for name in names] if is_text else [list(names)]:
+                steps: list[tuple[str, Any]] = []
+                if self.missing == "median":
+                    steps.append(("impute", SimpleImputer(strategy="most_frequent" if is_text else "median")))
+                if self.normalize == "l2":  # squares of large and small values overflow and vanish
+                    steps += [("bound", Normalizer("max")), ("normalize", Normalizer("l2"))]
+                if is_text:
+                    options = {"min_frequency": limits[run[0]], "handle_unknown": "infrequent_if_exist"}
+                    steps.append(("encode", CategoryEncoder(**options, sparse_output=False)))
+                is_famd = is_text and self.encode == "famd"
+                scalers = {"standard": StandardScaler(), "robust": QuartileScaler(unit_variance=True)}
+                scaler = ShareScaler(self.min_frequency) if is_famd else scalers.get(self.scale, "passthrough")
+                parts.append((f"columns{start}", Pipeline([*steps, ("scale", scaler)]), slice(start, start + len(run))))
+                start += len(run)
+        return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
+
+    def _get_steps(self, name: str) -> Pipeline:
+        """Return the fitted pipeline of a column."""
+        j = self._columns.index(name)
+        return next(part[1] for part in self.transformer_.transformers_ if part[2].start <= j < part[2].stop)
+
+    def _get_fill(self, name: str) -> Any:
+        """Return the value that replaces missing cells of a column."""
+        j = self._columns.index(name)
+        part = next(part for part in self.transformer_.transformers_ if part[2].start <= j < part[2].stop)
+        value = part[1]["impute"].statistics_[j - part[2].start]
+        return str(value) if isinstance(value, str) else float(value)
+
+    def _collect(self, names: Sequence[str], default: float) -> Array:
+        """Return an attribute of the scalers for all features."""
+        places = self.transformer_.output_indices_
+        out = np.full(max(place.stop for place in places.values()), default)
+        for part, pipeline, _ in self.transformer_.transformers_:
+            found = [getattr(pipeline[-1], name) for name in names if hasattr(pipeline[-1], name)]
+            out[places[part]] = found[0] if found else default
+        return out
+
+    def _restore(self) -> None:
+        """Fit the transformer to a small table with the same categories, and set its statistics."""
+        self._check_parameters()
+        cells: Columns = {}
+        for name, texts in self.categories_.items():
+            frequent = texts[:-1] if name in self.rare_ else texts
+            cells[name] = np.array([*frequent, *frequent, *self.rare_.get(name, ())], dtype=object)
+        n = max(map(len, cells.values()), default=1)
+        if n * len(self._columns) > MOST_CELLS:
+            raise ValueError("the table has too many categories and columns.")
+        columns = {name: np.resize(cells.get(name, np.zeros(1)), n) for name in self._columns}
+        for name, texts in cells.items():  # each rare category once
+            columns[name][len(texts) :] = texts[0]
+        self.transformer_ = self._make_transformer({name: 2 if name in self.rare_ else None for name in cells})
+        self.transformer_.fit(_make_frame(columns, list(cells)))
+        for part, pipeline, place in self.transformer_.transformers_:
+            features, scaler = self.transformer_.output_indices_[part], pipeline[-1]
+            if self.missing == "median":
+                fill = [self.fill_[name] for name in self._columns[place]]
+                pipeline["impute"].statistics_ = np.array(fill, dtype=pipeline["impute"].statistics_.dtype)
+            for name, values in (("mean_", self.mean_), ("center_", self.mean_), ("scale_", self.scale_)):
+                if hasattr(scaler, name):
+                    setattr(scaler, name, values[features])
+
+    def _check_cells(self, columns: Columns) -> None:
+        """Refuse infinite values, and missing cells unless they are allowed."""
+        check_finite(columns)
+        counts = {} if self.missing != "error" else count_missing(columns)
         if counts:
             raise ValueError(
                 f"Input X contains NaN: missing cells in {join_counts(counts)}. Fill them, or set missing='median' or "
                 "missing='keep'."
             )
 
-    def _read(self, table: Any, reset: bool) -> dict[str, NDArray[Any]]:
+    def _find_unknown(self, columns: Columns, known: Mapping[str, set[str]]) -> dict[str, NDArray[np.bool_]]:
+        """Return the cells of each column with an unknown category; refuse them unless they are allowed."""
+        found = {}
+        for name, texts in known.items():
+            unknown = [not is_missing_value(cell) and cell not in texts for cell in columns[name].tolist()]
+            if any(unknown):
+                found[name] = np.array(unknown)
+                if self.handle_unknown == "error":
+                    cell = columns[name][found[name]][0]
+                    raise ValueError(f"column {name!r} contains {cell[:40]!r}, a category unknown to the model.")
+        return found
+
+    def _refuse_large(self, Z: Array) -> None:
+        bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
+        if bad.any():
+            raise ValueError(
+                f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
+                "correct them, use a larger unit, or leave the column out."
+            )
+
+    def _read(self, table: Any, reset: bool) -> Columns:
         """Return the columns of a table by name."""
         if issparse(table):
             raise TypeError("MixedScaler does not accept sparse matrices: it scales columns of tables.")
-        is_frame, is_arrow = hasattr(table, "columns"), hasattr(table, "column_names")
-        if not is_frame and not is_arrow:
+        is_other = hasattr(table, "column_names") or isinstance(table, Mapping)
+        is_frame = hasattr(table, "columns") and not is_other
+        if not is_frame and not is_other:
             dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
             values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)
             return {f"x{j}": values[:, j] for j in range(values.shape[1])}
-        names = list(table.column_names if is_arrow else table.columns)
-        if not names or not len(table):
-            raise ValueError(
-                f"X has {count(len(table), 'row')} and {count(len(names), 'column')}: at least one of each is required."
-            )
-        if not is_arrow:
+        if is_frame:
             check_unique_names(table)
             validate_data(self, table, reset=reset, skip_check_array=True)
+        names = list(table.columns if is_frame else getattr(table, "column_names", table))
         columns = {str(name): _to_array(table[name]) for name in names}
+        n_rows = len(next(iter(columns.values()), ()))
+        if not n_rows:
+            raise ValueError(
+                f"X has {count(n_rows, 'row')} and {count(len(names), 'column')}: at least one of each is required."
+            )
         if reset:
             self.n_features_in_ = len(columns)
+        elif tuple(columns) != self._columns and is_other:
+            raise ValueError(f"X has the columns {join_names(names)}, but the fit had {join_names(self._columns)}.")
         elif len(columns) != self.n_features_in_:
             raise ValueError(f"X has {len(columns)} features, but MixedScaler expects {self.n_features_in_} features.")
         return columns
@@ -230,13 +392,113 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         return tags
 
 
+# ----------------------------------------------------------------------------------------------- cells
+
+
 def _to_array(column: Any) -> NDArray[Any]:
     """Return a column of a data frame or table as an array; categories as their values."""
-    if hasattr(column, "to_pylist"):  # pyarrow
-        if type(column.type).__name__ == "DictionaryType":
-            column = column.cast(column.type.value_type)
-        return np.asarray(column)
+    if type(getattr(column, "type", None)).__name__ == "DictionaryType":  # pyarrow
+        column = column.cast(column.type.value_type)
     return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+
+
+def _make_frame(columns: Columns, texts: Iterable[str]) -> Any:
+    """Return columns as an array of numbers or, with text, as a data frame; without pandas, as an array of objects."""
+    if not list(texts):
+        return np.column_stack(list(columns.values()))
+    if find_spec("pandas") is None:
+        return np.column_stack([column.astype(object) for column in columns.values()])
+    import pandas as pd
+
+    return pd.DataFrame({name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()})
+
+
+def _convert_columns(columns: Columns, known: Mapping[str, Collection[str]]) -> Columns:
+    """Return numbers as floats, and columns of categories as text; missing cells are NaN."""
+    return {
+        name: _convert_to_texts(values, known[name]) if name in known else _convert_to_floats(name, values)
+        for name, values in columns.items()
+    }
+
+
+def _convert_to_texts(values: NDArray[Any], known: Collection[str]) -> NDArray[Any]:
+    cells = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values.tolist()):
+        text = np.nan if is_missing_value(value) else name_category(value)
+        cells[k] = str(value) if text not in known and str(value) in known else text
+    return cells
+
+
+def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    try:
+        if values.dtype.kind in "OT":
+            return np.array([np.nan if is_missing_value(cell) else _convert_to_float(cell) for cell in values.tolist()])
+    except (TypeError, ValueError):
+        pass
+    raise ValueError(f"column {name!r} is not numeric.")
+
+
+def _convert_to_float(value: Any) -> float:
+    if isinstance(value, str):
+        raise TypeError("text")
+    return float(value)
+
+
+def name_category(cell: Any) -> str:
+    """Return the text of a cell; whole floats are written as integers, which become floats where cells are missing."""
+    number = float(cell) if isinstance(cell, float | np.floating) else math.nan
+    return str(int(number)) if number.is_integer() and abs(number) < LARGEST_INTEGER else str(cell)
+
+
+def count_categories(cells: Iterable[Any]) -> dict[str, int]:
+    """Return the number of cells of each category, in the order of their names; missing cells are not counted."""
+    counts = Counter(name_category(cell) for cell in cells if not is_missing_value(cell))
+    return dict(sorted(counts.items()))
+
+
+def is_free_text(counts: Mapping[str, int], min_frequency: float = MIN_FREQUENCY) -> bool:
+    """Return whether a column holds names, identifiers or sentences instead of categories."""
+    total = sum(counts.values())
+    needed = max(2.0, min_frequency * total)
+    return sum(n for n in counts.values() if n < needed) > MOST_RARE * total
+
+
+def count_missing(columns: Columns) -> dict[str, int]:
+    """Return the number of missing cells of each column that has any."""
+    counts = {name: int(_find_missing(cells).sum()) for name, cells in columns.items()}
+    return {name: n for name, n in counts.items() if n}
+
+
+def _find_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnan(cells) if cells.dtype.kind == "f" else np.asarray(cells != cells, dtype=bool)
+
+
+def check_finite(columns: Columns) -> None:
+    """Raise an error that names all columns with an infinite value, and the first row of each."""
+    infinite = {name: np.isinf(cells) for name, cells in columns.items() if cells.dtype.kind == "f"}
+    found = [f"{name!r} (row {flags.argmax() + 1})" for name, flags in infinite.items() if flags.any()]
+    if found:
+        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+        raise TableError(
+            f"infinite values in {', '.join(found[:8])}{more}: correct or empty these cells. Rows are counted from 1, "
+            "without the header."
+        )
+
+
+def join_names(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names as text, with the number of those left out."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def join_counts(counts: Mapping[str, int], most: int = 8) -> str:
+    """Return the first names with their counts as text, and the number of those left out."""
+    parts = [f"{name!r} {n}" for name, n in list(counts.items())[:most]]
+    return ", ".join(parts) + (f" and {len(counts) - most} more" if len(counts) > most else "")
+
+
+# ----------------------------------------------------------------------------------------------- categories
 
 
 def _list_categorical(table: Any) -> list[str]:
@@ -279,24 +541,23 @@ def _is_numeric(values: NDArray[Any]) -> bool:
     return bool(cells) and all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in cells)
 
 
-def _find_categories(name: str, values: NDArray[Any], min_frequency: float) -> Categories:
+def _count_cells(name: str, values: NDArray[Any], min_frequency: float) -> dict[str, int]:
+    """Return the categories of a column and their numbers of cells; refuse a column that has no categories."""
     if values.dtype.kind not in "OUSTbiuf":
         raise TypeError(f"column {name!r} holds values of the type {values.dtype}: convert them to numbers or text.")
     counts = count_categories(values.tolist())
-    if not counts:
-        raise ValueError(f"column {name!r}: all cells are missing. Leave the column out.")
     if len(counts) == 1:
         only = next(iter(counts))[:40]
         raise ValueError(f"column {name!r} has one category, {only!r}: it cannot separate rows. Leave the column out.")
-    if min_frequency and is_free_text(counts, 0.0):
+    if min_frequency and counts and is_free_text(counts, 0.0):
         raise ValueError(
             f"column {name!r} has {len(counts)} distinct texts, most of them only once: it is not categorical. Leave "
             "the column out."
         )
-    return group_rare(counts, min_frequency)
+    return counts
 
 
-def _refuse_empty(raw: Array, plan: Preparation) -> None:
-    for name, _, place in plan.list_features():
-        if np.isnan(raw[:, place.start]).all():
+def _refuse_empty(columns: Columns) -> None:
+    for name, cells in columns.items():
+        if _find_missing(cells).all():
             raise ValueError(f"column {name!r}: all cells are missing. Leave the column out.")

@@ -9,7 +9,7 @@ import io
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,16 +18,37 @@ from typing import Any
 import numpy as np
 
 from ravine._plurals import count
-from ravine.tables.quotes import find_open_quote
-from ravine.tables.sniff import Layout, describe_wrong_encoding, detect_encoding, detect_layout
-from ravine.tables.table_error import TableError
 
-__all__ = ["ReadOptions", "Report", "read_table"]
+__all__ = ["ReadOptions", "Report", "TableError", "is_missing", "is_number", "read_table"]
 
 # Bytes at the beginning of a file from which its format is detected.
 HEAD = 1 << 18
+# Rows at the beginning of a file from which its delimiter and header are detected.
+MAX_ROWS = 200
+# Cells that are read as missing, the same as those of pyarrow.
+MISSING_CELLS = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
+    "NaN", "n/a", "nan", "null",
+)  # fmt: skip
+BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 # Receives a remark about what was detected or done.
 Report = Callable[[str], None]
+
+
+class TableError(ValueError):
+    """Raised when a table cannot be read or used.
+
+    Parameters
+    ----------
+    message : str
+    **choices : object
+        Values of `ReadOptions` and `ColumnChoices` that would help; ``auto=True`` if `apply_remedy` chooses the same.
+    """
+
+    def __init__(self, message: str, **choices: Any) -> None:
+        super().__init__(message)
+        self.choices = choices
 
 
 @dataclass(frozen=True)
@@ -164,61 +185,191 @@ def _read_numpy(content: Path | bytes, name: str, report: Report) -> Any:
 # ----------------------------------------------------------------------------------------------- text
 
 
+@dataclass(frozen=True)
+class Layout:
+    """Layout of a text file: its encoding, its delimiter, and the lines of its header.
+
+    Attributes
+    ----------
+    encoding, delimiter : str
+    names : tuple of str
+        Names of the columns.
+    n_header_lines : int
+        Number of lines before the first row of data; 0 if the names are not from the file.
+    """
+
+    encoding: str
+    delimiter: str
+    names: tuple[str, ...]
+    n_header_lines: int
+
+    @property
+    def delimiter_name(self) -> str:
+        """Name of the delimiter, for messages."""
+        return DELIMITERS.get(self.delimiter, repr(self.delimiter))
+
+
 def _read_text(content: Path | bytes, head: bytes, name: str, options: ReadOptions, report: Report) -> Any:
     pa = import_module("pyarrow")
-    encoding = detect_encoding(head, name, options.encoding)
-    complete = len(head) < HEAD
-    beginning = codecs.getincrementaldecoder(encoding)().decode(head).removeprefix("\ufeff")
-    layout = detect_layout(beginning, complete, name, options.delimiter, options.header)
-    names = _fill_names(layout, report)
-    # pyarrow would silently keep one of two columns with the same name.
-    _check_unique(names, name)
+    layout = _detect_layout(head, name, options, report)
+    encoding = layout.encoding
+    _check_unique(layout.names, name)  # pyarrow would silently keep one of two columns with the same name
     # Line breaks in quotes may come late, and pyarrow may misread a block that begins within quotes without an error.
-    quoted = '"' in beginning or (not complete and _contains(content, b'"'))
-    # pyarrow reads an unclosed quote up to the next quote, or to the end of the file, without an error.
-    n_quotes, n_lines = _count_quotes_and_lines(content, encoding) if quoted else (0, 0)
-    if n_quotes % 2:
-        _refuse_open_quote(content, encoding, layout, name)
+    quoted = b'"' in head or _contains(content, b'"')
+    if quoted:  # pyarrow reads an unclosed quote up to the next quote, or to the end of the file, without an error
+        with _open_text(content, encoding) as stream:
+            line = find_open_quote((line.removeprefix("\ufeff").rstrip("\n") for line in stream), layout.delimiter)
+        if line is not None:
+            raise TableError(f"{name}, line {line}: a quote opens there and is never closed. Close it, or remove it.")
     try:
-        table = _parse_csv(content, encoding, layout, names, options, quoted)
+        table = _parse_csv(content, layout, options, quoted)
     except UnicodeDecodeError as error:
-        raise TableError(describe_wrong_encoding(name, encoding, error)) from error
+        raise _make_encoding_error(name, encoding, error) from error
     except pa.ArrowInvalid as error:
         if "invalid UTF8" in str(error):
-            raise TableError(describe_wrong_encoding(name, encoding)) from error
+            raise _make_encoding_error(name, encoding) from error
         if "Empty CSV" in str(error):
             raise TableError(_describe_no_rows(name)) from error
-        raise TableError(_find_bad_line(content, encoding, layout, name, error)) from error
-    if table.num_rows + layout.has_header < n_lines:  # quotes join lines
-        _refuse_open_quote(content, encoding, layout, name)
+        raise TableError(_find_bad_line(content, layout, name, error)) from error
     if any(pa.types.is_binary(column.type) for column in table.schema):
-        raise TableError(describe_wrong_encoding(name, encoding))
-    header = (
-        "with a header"
-        if layout.has_header
-        else f"no header: columns named x0 to x{len(names) - 1} (use --header if the first line holds names)"
-    )
+        raise _make_encoding_error(name, encoding)
+    header = "with a header" if layout.n_header_lines else f"no header: columns named x0 to x{len(layout.names) - 1}"
     suffix = "" if encoding == "utf-8" else f"; {encoding}"
     report(f"{name}: {_describe_size(table)}; {layout.delimiter_name}-separated, {header}{suffix}")
     return table
 
 
-def _parse_csv(
-    content: Path | bytes, encoding: str, layout: Layout, names: Sequence[str], options: ReadOptions, quoted: bool
-) -> Any:
+def _parse_csv(content: Path | bytes, layout: Layout, options: ReadOptions, quoted: bool) -> Any:
     pa, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
     return arrow_csv.read_csv(
         _as_arrow_source(content),
         read_options=arrow_csv.ReadOptions(
-            column_names=list(names), skip_rows=layout.n_header_lines, encoding=encoding, block_size=1 << 22
+            column_names=layout.names, skip_rows=layout.n_header_lines, encoding=layout.encoding, block_size=1 << 22
         ),
         parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=quoted),
         convert_options=arrow_csv.ConvertOptions(
-            column_types={column: pa.string() for column in options.as_text if column in names},
+            column_types={column: pa.string() for column in options.as_text if column in layout.names},
             decimal_point=options.decimal,
             strings_can_be_null=False,
         ),
     )
+
+
+def _detect_layout(head: bytes, name: str, options: ReadOptions, report: Report) -> Layout:
+    """Detect the encoding, the delimiter and the header of a text file from its beginning."""
+    marked = next((found for mark, found in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
+    encoding = options.encoding or marked
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(head).removeprefix("\ufeff")
+    except LookupError as error:
+        raise TableError(f"{encoding!r} is an unknown encoding: try latin-1, cp1252 or utf-16.") from error
+    except UnicodeDecodeError as error:
+        raise _make_encoding_error(name, encoding, error) from error
+    if "\0" in text:
+        raise TableError(
+            f"{name} contains zero bytes: it is not a text file, or it is UTF-16 without a byte order mark.",
+            encoding="utf-16-le",
+        )
+    if len(head) == HEAD:  # the last line may be incomplete
+        text = text[: text.rfind("\n") + 1] or text
+    if not text.strip():
+        raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
+    delimiter = _detect_delimiter(text) if options.delimiter is None else options.delimiter
+    rows, n_lines = _read_first_rows(text, delimiter)
+    first = [cell.strip() for cell in rows[0]]
+    if not (_has_header(rows) if options.header is None else options.header):
+        return Layout(encoding, delimiter, tuple(f"x{j}" for j in range(len(first))), 0)
+    for j, column in enumerate(first, start=1):
+        if not column:
+            report(f"column {j} has no name: called 'column{j}' (if it counts the rows, drop it or choose it as key)")
+    return Layout(encoding, delimiter, tuple(cell or f"column{j}" for j, cell in enumerate(first, start=1)), n_lines)
+
+
+def _make_encoding_error(name: str, encoding: str, error: UnicodeDecodeError | None = None) -> TableError:
+    where = "" if error is None else f" (byte 0x{error.object[error.start]:02x} at position {error.start})"
+    other = "latin-1" if encoding.replace("_", "-").lower() in ("utf-8", "utf8") else "utf-8"
+    return TableError(f"{name} is not valid {encoding}{where}: set its encoding.", encoding=other)
+
+
+def _read_first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
+    """Return the first rows, and the number of lines up to the end of the very first."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows: list[list[str]] = []
+    n_lines = 1
+    try:
+        for row in filter(None, reader):
+            n_lines = n_lines if rows else reader.line_num
+            rows.append(row)
+            if len(rows) >= MAX_ROWS:
+                break
+    except csv.Error:  # an unclosed quote: reported when the whole file is read
+        pass
+    return rows or [[text.strip()]], n_lines
+
+
+def _detect_delimiter(text: str) -> str:
+    """Return the delimiter that splits most rows into the same number of cells; more cells win a tie."""
+    best, best_score = ",", (0.0, 0)
+    for delimiter in DELIMITERS:
+        counts = Counter(len(row) for row in _read_first_rows(text, delimiter)[0])
+        n_cells, n_rows = max(counts.items(), key=lambda item: (item[1], item[0]))
+        weight = 0.5 if delimiter == " " else 1.0  # spaces also occur inside cells
+        score = (weight * n_rows / counts.total(), n_cells) if n_cells > 1 else (0.0, 0)
+        if score > best_score:
+            best, best_score = delimiter, score
+    return best
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Return whether some name stands above a column of numbers, or the first line has no number at all."""
+    first, rest = rows[0], rows[1:]
+    for j, cell in enumerate(first):
+        below = [row[j] for row in rest if j < len(row) and not is_missing(row[j])]
+        if below and not is_number(cell) and not is_missing(cell) and all(map(is_number, below)):
+            return True
+    return not any(is_number(cell) for cell in first)
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number, possibly with a decimal comma."""
+    try:
+        float(cell.strip().replace(",", "."))
+    except ValueError:
+        return False
+    return True
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell is None, NaN or a text that stands for a missing value."""
+    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING_CELLS)
+
+
+def find_open_quote(lines: Iterable[str], delimiter: str) -> int | None:
+    """Return the number of the line where a quote opens that is not closed at the end of a cell; None if all are.
+
+    A quote opens at the start of a cell. Inside quotes, two quotes stand for one. Text after a closing quote is ignored
+    unless the quotes join several lines.
+    """
+    is_open, opened = False, 0
+    for number, line in enumerate(lines, start=1):
+        if not is_open and '"' not in line:
+            continue
+        is_closed = False  # whether the last quote closed a cell
+        *before, rest = line.split('"')
+        for k, text in enumerate(before):
+            if is_open:
+                is_open, is_closed = False, True
+            elif is_closed and not text:
+                is_open, is_closed = True, False
+            elif is_closed and opened < number and not text.startswith(delimiter):
+                return opened
+            elif text.endswith(delimiter) or (k == 0 and not text):
+                is_open, opened = True, number
+            else:
+                is_closed = False
+        if is_closed and opened < number and rest and not rest.startswith(delimiter):
+            return opened
+    return opened if is_open else None
 
 
 def _contains(content: Path | bytes, character: bytes) -> bool:
@@ -233,51 +384,25 @@ def _open_text(content: Path | bytes, encoding: str, newline: str | None = None)
     return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline=newline)
 
 
-def _count_quotes_and_lines(content: Path | bytes, encoding: str) -> tuple[int, int]:
-    n_quotes = n_lines = 0
-    with _open_text(content, encoding) as stream:
-        for block in iter(lambda: stream.read(1 << 22), ""):
-            n_quotes += block.count('"')
-            n_lines += block.count("\n")
-    return n_quotes, n_lines
-
-
-def _refuse_open_quote(content: Path | bytes, encoding: str, layout: Layout, name: str) -> None:
-    """Raise an error if a quote is never closed."""
-    with _open_text(content, encoding) as stream:
-        line = find_open_quote((line.removeprefix("\ufeff").rstrip("\n") for line in stream), layout.delimiter)
-    if line is not None:
-        raise TableError(f"{name}, line {line}: a quote opens there and is never closed. Close it, or remove it.")
-
-
-def _fill_names(layout: Layout, report: Report) -> tuple[str, ...]:
-    """Return the names of the columns, with "column3" for a third column without a name."""
-    for j, column in enumerate(layout.names, start=1):
-        if not column:
-            report(f"column {j} has no name: called 'column{j}' (if it counts the rows, use --drop or --key column{j})")
-    return tuple(column or f"column{j}" for j, column in enumerate(layout.names, start=1))
-
-
 def _check_unique(names: Sequence[str], file: str) -> None:
     repeated = [column for column, n in Counter(names).items() if n > 1]
     if repeated:
-        raise TableError(
-            f"{file} has several columns named {', '.join(map(repr, repeated[:5]))}: give every column its own name "
-            "(or use --no-header if the first line holds no names)."
-        )
+        shown = ", ".join(map(repr, repeated[:5]))
+        advice = "give every column its own name, or read the first line as data."
+        raise TableError(f"{file} has several columns named {shown}: {advice}", header=False)
 
 
-def _find_bad_line(content: Path | bytes, encoding: str, layout: Layout, name: str, error: Exception) -> str:
+def _find_bad_line(content: Path | bytes, layout: Layout, name: str, error: Exception) -> str:
     """Return a message with the number of the line that cannot be read."""
     width, first, hint = len(layout.names), 1, ""
-    with _open_text(content, encoding, newline="") as stream:
+    with _open_text(content, layout.encoding, newline="") as stream:
         reader = csv.reader(stream, delimiter=layout.delimiter)
         try:
             for row in reader:
                 if row and len(row) != width:
                     return (
                         f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}{hint}. Correct that line, "
-                        f"or set the delimiter with --delimiter (detected: {layout.delimiter_name})."
+                        f"or set the delimiter (detected: {layout.delimiter_name})."
                     )
                 is_long = reader.line_num > first
                 hint = f" (quotes join the lines {first} to {reader.line_num} before it)" if is_long else ""

@@ -1,0 +1,161 @@
+"""Columns of a table: what can be used, what is refused, and the choices that help."""
+
+import numpy as np
+import pytest
+
+pa = pytest.importorskip("pyarrow")
+
+from ravine.tables import ColumnChoices, TableError, apply_remedy, choose_features, read_labels, resolve_columns  # noqa: E402
+from ravine.tables.columns import extract_columns, find_remedy  # noqa: E402
+
+N = 40
+
+
+def ignore(text):
+    """Ignore a remark."""
+
+
+def make_table(**columns):
+    numbers = {"a": np.arange(N) ** 0.5, "b": np.arange(N) % 7}
+    return pa.table(numbers | columns)
+
+
+def test_numbers_and_booleans_are_features():
+    table = make_table(flag=np.arange(N) % 2 == 0, k=pa.array([1, None] * (N // 2)))
+    assert choose_features(table, ColumnChoices(), ignore) == (["a", "b", "flag", "k"], [])
+    columns = extract_columns(table, ["flag", "k"])
+    assert columns["flag"].tolist() == [1.0, 0.0] * (N // 2)
+    assert np.isnan(columns["k"]).sum() == N // 2
+
+
+def test_chosen_columns_are_not_features():
+    table = make_table(y=["u", "v"] * (N // 2), key=list(range(N)), __index_level_0__=list(range(N)))
+    choices = resolve_columns(table, ColumnChoices(drop=("b",), key="key", label="y"))
+    reported = []
+    assert choose_features(table, choices, reported.append) == (["a"], [])
+    assert "'__index_level_0__'" in reported[0]
+
+
+@pytest.mark.parametrize(
+    ("choices", "named"),
+    [
+        (ColumnChoices(drop=("aa",)), {"drop": "aa"}),
+        (ColumnChoices(key="zz"), {"key": "zz"}),
+        (ColumnChoices(label="zz"), {"label": "zz"}),
+        (ColumnChoices(key="a", label="a"), {"key": "a", "label": "a"}),
+    ],
+)
+def test_columns_that_do_not_exist_are_named(choices, named):
+    with pytest.raises(TableError) as info:
+        resolve_columns(make_table(), choices)
+    assert info.value.choices == named
+
+
+def test_entries_of_drop_are_split_unless_a_column_has_their_name():
+    table = make_table(**{"a,b": [1.0] * N})
+    assert resolve_columns(table, ColumnChoices(drop=("a,b",))).drop == ("a,b",)
+    assert resolve_columns(make_table(), ColumnChoices(drop=("a,b",))).drop == ("a", "b")
+
+
+MESSY = {
+    "id": list(range(100, 100 + N)),
+    "level": list(range(N - 1, -1, -1)),
+    "note": [f"text {k}" for k in range(N)],
+    "same": ["x"] * N,
+    "day": pa.array([0] * N, pa.date32()),
+    "none": pa.nulls(N),
+    "few": pa.array([1.5] * 5 + [None] * (N - 5)),
+    "kind": ["u", "v"] * (N // 2),
+    "gaps": pa.array([None, *([2.5, 1.5] * N)[: N - 1]]),
+}
+
+
+def test_remedy_names_every_column_that_cannot_be_used():
+    remedy = find_remedy(make_table(**MESSY), ColumnChoices())
+    assert list(remedy.drop) == ["id", "note", "same", "day", "none", "few"]
+    assert (remedy.encode, remedy.missing) == (("kind",), ("gaps",))
+    assert remedy.list_changes(ColumnChoices()) == {
+        "drop": tuple(remedy.drop),
+        "encode": "famd",
+        "missing": "multiple",
+    }
+
+
+def test_one_error_names_all_problems_and_the_remedy():
+    with pytest.raises(TableError) as info:
+        choose_features(make_table(**MESSY), ColumnChoices(), ignore)
+    for name in ("note", "same", "day", "none", "kind", "gaps"):
+        assert repr(name) in str(info.value)
+    assert info.value.choices["auto"] is True
+    assert info.value.choices["encode"] == "famd"
+
+
+def test_remedy_can_be_applied():
+    reported = []
+    table, remedy = apply_remedy(make_table(**MESSY), ColumnChoices(), reported.append)
+    assert choose_features(table, remedy.choices, ignore) == (["a", "b", "level", "kind", "gaps"], ["kind"])
+    assert len(reported) == len(remedy.drop) + 2
+    _, unchanged = apply_remedy(make_table(), ColumnChoices(), ignore)
+    assert unchanged.list_changes(ColumnChoices()) == {}
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "unclear"),
+    [
+        (["1,5", "2,25"], True, False),
+        (["1,234", "2,345"], False, True),
+        (["1,234", "2,345.5"], False, True),
+        (["1,234", "0,5"], True, False),
+        (["1,234", "12345"], False, True),
+        (["1,5", "x"], False, False),
+        (["1.5", "2"], False, False),
+    ],
+)
+def test_commas_are_decimal_or_need_a_decision(cells, decimal, unclear):
+    table = make_table(p=(cells * N)[:N])
+    remedy = find_remedy(table, ColumnChoices())
+    assert (remedy.commas == ("p",), "p" in remedy.thousands) == (decimal, unclear)
+    if decimal:
+        changed, _ = apply_remedy(table, ColumnChoices(), ignore)
+        assert changed["p"].to_pylist()[:2] == [float(cell.replace(",", ".")) for cell in cells]
+    if unclear:
+        with pytest.raises(TableError, match="'p'") as info:
+            apply_remedy(table, ColumnChoices(), ignore)
+        assert info.value.choices == {"decimal": ","}
+
+
+def test_a_table_uses_commas_in_one_way():
+    table = make_table(p=["1,5"] * N, q=["1,234"] * N)
+    assert find_remedy(table, ColumnChoices()).commas == ("p", "q")
+
+
+@pytest.mark.parametrize(
+    ("cells", "named"),
+    [
+        ([-1, 0] * (N // 2), "-1"),
+        ([f"{k}.5" for k in range(N)], "0.5"),
+        ([f"row {k}" for k in range(N)], "row 0"),
+    ],
+)
+def test_labels_that_are_not_classes_are_refused(cells, named):
+    table = make_table(y=cells)
+    with pytest.raises(TableError, match=f"'y'.*{named}"):
+        read_labels(table, "y", ignore, learn=True)
+    assert len(read_labels(table, "y", ignore, learn=False)) == N
+
+
+def test_labels_are_integers_or_text_and_none_where_empty():
+    table = make_table(y=pa.array([1.0, 2.0, None, 1.0] * (N // 4)), z=["u", "NA", " ", "v"] * (N // 4))
+    assert read_labels(table, "y", ignore, learn=True).tolist()[:4] == [1, 2, None, 1]
+    assert read_labels(table, "z", ignore, learn=True).tolist()[:4] == ["u", None, None, "v"]
+
+
+@pytest.mark.parametrize(
+    ("encode", "cells"),
+    [("one-hot", [f"{k}x" for k in range(60)]), ("famd", ["x"] * 60), ("famd", [f"{k}x" for k in range(60)])],
+)
+def test_texts_that_are_not_categories_are_refused(encode, cells):
+    table = pa.table({"a": np.arange(60.0), "kind": cells})
+    with pytest.raises(TableError, match="'kind'") as info:
+        choose_features(table, ColumnChoices(encode=encode), ignore)
+    assert info.value.choices == {"drop": ("kind",)}
