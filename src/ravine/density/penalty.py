@@ -9,8 +9,6 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["BalancePenalty", "Minima"]
-
 
 @dataclass(frozen=True)
 class BalancePenalty:

@@ -14,8 +14,6 @@ from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.sums import BinnedDensity, SortedDensity, Window
 
-__all__ = ["DEEP", "ProjectedDensity", "compute_relative_log_depth", "compute_silverman_bandwidth", "find_extrema"]
-
 # Below this fraction of the kernel's peak exact sums replace the bins, whose error is up to 3.2e-10 of it.
 DEEP = 1e-6
 # Where the sign and the roots of the slope matter, a flatter one (in units of the kernel's peak and of h) is computed

@@ -17,16 +17,6 @@ from ravine import _kernels
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 
-__all__ = [
-    "MARGIN",
-    "MAX_BINS",
-    "BinnedDensity",
-    "SortedDensity",
-    "Window",
-    "compute_relevant_distance",
-    "has_few_rows",
-]
-
 # Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
 MAX_BINS = 1 << 13
 # The same for bins per row, which are many only if the bandwidth is far below the distances of the rows.

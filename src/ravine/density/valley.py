@@ -14,8 +14,6 @@ from ravine._typing import Array
 from ravine.density.projected import ProjectedDensity
 from ravine.density.sums import BinnedDensity, Window
 
-__all__ = ["Judgement", "Valley", "find_valley", "judge", "measure_evidence", "outline_valley", "score_valley"]
-
 # Candidate levels, as fractions of the height from the bottom of the valley to the lower of its two modes.
 LEVELS = np.linspace(0.08, 0.95, 24)
 # Distance (in bandwidths) beyond the data up to which the density is evaluated: kernels are below 1e-31 of their peak.

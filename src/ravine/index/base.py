@@ -18,8 +18,6 @@ from ravine.density import DEEP, MARGIN, BinnedDensity, SortedDensity, Window, c
 from ravine.optimise import Questions, SphereObjective
 from ravine.rows import Histogram, LogSum, Sample, ValuesIn
 
-__all__ = ["ProjectionIndex", "Separation", "describe_hyperplane"]
-
 # A valley that is shallower than this, relative to its modes, cannot be distinguished from rounding.
 SHALLOWEST = 1e-6
 

@@ -42,8 +42,6 @@ from ravine.rows import (
     Variances,
 )
 
-__all__ = ["ClusteringIndex", "measure_reach"]
-
 # Rows beyond the reach of a sum together change it by less than this fraction.
 NEGLIGIBLE = 1e-10
 # First guess of the distance to the next row (in h) where exact sums are needed.

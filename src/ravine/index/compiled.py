@@ -19,8 +19,6 @@ from ravine.index.clustering import ClusteringIndex
 from ravine.index.semi_supervised import SemiSupervisedIndex
 from ravine.optimise import Memory, Questions, SphereResult
 
-__all__ = ["CompiledClusteringIndex", "CompiledIndex", "CompiledSemiSupervisedIndex"]
-
 
 class CompiledIndex(ClusteringIndex):
     """Base class of the compiled indices, for a sample with ``stage_rows``.

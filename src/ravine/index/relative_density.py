@@ -14,8 +14,6 @@ from ravine.index.clustering import measure_reach
 from ravine.optimise import Questions
 from ravine.rows import CovarianceProduct, Gradient, Histogram, Moments, Sample, SetDirection, Variances
 
-__all__ = ["DensityRatio", "RelativeDensity"]
-
 # Number of rows added to both densities: a ratio of fewer rows than a few says nothing.
 PRIOR_ROWS = 2.0
 

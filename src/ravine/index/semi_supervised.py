@@ -15,8 +15,6 @@ from ravine.density import BalancePenalty, BinnedDensity, Minima, SortedDensity
 from ravine.index.clustering import ClusteringIndex, MinimiseOver
 from ravine.rows import Moments, Sample
 
-__all__ = ["LabelPenalty", "LabelledRows", "SemiSupervisedIndex"]
-
 # For a hinge closer to b than this (in h), the force computed from its rounded excess may be wrong.
 TOUCHING = 1e-6
 

@@ -12,8 +12,6 @@ from typing import Protocol
 
 from ravine.optimise.objective import Questions
 
-__all__ = ["LineFunction", "Step", "search_weak_wolfe"]
-
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9
 MAX_TRIALS = 25

@@ -15,8 +15,6 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["FunctionObjective", "Questions", "SphereObjective", "TiltedObjective", "run"]
-
 T = TypeVar("T")
 # Generator that yields questions, receives their answers and returns a T.
 Questions = Generator[Any, Any, T]

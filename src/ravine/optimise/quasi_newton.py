@@ -11,8 +11,6 @@ import numpy as np
 from ravine._typing import Array
 from ravine.optimise.objective import Questions
 
-__all__ = ["CurvaturePairs", "Solve", "VectorResult", "minimise_by_lbfgs"]
-
 # Weak Wolfe conditions.
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE = 0.9

@@ -11,19 +11,6 @@ from ravine._typing import Array
 from ravine.optimise.line_search import LARGEST_ANGLE, Step, search_weak_wolfe
 from ravine.optimise.objective import Questions, SphereObjective
 
-__all__ = [
-    "FIRST_ANGLE",
-    "Memory",
-    "SphereResult",
-    "make_unit_tangent",
-    "measure_angle",
-    "minimise_on_sphere",
-    "move_on_circle",
-    "normalise",
-    "project_to_tangent",
-    "transport",
-]
-
 # First step without curvature information: small, so that a start stays in its own basin.
 FIRST_ANGLE = 0.1
 

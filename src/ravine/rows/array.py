@@ -18,8 +18,6 @@ from ravine.rows.projections import BLOCK_ROWS, LocalSample, find_near, thin
 from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
 from ravine.rows.units import GUESS_ROWS, center_and_scale, guess_units
 
-__all__ = ["ArrayRows", "DenseSample", "RowSpace", "project_array"]
-
 # Rows that are copied at a time, to be centred or gathered: few enough to stay in the cache.
 COPY_BYTES = 1 << 20
 # Arrays of up to this size are reused by malloc. Larger ones get new pages from the system, which take longer to touch

@@ -17,8 +17,6 @@ from ravine.rows.moments import Moments, StoredMoments
 from ravine.rows.questions import Request
 from ravine.rows.units import SMALLEST_UNIT, round_to_power_of_two
 
-__all__ = ["ROWS_WORTH_A_THREAD", "Indices", "Rows", "Sample", "Subset", "as_rows", "draw_indices", "sum_arrays"]
-
 # With fewer rows than this, to answer a question costs less than to hand it to a thread.
 ROWS_WORTH_A_THREAD = 20_000
 Indices = NDArray[np.intp]

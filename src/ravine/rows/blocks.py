@@ -20,8 +20,6 @@ from ravine.rows.reading.reader import ChunkReader, ReadTask, allocate_in_file, 
 from ravine.rows.reading.sources import find_chunks
 from ravine.rows.units import guess_units, round_to_power_of_two
 
-__all__ = ["BlockSample", "RowBlocks"]
-
 # A subsample of at most this size is copied into memory; a larger one is read again and again.
 TAKE_BYTES = 1 << 29
 # Of at most this size it is also kept, since starts and paths take the same subsample.

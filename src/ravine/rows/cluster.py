@@ -20,8 +20,6 @@ from ravine.rows.units import guess_units
 from ravine.rows.workers.rounds import Command, Rounds, get_current_client
 from ravine.rows.workers.worker import CheckedFunction, merge_answers
 
-__all__ = ["ClusterRows", "ClusterSample"]
-
 # A subsample of at most this size is fetched from the workers; a larger one stays there.
 TAKE_BYTES = 1 << 23
 # Of the rows near a hyperplane at most this many bytes are fetched.

@@ -21,15 +21,6 @@ from ravine.rows.reading.reader import LARGEST
 from ravine.rows.sparse import SparseRows, is_sparse_matrix
 from ravine.rows.workers.rounds import ClusterError, get_current_client
 
-__all__ = [
-    "allow_sparse",
-    "check_unique_names",
-    "validate_array",
-    "validate_readable_rows",
-    "validate_rows",
-    "validate_rows_in_memory",
-]
-
 
 def validate_rows(estimator: Any, X: Any, *, reset: bool, measure: bool = False) -> Rows:
     """Validate X of any kind for an estimator; the values of arrays and sparse matrices are checked, too.

@@ -10,8 +10,6 @@ import numpy as np
 
 from ravine._typing import Array
 
-__all__ = ["Moments", "ProductMoments", "StoredMoments", "find_leading_eigenvectors"]
-
 # Iterations of conjugate gradients.
 MOST_STEPS = 50
 # Residual, relative to the largest eigenvalue, at which an eigenvector has converged.

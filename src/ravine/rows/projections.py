@@ -30,8 +30,6 @@ from ravine.rows.questions import (
     Variances,
 )
 
-__all__ = ["BLOCK_ROWS", "LocalSample", "Projections", "RowCollector", "SharedPassSample", "find_near", "thin"]
-
 # Sums run over blocks of rows whose size does not depend on the number of threads, so neither does their result.
 BLOCK_ROWS = 1 << 17
 T = TypeVar("T")

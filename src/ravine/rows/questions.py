@@ -13,24 +13,6 @@ from typing import Any, NamedTuple
 
 from ravine._typing import Array
 
-__all__ = [
-    "AngleDerivative",
-    "CovarianceProduct",
-    "Gradient",
-    "GradientNoise",
-    "Histogram",
-    "LogSum",
-    "ProjectionRequest",
-    "Request",
-    "Rotate",
-    "RowSumRequest",
-    "RowsIn",
-    "SetDirection",
-    "SetTangent",
-    "ValuesIn",
-    "Variances",
-]
-
 
 class SetDirection(NamedTuple):
     """Set ``p`` to the projections on ``direction``. Answer: None."""

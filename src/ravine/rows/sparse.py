@@ -27,16 +27,6 @@ from ravine.rows.questions import (
 )
 from ravine.rows.units import SMALLEST_UNIT, round_to_power_of_two
 
-__all__ = [
-    "CentredMatrix",
-    "SparseRows",
-    "SparseSample",
-    "count_stored",
-    "find_near_columns",
-    "is_sparse_matrix",
-    "sum_columns",
-]
-
 # Up to this many features the covariance is stored; with more, only its products with vectors are ever formed.
 STORED_FEATURES = 1000
 # Beyond this ratio of squared mean to variance, projections and second moments about zero lose too many digits.

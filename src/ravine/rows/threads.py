@@ -12,8 +12,6 @@ from typing import Any
 
 from ravine import _kernels
 
-__all__ = ["limit_library_threads", "open_pool"]
-
 
 @contextmanager
 def open_pool(n_threads: int, flag: _kernels.StopFlag | None = None) -> Iterator[ThreadPoolExecutor | None]:

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["GUESS_ROWS", "SMALLEST_UNIT", "center_and_scale", "guess_units", "is_rounding", "round_to_power_of_two"]
-
 # Its inverse must be finite.
 SMALLEST_UNIT = 2.0**-1000
 # Number of rows from which units are guessed.

@@ -10,8 +10,6 @@ from typing import Any
 from ravine.checks import check_number
 from ravine.density import compute_silverman_bandwidth
 
-__all__ = ["BandwidthRule", "check_bandwidth", "check_representable", "resolve_bandwidth"]
-
 # In standard deviations of the data. Below it, the rounding of projections is no longer negligible.
 SMALLEST_BANDWIDTH = 1e-11
 # Above it, the density has no structure left.

@@ -19,8 +19,6 @@ from ravine.search.refinement import refine_in_all_features, span_leading_direct
 from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
 
-__all__ = ["Fit", "find_hyperplane", "fit_hyperplane", "points_to_larger"]
-
 
 @dataclass(frozen=True)
 class Fit:

@@ -18,19 +18,6 @@ from ravine.index import LabelledRows
 from ravine.rows import Moments, as_rows, round_to_power_of_two
 from ravine.search.starts import PrincipalAxes
 
-__all__ = [
-    "GRID",
-    "NAMED_STARTS",
-    "LabelFit",
-    "LabelLoss",
-    "calibrate",
-    "fit_labels",
-    "parse_component",
-    "predict_by_svm",
-    "reduce_to_row_space",
-    "suggest_starts",
-]
-
 NAMED_STARTS = ("svm", "lda", "means")
 # Smaller coordinates, in standard deviations, count as 0: liblinear never ends if squares of its gradient underflow.
 SMALLEST_COORDINATE = 1e-100

@@ -17,8 +17,6 @@ from ravine.search.settings import SearchSettings
 from ravine.search.stages import Notify, Path, PathBuilder, Stage, append_polished, drive, follow_path
 from ravine.search.starts import SAME_DIRECTION, list_distinct
 
-__all__ = ["Start", "choose_best", "follow_paths", "screen_starts"]
-
 # Number of alphas of a short path, and of iterations at each. The smallest alphas are left out: where all hyperplanes
 # pass near the mean, the valleys on one side of it are hidden.
 N_ALPHAS = 3

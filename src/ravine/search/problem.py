@@ -27,8 +27,6 @@ from ravine.search.space import WorkingSpace
 from ravine.search.starts import PrincipalAxes, choose_starts
 from ravine.search.subsamples import draw_subsamples
 
-__all__ = ["Problem"]
-
 # Starts are proposed and screened on this many rows at most.
 MOST_SCREENED = 3_000
 # Fewer rows, but not fewer than this, if they have very many features.

@@ -21,8 +21,6 @@ from ravine.search.problem import Problem
 from ravine.search.settings import SearchSettings
 from ravine.search.stages import Notify, Path, Stage, append_polished, describe_stage, drive, polish
 
-__all__ = ["orthonormalise", "polish_on_slabs", "refine_in_all_features", "span_leading_directions"]
-
 # With fewer rows than this, a pass over them costs less than gathering those near the hyperplane.
 WORTH_A_SLAB = 40_000
 # If more than this share of the rows is near the hyperplane, passes over the slab save too little.

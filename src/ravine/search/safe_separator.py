@@ -16,8 +16,6 @@ from ravine.search.separator import Evidence, Separator, take_majority
 from ravine.search.space import PathLog
 from ravine.search.stages import Stage, drive
 
-__all__ = ["find_safe_separator"]
-
 # Length of the next step, relative to the solution, at which the optimiser stops.
 TOLERANCE = 1e-11
 # The same on subsamples, and on more rows than this, where every iteration is expensive.

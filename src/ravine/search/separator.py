@@ -20,8 +20,6 @@ from ravine.search.settings import SearchSettings
 from ravine.search.space import PathLog
 from ravine.search.stages import Path, Stage, drive, polish
 
-__all__ = ["Evidence", "Separator", "find_separator", "take_majority"]
-
 # Number of folds in which labels are held out, to measure their distances from hyperplanes that they did not place.
 FOLDS = 5
 # Relative decrease of the index at which the optimisation of a fold stops.

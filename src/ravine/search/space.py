@@ -18,8 +18,6 @@ from ravine.rows import Rows, RowSpace, Sample, is_rounding
 from ravine.search.settings import Callback
 from ravine.search.stages import Notify, Stage
 
-__all__ = ["PathLog", "WorkingSpace"]
-
 NO_VARIATION = "init has a row along which the data do not vary (or a row of zeros)."
 
 

@@ -15,18 +15,6 @@ from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
 from ravine.rows import Sample
 from ravine.search.settings import SearchSettings
 
-__all__ = [
-    "Notify",
-    "Path",
-    "PathBuilder",
-    "Stage",
-    "append_polished",
-    "describe_stage",
-    "drive",
-    "follow_path",
-    "polish",
-]
-
 T = TypeVar("T")
 
 

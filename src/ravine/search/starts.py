@@ -10,17 +10,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Moments, Sample
 
-__all__ = [
-    "PrincipalAxes",
-    "choose_starts",
-    "cluster_rows",
-    "draw_random_starts",
-    "find_directions_between_clusters",
-    "find_unusual_starts",
-    "list_distinct",
-    "propose_starts",
-]
-
 # With fewer rows per whitened axis than this, the fourth moments show the noise of the whitening.
 ROWS_PER_WHITE_AXIS = 20
 # More axes than this would cost more than the search.

@@ -26,8 +26,6 @@ from ravine.tree import constants
 from ravine.tree.cells import CellGraph, estimate_dimension
 from ravine.tree.editing import label_unions
 
-__all__ = ["Contact", "Join", "Joiner", "find_contact", "find_weakest", "label_cells", "measure_boundaries"]
-
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 

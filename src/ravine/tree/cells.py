@@ -24,8 +24,6 @@ from ravine.tree.neighbours import find_neighbours, find_positions
 from ravine.tree.nodes import Tree
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["CellGraph", "CutSplitter", "estimate_dimension", "grow_cells"]
-
 Indices = NDArray[np.intp]
 
 

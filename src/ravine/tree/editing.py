@@ -15,17 +15,6 @@ from ravine.hyperplane import Hyperplane
 if TYPE_CHECKING:
     from ravine.tree.nodes import LeafJoins, Tree
 
-__all__ = [
-    "find_new_nodes",
-    "keep_first_splits",
-    "keep_significant_splits",
-    "label_unions",
-    "merge",
-    "prune",
-    "renumber_clusters",
-    "split",
-]
-
 NONE = -1
 NO_PAIRS = np.zeros((0, 2), dtype=np.intp)
 HYPERPLANE_ARRAYS = ("offset", "bandwidth", "alpha", "density", "relative_depth")

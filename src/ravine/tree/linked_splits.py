@@ -19,13 +19,6 @@ from ravine.tree.grow import Split, Splitter, split_rows
 from ravine.tree.nodes import Tree
 from ravine.tree.separators import separate_by_svm
 
-__all__ = [
-    "ConstrainedSplitter",
-    "LabelSplitter",
-    "complete_constraints",
-    "join_leaves",
-]
-
 Indices = NDArray[np.intp]
 
 

@@ -21,8 +21,6 @@ from ravine.tree import constants
 from ravine.validity.directions import ENOUGH_EVIDENCE
 from ravine.validity.repeated_values import Grids
 
-__all__ = ["NeighbourGraph", "find_neighbours", "find_positions", "repeat_rows"]
-
 Indices = NDArray[np.intp]
 
 # Cells of neighbouring floating-point numbers may have the width 0.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ravine.plotting import TreeDisplay
 
-__all__ = ["LeafJoins", "Node", "Tree", "Visit", "descend"]
-
 NONE = -1
 Indices = NDArray[np.intp]
 

@@ -28,9 +28,6 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.separators import separate_by_logistic_regression
 
-__all__ = ["describe_plane", "find_largest_deviation", "refine_tree"]
-
-
 Indices = NDArray[np.intp]
 
 

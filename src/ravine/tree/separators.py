@@ -17,8 +17,6 @@ from ravine.rows import center_and_scale
 from ravine.tree import constants
 from ravine.validity.directions import solve_shrunk
 
-__all__ = ["measure_overlap", "separate_by_discriminant", "separate_by_logistic_regression", "separate_by_svm"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -26,8 +26,6 @@ from ravine.tree.nodes import NONE, LeafJoins, Tree, descend
 from ravine.tree.refine import describe_plane, find_largest_deviation
 from ravine.tree.separators import measure_overlap
 
-__all__ = ["Shapes", "build_tree", "choose_shape", "find_curved", "find_shapes"]
-
 Indices = NDArray[np.intp]
 
 

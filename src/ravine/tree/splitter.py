@@ -29,8 +29,6 @@ from ravine.tree.refine import refine_tree
 from ravine.validity import run_valley_test
 from ravine.validity.directions import as_choosers, measure_separation
 
-__all__ = ["DensitySplitter", "NodeTest", "SizeLimitSplitter", "find_hidden_split", "prefer_large"]
-
 Indices = NDArray[np.intp]
 
 

@@ -20,8 +20,6 @@ from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.splitter import DensitySplitter
 
-__all__ = ["count_stable_clusters", "measure_stability", "suggest_tree"]
-
 
 def suggest_tree(
     tree: Tree,

@@ -15,8 +15,6 @@ from ravine.checks import check_feature_names
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
 
-__all__ = ["describe_cluster", "describe_path", "draw", "draw_html", "write_title"]
-
 # Largest number of nodes that are drawn.
 MAX_NODES = 60
 # Limits of the table and of the drawing.

@@ -14,19 +14,6 @@ from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measur
 from ravine.rows import Rows, round_to_power_of_two
 from ravine.search.hyperplane import Fit
 
-__all__ = [
-    "DIRECTIONS",
-    "ENOUGH_EVIDENCE",
-    "Choosers",
-    "Cut",
-    "SparseChoosers",
-    "as_choosers",
-    "choose_cuts",
-    "measure_separation",
-    "select_compared",
-    "solve_shrunk",
-]
-
 # With more features than this, fewer rows estimate the covariance, and sparse rows stay sparse.
 MANY_FEATURES, FEW_ROWS = 1000, 1000
 Spread = Callable[[Array], list[Array]]

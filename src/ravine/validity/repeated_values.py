@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Rows
 
-__all__ = ["EXAMINED", "SHARED", "Grid", "Grids", "find_repeating"]
-
 # A feature lies on a grid if, among this many rows, at least this share have a value that another row has, too.
 EXAMINED = 1000
 SHARED = 0.5

@@ -8,8 +8,6 @@ from ravine._plurals import count, format_pvalue
 from ravine.density import Judgement, Valley
 from ravine.hyperplane import Hyperplane
 
-__all__ = ["Evidence", "HalfTest", "Tally", "ValleyTest"]
-
 # Z-scores are limited to this range: below it there is no evidence, above it P underflows.
 LOWEST, HIGHEST = -3.0, 37.0
 

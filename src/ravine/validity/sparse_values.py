@@ -18,8 +18,6 @@ from ravine.rows import Rows, as_rows, draw_indices
 from ravine.validity.directions import MANY_FEATURES
 from ravine.validity.repeated_values import EXAMINED, SHARED, Grids, find_repeating
 
-__all__ = ["SparseGrids", "find_grids"]
-
 # Number of rows from which the values of a grid are taken.
 MOST_SPARSE_ROWS = 20_000
 # Features that are spread one by one for each direction: those that would be moved most.

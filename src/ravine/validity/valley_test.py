@@ -27,8 +27,6 @@ from ravine.validity.repeated_values import Grids
 from ravine.validity.results import LOWEST, Evidence, HalfTest, Tally, ValleyTest
 from ravine.validity.sparse_values import SparseGrids, find_grids
 
-__all__ = ["TEST_METHODS", "combine_partitions", "compute_pvalue", "cross_fit", "pool_folds", "run_valley_test"]
-
 # With fewer rows, P is 1.
 FEWEST_ROWS = 20
 N_FOLDS = 3

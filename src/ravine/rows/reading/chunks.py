@@ -10,22 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "Chunk",
-    "Columns",
-    "FileStamp",
-    "check_dtype",
-    "check_shape",
-    "check_unchanged",
-    "count_chunk_rows",
-    "is_frame",
-    "list_columns",
-    "split_array",
-    "to_array",
-    "to_empty_frame",
-    "to_plain_array",
-]
-
 # Bytes that are read at a time: few enough to stay in the cache until they have been used.
 CHUNK_BYTES = 1 << 22
 

@@ -20,8 +20,6 @@ from ravine.rows.reading.chunks import (
     split_array,
 )
 
-__all__ = ["split_map", "split_npy", "split_parquet"]
-
 # Columns of a row group are read together up to this size, so that a large group is not in memory twice.
 COLUMN_BYTES = 1 << 25
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from ravine.rows.reading.chunks import Chunk, check_dtype, check_unchanged
 
-__all__ = ["LARGEST", "ChunkReader", "ReadTask", "allocate_in_file", "check_spill_folder"]
-
 # Sums of larger values, and gradients with the smallest bandwidth, may overflow.
 LARGEST = 1e292
 # Each reads a chunk and computes with it, so that one computes while the other reads.

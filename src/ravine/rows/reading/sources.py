@@ -26,8 +26,6 @@ from ravine.rows.reading.chunks import (
 )
 from ravine.rows.reading.files import split_map, split_npy, split_parquet
 
-__all__ = ["find_chunks"]
-
 _READING = [threading.Lock()]
 if hasattr(os, "register_at_fork"):  # a thread that holds the lock does not exist in a child process
     os.register_at_fork(after_in_child=lambda: _READING.__setitem__(0, threading.Lock()))

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from ravine.rows.workers.worker import StaleState, open_worker, run_commands
 
-__all__ = ["ClusterError", "Command", "Rounds", "get_current_client"]
-
 # A round that lost a worker is repeated at most this many times.
 ATTEMPTS = 3
 # Seconds between checks that the workers of a round are still there.

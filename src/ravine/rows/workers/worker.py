@@ -17,8 +17,6 @@ from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.questions import AngleDerivative, Gradient, Histogram, LogSum, Request, RowsIn, ValuesIn
 from ravine.rows.reading.reader import LARGEST
 
-__all__ = ["CheckedFunction", "StaleState", "WorkerRows", "merge_answers", "open_worker", "pack_answer", "run_commands"]
-
 # A smaller share of the rows than this is copied beside them; a larger one is gathered when it is needed.
 SMALL_SHARE = 0.25
 # Rows of a sample from which provisional units are guessed.
