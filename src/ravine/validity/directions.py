@@ -14,19 +14,19 @@ from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measur
 from ravine.rows import Rows, round_to_power_of_two
 from ravine.search.hyperplane import Fit
 
-# With more features than this, fewer rows estimate the covariance, and sparse rows stay sparse.
+# Number of features above which sparse rows stay sparse and the covariance is estimated from fewer rows: the second.
 MANY_FEATURES, FEW_ROWS = 1000, 1000
 Spread = Callable[[Array], list[Array]]
 DIRECTIONS = "normal", "discriminant", "means"
 # Smallest number of rows on a side of a hyperplane.
 SMALLEST_SIDE = 5
-# Hyperplanes with a larger evidence are compared by their depth, which depends less on the noise of their rows.
+# Evidence above which hyperplanes are compared by their depth, which is less noisy.
 ENOUGH_EVIDENCE = 2.0
-# About this many rows compare hyperplanes.
+# Approximate number of rows on which the hyperplanes of a search are compared.
 COMPARED = 2000
-# The minimum of the density is looked for between the means of the sides, without this share at each end.
+# Share of the distance between the means of the sides, at each end, that the search for the minimum leaves out.
 INNER = 0.05
-# Smaller bandwidths cannot be divided into bins.
+# Smallest bandwidth that can be divided into bins.
 SMALLEST_NUMBER = 1e-322
 
 

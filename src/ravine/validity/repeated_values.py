@@ -15,18 +15,19 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Rows
 
-# A feature lies on a grid if, among this many rows, at least this share have a value that another row has, too.
+# A feature lies on a grid if at least the share SHARED of the rows, at most EXAMINED random ones, have the value of
+# another row.
 EXAMINED = 1000
 SHARED = 0.5
-# Number of rows from which the values of a grid are taken.
+# Largest number of random rows whose values define a grid.
 MOST_GRID_ROWS = 50_000
-# Sparse rows are stored as an array of at most this many cells for it, but at least the rows that are examined.
+# Largest number of values of sparse rows that are stored in an array for this, unless EXAMINED rows have more.
 MOST_CELLS = 1 << 24
-# Two features whose correlation differs from 1 or -1 by less than this are one.
+# Distance of a correlation from 1 or -1 below which one feature counts as a linear function of the other.
 SAME = 1e-6
-# Features with a correlation above this are spread together, too.
+# Absolute correlation above which features belong to one family, whose values are also spread together.
 RELATED = 0.5
-# Ratios of features are at most this power of two.
+# Largest power of two in the ratio of two features.
 LARGEST_POWER = 1000
 
 

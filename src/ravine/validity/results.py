@@ -8,7 +8,7 @@ from ravine._plurals import count, format_pvalue
 from ravine.density import Judgement, Valley
 from ravine.hyperplane import Hyperplane
 
-# Z-scores are limited to this range: below it there is no evidence, above it P underflows.
+# Range of z-scores: below it there is no evidence, above it P underflows.
 LOWEST, HIGHEST = -3.0, 37.0
 
 

@@ -18,11 +18,11 @@ from ravine.rows import Rows, as_rows, draw_indices
 from ravine.validity.directions import MANY_FEATURES
 from ravine.validity.repeated_values import EXAMINED, SHARED, Grids, find_repeating
 
-# Number of rows from which the values of a grid are taken.
+# Largest number of random rows whose values define the grids.
 MOST_SPARSE_ROWS = 20_000
-# Features that are spread one by one for each direction: those that would be moved most.
+# Number of features, those that spreading moves most along a direction, that are spread one by one.
 SPREAD_ALONE = 64
-# Rows from which the grids of these features are taken.
+# Number of rows whose values define the grids of these features.
 SEEN_ROWS = 5000
 
 

@@ -27,23 +27,23 @@ from ravine.validity.repeated_values import Grids
 from ravine.validity.results import LOWEST, Evidence, HalfTest, Tally, ValleyTest
 from ravine.validity.sparse_values import SparseGrids, find_grids
 
-# With fewer rows, P is 1.
+# Smallest number of rows that the pooled test judges; with fewer, P is 1.
 FEWEST_ROWS = 20
 N_FOLDS = 3
 # Largest number of random partitions into folds.
 N_PARTITIONS = 8
-# No further partition is made once the mean z-score of m exceeds that of the level by the first of these / √m, or is
-# lower by the second. Some partitions miss a valley that others find, so the second is larger.
+# Partitions end early if the mean z-score of m of them is above that of the level by SHOWN / √m, or below it by
+# HIDDEN / √m. The latter is larger because some partitions miss a valley that others find.
 SHOWN, HIDDEN = 1.0, 1.3
-# No further fold is counted once the z-score of those counted exceeds that of the level by this.
+# Distance above the z-score of the level at which the remaining folds of a partition are not counted.
 CLEAR = 2.5
-# Range of levels for which this rule makes sense.
+# Range of levels for which partitions end early; others count as the nearest of these.
 LOWEST_LEVEL, HIGHEST_LEVEL = 1e-9, 0.5
-# P is the probability of the mean z-score times this.
+# Factor of the probability of the mean z-score that gives P, set by simulation (benchmarks/trees.py).
 CALIBRATION = 1.3
-# Largest number of rows that choose among hyperplanes and place the intervals.
+# Largest number of rows that choose among the hyperplanes of a search and place the intervals.
 MOST_CHOOSING_ROWS = 10_000
-# With fewer rows, a half cannot be split.
+# Smallest number of rows that the exact test halves.
 FEWEST_ROWS_EXACT = 4
 # Finds the hyperplane of some rows, from their indices and a generator.
 FindHyperplane = Callable[[NDArray[np.intp], np.random.Generator], Hyperplane]
