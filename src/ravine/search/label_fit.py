@@ -23,20 +23,21 @@ NAMED_STARTS = ("svm", "lda", "means")
 SMALLEST_COORDINATE = 1e-100
 # Fraction of the mean variance that is added to the covariance for "lda".
 RIDGE = 0.01
-# More labels than this cost time without improving a start.
+# Largest number of labels that suggest a start; more cost time without improving it.
 MOST_LABELS = 10_000
-# Larger values of C times the weights only slow down the solver.
+# Largest C times the total weight; larger values only slow down the solver.
 MOST_WEIGHT = 1e13
 # Values of C among which the labels choose; the usual one is kept unless another is clearly better.
 GRID = (0.01, 0.1, 1.0, 10.0)
 USUAL = 1.0
-# Standard errors of the paired difference by which another C has to be better.
+# Number of standard errors of the paired difference of losses by which another C has to be better.
 STANDARD_ERRORS = 1.0
-# Smallest part of its prediction that a row leaves to the others, when C is chosen: less is not known in closed form.
+# Lower bound on 1 - leverage in the leave-one-out formula that chooses C.
 SMALLEST_REST = 1e-3
+# Largest number of Newton steps.
 MOST_STEPS = 100
-# Log-odds per unit of the decision function before labels are left out: for the squared hinge, the decision function of
-# many labels is 2 P(+1) - 1. The logarithm has a normal prior of this width, within some widths.
+# Prior of the log-odds per unit of the decision function: its logarithm is normal about log 2 with this width, cut off
+# after MOST_WIDTHS. With the squared hinge, the decision function of many labels tends to 2 P(+1) - 1.
 USUAL_ODDS = 2.0
 ODDS_WIDTH = 0.5
 MOST_WIDTHS = 8.0
@@ -210,7 +211,7 @@ class LabelLoss:
         hessian : ndarray of shape (k, k)
             Second derivatives of all that was minimised, at u.
         smallest_rest : float
-            Smallest part of its prediction that a row leaves to the others.
+            Lower bound on 1 - leverage of a row.
         """
         margins = self.signs * (self.rows @ u)
         excess, unit = np.maximum(1.0 - margins, 0.0), np.minimum(self.weights, 1.0)

@@ -23,10 +23,10 @@ N_ALPHAS = 3
 ITERATIONS = 1
 # Number of starts that go on from the first subsample to more rows.
 FINALISTS = 2
-# A start does not go on if its mode-to-valley ratio (or inverse index) is lower than the best one's by more than this
-# factor: several standard errors of that ratio on a subsample.
+# Factor by which the mode-to-valley ratio (or the inverse index) of a start may be below the best one for it to go on:
+# several standard errors of that ratio on a subsample.
 MUCH_WORSE = 2.0
-# Relative decrease of φ that is left to the next level.
+# Relative decrease of φ at which an optimisation stops that another one continues.
 ROUGH_TOLERANCE = 1e-4
 
 

@@ -27,12 +27,12 @@ from ravine.search.space import WorkingSpace
 from ravine.search.starts import PrincipalAxes, choose_starts
 from ravine.search.subsamples import draw_subsamples
 
-# Starts are proposed and screened on this many rows at most.
+# Largest number of rows on which starts are proposed and screened. With very many features the number of values is
+# limited instead, but at least FEWEST_SCREENED rows are used.
 MOST_SCREENED = 3_000
-# Fewer rows, but not fewer than this, if they have very many features.
 MOST_SCREENED_VALUES = 1 << 20
 FEWEST_SCREENED = 500
-# Features with a smaller share of the largest variance are constant but for rounding.
+# Share of the largest variance below which a feature is constant up to rounding.
 CONSTANT = 1e-18
 
 

@@ -16,20 +16,20 @@ from ravine.search.separator import Evidence, Separator, take_majority
 from ravine.search.space import PathLog
 from ravine.search.stages import Stage, drive
 
-# Length of the next step, relative to the solution, at which the optimiser stops.
+# Relative length of a step at which the optimiser stops.
 TOLERANCE = 1e-11
-# The same on subsamples, and on more rows than this, where every iteration is expensive.
+# The same on subsamples and above LARGE rows, where every iteration is expensive.
 ROUGH_TOLERANCE = 1e-5
 LARGE = 1 << 18
-# Curvature of the density along the principal axes, for the preconditioner.
+# Curvature of the density along the principal axes that the preconditioner assumes.
 CURVATURE_GUESS = 3.0
-# Most coordinates for a Hessian by differences, and their relative step.
+# Largest number of coordinates for which the Hessian is computed by differences, and their relative step.
 MOST_DIFFERENCES = 200
 DIFFERENCE = 1e-4
 MOST_ITERATIONS = 500
-# Part of its prediction that a row leaves to the others, below which the row alone decides, for the calibration.
+# Lower bound on 1 - leverage in the leave-one-out formula that calibrates probabilities.
 CERTAIN = 1e-9
-# Shorter normals mean that the labels contradict each other.
+# Length of the normal below which the labels contradict each other.
 SHORTEST = 1e-10
 
 

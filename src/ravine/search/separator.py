@@ -13,7 +13,7 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.index import LabelledRows, ProjectionIndex
 from ravine.optimise import Questions
-from ravine.search.paths import choose_best, follow_paths
+from ravine.search.paths import ROUGH_TOLERANCE, choose_best, follow_paths
 from ravine.search.problem import Problem
 from ravine.search.refinement import orthonormalise, refine_in_all_features
 from ravine.search.settings import SearchSettings
@@ -22,13 +22,11 @@ from ravine.search.stages import Path, Stage, drive, polish
 
 # Number of folds in which labels are held out, to measure their distances from hyperplanes that they did not place.
 FOLDS = 5
-# Relative decrease of the index at which the optimisation of a fold stops.
-ROUGH = 1e-4
-# A fold that does not start at the hyperplane takes at most this many times as many iterations.
+# Factor of the number of iterations for a fold that does not start at the final hyperplane.
 RESTART_ITERATIONS = 4
-# The hyperplane determines the class, so the logistic curve must increase.
+# Smallest slope of the logistic curve: it must increase because the hyperplane determines the class.
 SMALLEST_SLOPE = 1e-3
-# A steeper curve would claim more certainty than labels can give.
+# Largest slope: a steeper curve would claim more certainty than labels can give.
 LARGEST_SLOPE = 1e3
 
 
@@ -159,7 +157,7 @@ def measure_held_out_distances(problem: Problem, best: Stage) -> Array:
 
 
 def _shorten(settings: SearchSettings, factor: int) -> SearchSettings:
-    return replace(settings, polish_iter=settings.max_iter * factor, tolerance=max(settings.tolerance, ROUGH))
+    return replace(settings, polish_iter=settings.max_iter * factor, tolerance=max(settings.tolerance, ROUGH_TOLERANCE))
 
 
 def _refit(index: ProjectionIndex, starts: Array, best: Stage, settings: SearchSettings) -> Questions[Stage]:

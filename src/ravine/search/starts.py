@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Moments, Sample
 
-# With fewer rows per whitened axis than this, the fourth moments show the noise of the whitening.
+# Number of rows per whitened axis; with fewer, the fourth moments show the noise of the whitening.
 ROWS_PER_WHITE_AXIS = 20
-# More axes than this would cost more than the search.
+# Largest number of whitened axes; more would cost more than the search.
 MOST_WHITE_AXES = 200
-# Two directions closer than this (cosine) are one.
+# Absolute cosine above which two directions count as one.
 SAME_DIRECTION = 0.99
-# More clusters have more pairs than are worth screening.
+# Largest number of clusters whose pairs are worth screening.
 MOST_CLUSTERS = 8
-# Clusters are found in this many principal coordinates at most: in more, distances show mainly noise.
+# Largest number of principal coordinates in which clusters are found: in more, distances show mainly noise.
 MOST_CLUSTER_AXES = 30
 CLUSTER_ITERATIONS = 6
 # Fraction of the mean variance that is added to the covariance within clusters.
