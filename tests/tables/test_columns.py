@@ -23,7 +23,7 @@ def make_table(**columns):
 def test_numbers_and_booleans_are_features():
     table = make_table(flag=np.arange(N) % 2 == 0, k=pa.array([1, None] * (N // 2)))
     assert choose_features(table, ColumnChoices(), ignore) == (["a", "b", "flag", "k"], [])
-    columns = extract_columns(table, ["flag", "k"])
+    columns = extract_columns({name: table[name] for name in ("flag", "k")})
     assert columns["flag"].tolist() == [1.0, 0.0] * (N // 2)
     assert np.isnan(columns["k"]).sum() == N // 2
 

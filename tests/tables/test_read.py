@@ -193,7 +193,7 @@ def test_numpy_arrays(tmp_path, dtype, rng):
 def test_numpy_arrays_of_other_types_are_rejected(tmp_path):
     for array in (np.zeros((2, 2, 2)), np.array([["a"]]), np.array(3.0)):
         np.save(tmp_path / "a.npy", array)
-        with pytest.raises(TableError, match="array of numbers"):
+        with pytest.raises(TableError, match="matrix of numbers"):
             read(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", np.array([None]), allow_pickle=True)
     with pytest.raises(TableError, match="Object arrays cannot be loaded"):

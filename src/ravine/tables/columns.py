@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -324,7 +324,7 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
             np.nan if is_missing(c) else float(str(c).strip().replace(",", ".")) for c in table[name].to_pylist()
         ]
         table = table.set_column(table.column_names.index(name), name, import_module("pyarrow").array(numbers))
-    check_finite(extract_columns(table, kept))
+    check_finite(extract_columns({name: table[name] for name in kept}))
     for text in _describe_changes(found, choices):
         report(f"auto: {text}")
     return table, found
@@ -417,16 +417,14 @@ def _refuse_unusable(table: Any, columns: dict[str, Column], choices: ColumnChoi
 
 
 def _describe_kind(column: Column) -> str:
-    texts: Iterable[str] = (cell for cell in column.counts if not is_number(cell))
-    example = next(iter(texts), next((cell for cell in column.counts if "," in cell), next(iter(column.counts), "")))
-    return f"text such as {example[:30]!r}" if column.kind == "text" else column.kind
+    texts = sorted(column.counts, key=lambda cell: (is_number(cell), "," not in cell))  # the most telling first
+    return f"text such as {texts[0][:30]!r}" if column.kind == "text" else column.kind
 
 
-def extract_columns(table: Any, names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return columns of a table as floats, or as objects if they hold text; NaN where cells are missing."""
+def extract_columns(table: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return columns of pyarrow as floats, or as objects if they hold text; NaN where cells are missing."""
     columns = {}
-    for name in names:
-        column = _decode(table[name])
+    for name, column in ((name, _decode(column)) for name, column in table.items()):
         if _is_text(column.type):
             columns[name] = np.empty(len(column), dtype=object)
             columns[name][:] = [np.nan if is_missing(cell) else cell for cell in column.to_pylist()]

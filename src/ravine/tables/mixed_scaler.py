@@ -239,11 +239,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             self.transformer_ = self._make_transformer({name: self._find_limit(n) for name, n in counts.items()})
             with np.errstate(over="ignore", invalid="ignore"):
                 Z = np.asarray(self.transformer_.fit_transform(_make_frame(columns, chosen)), dtype=np.float64)
-            encoders = {name: self._get_steps(name)["encode"] for name in self._columns if name in chosen}
-            self.categories_ = {name: encoder.list_names() for name, encoder in encoders.items()}
-            self.rare_ = {name: encoder.list_rare() for name, encoder in encoders.items() if encoder.list_rare()}
-            self.fill_ = {name: self._get_fill(name) for name in self._columns} if self.missing == "median" else {}
-            self.mean_, self.scale_ = self._collect(("mean_", "center_"), 0.0), self._collect(("scale_",), 1.0)
+            self._collect(Z.shape[1])
             self._refuse_large(Z)
         if self.rare_:
             listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
@@ -281,26 +277,19 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 start += len(run)
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
 
-    def _get_steps(self, name: str) -> Pipeline:
-        """Return the fitted pipeline of a column."""
-        j = self._columns.index(name)
-        return next(part[1] for part in self.transformer_.transformers_ if part[2].start <= j < part[2].stop)
-
-    def _get_fill(self, name: str) -> Any:
-        """Return the value that replaces missing cells of a column."""
-        j = self._columns.index(name)
-        part = next(part for part in self.transformer_.transformers_ if part[2].start <= j < part[2].stop)
-        value = part[1]["impute"].statistics_[j - part[2].start]
-        return str(value) if isinstance(value, str) else float(value)
-
-    def _collect(self, names: Sequence[str], default: float) -> Array:
-        """Return an attribute of the scalers for all features."""
-        places = self.transformer_.output_indices_
-        out = np.full(max(place.stop for place in places.values()), default)
-        for part, pipeline, _ in self.transformer_.transformers_:
-            found = [getattr(pipeline[-1], name) for name in names if hasattr(pipeline[-1], name)]
-            out[places[part]] = found[0] if found else default
-        return out
+    def _collect(self, n_features: int) -> None:
+        """Collect the public values of the fitted transformers."""
+        self.categories_, self.rare_, self.fill_ = {}, {}, {}
+        self.mean_, self.scale_ = np.zeros(n_features), np.ones(n_features)
+        for part, pipeline, place in self.transformer_.transformers_:
+            names, features, scaler = self._columns[place], self.transformer_.output_indices_[part], pipeline[-1]
+            if "encode" in pipeline.named_steps:
+                self.categories_[names[0]] = pipeline["encode"].list_names()
+                self.rare_ |= {name: rare for name in names if (rare := pipeline["encode"].list_rare())}
+            if "impute" in pipeline.named_steps:
+                self.fill_ |= zip(names, pipeline["impute"].statistics_.tolist(), strict=True)
+            self.mean_[features] = getattr(scaler, "mean_", getattr(scaler, "center_", 0.0))
+            self.scale_[features] = getattr(scaler, "scale_", 1.0)
 
     def _restore(self) -> None:
         """Fit the transformer to a small table with the same categories, and set its statistics."""
@@ -432,18 +421,13 @@ def _convert_to_texts(values: NDArray[Any], known: Collection[str]) -> NDArray[A
 def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
+    cells = values.tolist()
     try:
-        if values.dtype.kind in "OT":
-            return np.array([np.nan if is_missing_value(cell) else _convert_to_float(cell) for cell in values.tolist()])
-    except (TypeError, ValueError):
-        pass
-    raise ValueError(f"column {name!r} is not numeric.")
-
-
-def _convert_to_float(value: Any) -> float:
-    if isinstance(value, str):
-        raise TypeError("text")
-    return float(value)
+        if values.dtype.kind not in "OT" or any(isinstance(cell, str) for cell in cells):
+            raise TypeError(values.dtype)
+        return np.array([np.nan if is_missing_value(cell) else float(cell) for cell in cells])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"column {name!r} is not numeric.") from error
 
 
 def name_category(cell: Any) -> str:

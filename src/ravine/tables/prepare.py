@@ -55,7 +55,9 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
         raise TableError(
             f"rows can be divided by their lengths only if all cells are numbers, but {problem}.", normalize="l2"
         )
-    columns, kept = _treat_missing(extract_columns(table, names), choices.missing, report, FILLS[choices.fill])
+    columns, kept = _treat_missing(
+        extract_columns(select_columns(table, names)), choices.missing, report, FILLS[choices.fill]
+    )
     if kept is not None and kept.sum() < 2:
         raise TableError("every row has a missing cell: fill them, or drop the emptiest columns.")
     encode = "famd" if choices.encode == "famd" else "one-hot"
@@ -98,10 +100,8 @@ def transform_table(
         raise TableError("the model has no medians: fit it to filled cells, or leave these rows out.", missing=missing)
     if missing == "multiple" and imputer is None:
         raise TableError("the model has no rows to fill cells with: fit it with the same treatment.", missing=missing)
-    check_columns(table, scaler._columns)
-    columns, kept = _treat_missing(extract_columns(table, scaler._columns), missing, report)
-    n = len(next(iter(columns.values())))
-    X = scaler.transform(columns) if n else np.empty((0, len(scaler.mean_)))
+    columns, kept = _treat_missing(extract_columns(select_columns(table, scaler._columns)), missing, report)
+    X = scaler.transform(columns) if kept is None or kept.any() else np.empty((0, len(scaler.mean_)))
     return PreparedTable(X, kept, scaler, imputer)
 
 
@@ -132,16 +132,11 @@ def _treat_missing(
 
 
 def select_columns(table: Any, names: Sequence[str]) -> dict[str, Any]:
-    """Return columns of any table by their names."""
-    check_columns(table, names)
-    return {name: table[name] for name in names}
-
-
-def check_columns(table: Any, columns: Sequence[str]) -> None:
-    """Raise an error that names the columns missing from a table."""
-    names = list(map(str, getattr(table, "column_names", table)))
-    missing = [name for name in columns if name not in names]
+    """Return columns of any table; raise an error that names those it does not have."""
+    known = list(map(str, getattr(table, "column_names", table)))
+    missing = [name for name in names if name not in known]
     if missing:
         raise ValueError(
-            f"the table has no column {join_names(missing)}, which the model needs; it has {join_names(names)}."
+            f"the table has no column {join_names(missing)}, which the model needs; it has {join_names(known)}."
         )
+    return {name: table[name] for name in names}

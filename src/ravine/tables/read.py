@@ -166,19 +166,16 @@ def _read_numpy(content: Path | bytes, name: str, report: Report) -> Any:
     except (ValueError, EOFError) as error:
         raise TableError(f"{name} cannot be read ({_first_line(error)}): save an array of numbers.") from error
     if array.dtype.names is not None and array.ndim == 1:
-        table = pa.table({column: np.ascontiguousarray(array[column]) for column in array.dtype.names})
-        report(f"{name}: {_describe_size(table)}; NumPy")
-        return table
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        columns = {column: array[column] for column in array.dtype.names}
+    elif array.ndim in (1, 2) and array.dtype.kind in "biuf":
+        array = array.astype(array.dtype.newbyteorder("="), copy=False).reshape(len(array), -1)
+        columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
+    else:
         raise TableError(
-            f"{name} holds an array of shape {array.shape} and type {array.dtype}: save a two-dimensional array of "
-            "numbers."
+            f"{name} holds an array of shape {array.shape} and type {array.dtype}: save a matrix of numbers."
         )
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    table = pa.table({f"x{j}": np.ascontiguousarray(array[:, j]) for j in range(array.shape[1])})
-    report(f"{name}: {_describe_size(table)}; NumPy, columns named x0 to x{array.shape[1] - 1}")
+    table = pa.table({column: np.ascontiguousarray(values) for column, values in columns.items()})
+    report(f"{name}: {_describe_size(table)}; NumPy, columns named {next(iter(columns))} to {[*columns][-1]}")
     return table
 
 
