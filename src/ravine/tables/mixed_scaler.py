@@ -279,7 +279,9 @@ class MixedScaler(TransformerMixin, BaseEstimator):
 
     def _collect(self, n_features: int) -> None:
         """Collect the public values of the fitted transformers."""
-        self.categories_, self.rare_, self.fill_ = {}, {}, {}
+        self.categories_: dict[str, tuple[str, ...]] = {}
+        self.rare_: dict[str, tuple[str, ...]] = {}
+        self.fill_: dict[str, float | str] = {}
         self.mean_, self.scale_ = np.zeros(n_features), np.ones(n_features)
         for part, pipeline, place in self.transformer_.transformers_:
             names, features, scaler = self._columns[place], self.transformer_.output_indices_[part], pipeline[-1]
