@@ -304,8 +304,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         if n * len(self._columns) > MOST_CELLS:
             raise ValueError("the table has too many categories and columns.")
         columns = {name: np.resize(cells.get(name, np.zeros(1)), n) for name in self._columns}
-        for name, texts in cells.items():  # each rare category once
-            columns[name][len(texts) :] = texts[0]
+        for name, few in cells.items():  # each rare category once
+            columns[name][len(few) :] = few[0]
         self.transformer_ = self._make_transformer({name: 2 if name in self.rare_ else None for name in cells})
         self.transformer_.fit(_make_frame(columns, list(cells)))
         for part, pipeline, place in self.transformer_.transformers_:
