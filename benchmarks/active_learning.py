@@ -70,7 +70,7 @@ def count_labels(task: tuple[str, int, str]) -> int:
         chosen = (
             rng.choice(unlabelled, BATCH, replace=False)
             if strategy == "random"
-            else model.query(BATCH, strategy=strategy)
+            else unlabelled[model.query(X[unlabelled], BATCH, strategy=strategy)]
         )
         given[chosen] = y[chosen]
 

@@ -17,7 +17,7 @@ import zlib
 import numpy as np
 
 from mixtures import simulate_mixture
-from ravine import MinimumDensityHyperplane, NoSplitWarning, paper_settings
+from ravine import MinimumDensityHyperplane, NoSplitWarning, PathSettings, paper_settings
 from ravine_paper.metrics import success_ratio
 
 SIZES = [(200, 5), (200, 50), (1000, 10), (1000, 50), (5000, 20)]
@@ -46,8 +46,8 @@ SETTINGS: dict[str, dict[str, object]] = {
     "alpha_max 1.2": {"alpha_max": 1.2},
     "alpha_max 2": {"alpha_max": 2.0},
     "last": {"select": "last"},
-    "20 alphas x 5": {"n_alpha": 20, "max_iter": 5},
-    "8 alphas x 15": {"n_alpha": 8, "max_iter": 15},
+    "20 alphas x 5": {"path": PathSettings(n_alpha=20, max_iter=5)},
+    "8 alphas x 15": {"path": PathSettings(n_alpha=8, max_iter=15)},
 }
 
 

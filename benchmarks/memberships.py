@@ -124,8 +124,8 @@ def score_all(X: np.ndarray, marks: np.ndarray, k: int) -> tuple[dict[str, float
     lof = LocalOutlierFactor().fit(X)
     mdt = MinimumDensityTree(k, contamination="auto", random_state=0).fit(X)
     scores = {
-        "tree, k": mdt.outlier_scores_,
-        "tree, auto": MinimumDensityTree(random_state=0).fit(X).outlier_scores_,
+        "tree, k": mdt.score_outliers(X),
+        "tree, auto": MinimumDensityTree(random_state=0).fit(X).score_outliers(X),
         "IsolationForest": -IsolationForest(random_state=0).fit(X).score_samples(X),
         "LocalOutlierFactor": -lof.negative_outlier_factor_,
     }
@@ -170,7 +170,7 @@ def measure_cost(n: int = 10**6, d: int = 20) -> None:
         for name, work in {
             "root fit": lambda model=model: model.fit(X),
             "memberships": lambda model=model: model.predict_proba(X),
-            "outlier scores": lambda model=model: model.outlier_scores_,
+            "outlier scores": lambda model=model: model.score_outliers(X),
         }.items():
             start = time.process_time()
             work()

@@ -155,7 +155,7 @@ def count_clusters(task: tuple[int, int, int, str]) -> int:
         if d == 2:
             centers += 0.5 * rng.standard_normal((k, d))
     X = centers[rng.integers(0, k, 1500)] + rng.standard_normal((1500, d))
-    return MinimumDensityTree(test_method=method, random_state=seed).fit(X).n_clusters_
+    return MinimumDensityTree(random_state=seed, hyperplane=MinimumDensityHyperplane(test=method)).fit(X).n_clusters_
 
 
 def print_cluster_counts(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
@@ -173,7 +173,7 @@ def score_hard_mixture(task: tuple[int, str]) -> tuple[float, float]:
     """Return the adjusted Rand index of the clusters that are shown, and of those that are suggested."""
     seed, method = task
     X, y = simulate_hard_mixture(seed)
-    mdt = MinimumDensityTree(test_method=method, random_state=0).fit(X)
+    mdt = MinimumDensityTree(random_state=0, hyperplane=MinimumDensityHyperplane(test=method)).fit(X)
     return adjusted_rand_score(y, mdt.labels_), adjusted_rand_score(y, mdt.cut("suggested"))
 
 
@@ -215,7 +215,7 @@ NODES: dict[str, tuple[Draw, int]] = {
 def count_nodes(task: tuple[str, int, int, int, str]) -> int:
     family, n, d, seed, method = task
     X = NODES[family][0](np.random.default_rng([seed, n, d]), n, d)
-    return MinimumDensityTree(test_method=method, random_state=seed).fit(X).n_clusters_
+    return MinimumDensityTree(random_state=seed, hyperplane=MinimumDensityHyperplane(test=method)).fit(X).n_clusters_
 
 
 def print_nodes(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:

@@ -33,7 +33,9 @@ def learn(seed, ask):
     for _ in range(N_LABELS):
         mdc = MinimumDensityClassifier().fit(X, y)
         errors.append(100 * np.mean(mdc.predict(X) != truth))
-        row = mdc.query(1)[0] if ask else rng.choice(np.flatnonzero(y < 0))
+        unlabelled = np.flatnonzero(y < 0)
+        asked = unlabelled[mdc.query(X[unlabelled], 1)[0]]
+        row = asked if ask else rng.choice(unlabelled)
         y[row] = truth[row]
     return y, errors
 

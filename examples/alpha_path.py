@@ -14,14 +14,17 @@ lowest density.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from ravine import MinimumDensityHyperplane, ProjectedDensity
+from ravine import MinimumDensityHyperplane, PathSettings, ProjectedDensity
 
 rng = np.random.default_rng(3)
 large = rng.standard_normal((420, 2)) * [2.2, 1.0]
 small = rng.standard_normal((110, 2)) * [0.9, 0.45] + [2.0, 4.0]
 X = np.concatenate([large, small])
 mdh = MinimumDensityHyperplane(
-    init=np.array([[1.0, 0.2]]), n_alpha=8, alpha_max=1.5, random_state=0
+    init=np.array([[1.0, 0.2]]),
+    alpha_max=1.5,
+    random_state=0,
+    path=PathSettings(n_alpha=8),
 ).fit(X)
 for step in mdh.path_:
     plane = step.hyperplane

@@ -19,7 +19,7 @@ from ravine import MinimumDensityHyperplane, ProjectedDensity
 
 digits = load_digits()
 X = StandardScaler().fit_transform(digits.data)
-mdh = MinimumDensityHyperplane(test=True, random_state=0).fit(X)
+mdh = MinimumDensityHyperplane(random_state=0, test="pooled").fit(X)
 print(mdh.hyperplane_.report(digits.feature_names))
 print(f"P = {mdh.pvalue_:.0e}")
 

@@ -22,7 +22,7 @@ X[150:, 0] += 3.2
 y = np.where(rng.random(300) < 0.08, X[:, 1] > 0.3, -1)
 
 free = MinimumDensityTree(2, random_state=0).fit(X)
-labelled = MinimumDensityTree(2, use_labels=True, random_state=0).fit(X, y)
+labelled = MinimumDensityTree(2, random_state=0).fit(X, labels=y)
 limited = MinimumDensityTree(max_cluster_size=0.3, random_state=0).fit(X)
 
 # %%

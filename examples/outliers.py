@@ -28,7 +28,8 @@ X = np.concatenate([clusters, strays])
 mdt = MinimumDensityTree(3, contamination=0.05, random_state=0).fit(X)
 strays = np.sum(mdt.labels_[-25:] == -1)
 print(f"{mdt.n_outliers_} rows are marked, {strays} of them among the 25 strays")
-print("most typical rows of each cluster:", [rows.tolist() for rows in mdt.exemplars_])
+typical = mdt.find_exemplars(X)
+print("most typical rows of each cluster:", [rows.tolist() for rows in typical])
 
 # %%
 # Left: clusters, marked rows (crosses) and the most typical rows (rings). Middle:
@@ -42,7 +43,7 @@ figure, (left, middle, right) = plt.subplots(
 marked = mdt.labels_ < 0
 left.scatter(*X[~marked].T, s=9, c=COLOURS[mdt.labels_[~marked]], lw=0)
 left.scatter(*X[marked].T, s=28, c="#333333", marker="x", lw=1.2)
-for rows in mdt.exemplars_:
+for rows in typical:
     left.scatter(*X[rows].T, s=80, facecolors="none", edgecolors="#333333", lw=1.2)
 left.set_title(f"Three clusters, {marked.sum()} outliers", loc="left", fontsize=11)
 points = middle.scatter(*X.T, s=11, c=mdt.outlier_scores_, cmap="magma_r", lw=0)

@@ -15,7 +15,10 @@ FORBIDDEN = {
     "density": {"rows", "hyperplane"},
 }
 # The methods ``plot`` import their displays from above, inside the method: a fit never loads them, nor matplotlib.
-UPWARD = {"estimators/plot_mixins.py": {"ravine.plotting"}, "tree/nodes.py": {"ravine.plotting"}}
+UPWARD = {
+    f"{name}.py": {"ravine.plotting"}
+    for name in ("estimators/classifier", "estimators/hyperplane", "estimators/tree", "tree/nodes")
+}
 
 
 def name_of(path):

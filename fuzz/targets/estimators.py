@@ -10,23 +10,28 @@ __all__ = ["write_estimator", "write_labels"]
 
 CLUSTERERS = {
     "MinimumDensityHyperplane": [
-        "", "", "test=True", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2",
-        "bandwidth=0.5", "bandwidth=1e-200", "select='last', polish=False", "subsample=20", "n_jobs=2", "n_alpha=1",
-        "test=True, test_method='exact'", "optimiser='gradient'", "tol=0.0", "alpha_max=10.0", "bandwidth='nothing'",
-        "contamination=0.2", "contamination='auto'",
+        "", "", "test='pooled'", "n_init=1", "n_init=2, init='pca'", "init='random', n_init=2",
+        "bandwidth=0.5", "bandwidth=1e-200", "path=PathSettings(select='last', polish=False)", "subsample=20",
+        "n_jobs=2", "path=PathSettings(n_alpha=1)", "test='exact'", "path=PathSettings(optimiser='gradient')",
+        "path=PathSettings(tol=0.0)", "alpha_max=10.0", "bandwidth='nothing'", "contamination=0.2",
+        "contamination='auto'",
     ],
     "MinimumDensityTree": [
         "", "2", "3", "5", "3, refine=False", "3, split_next='depth'", "4, split_next='size'", "'suggested'",
-        "2, test=True", "n_init=1", "3, n_jobs=2", "3, min_cluster_size=1", "3, split_next='density', init='axes'",
-        "test_method='exact'", "200", "0", "shape='any'", "2, shape='any'", "4, shape='any', min_cluster_size=1",
-        "3, shape='convex'", "2, shape='any', test=True", "3, contamination=0.1", "contamination='auto'",
+        "2, hyperplane=MinimumDensityHyperplane(test='pooled')", "hyperplane=MinimumDensityHyperplane(n_init=1)",
+        "3, n_jobs=2", "3, min_cluster_size=1",
+        "3, split_next='density', hyperplane=MinimumDensityHyperplane(init='axes')",
+        "hyperplane=MinimumDensityHyperplane(test='exact')", "200", "0", "shape='any'", "2, shape='any'",
+        "4, shape='any', min_cluster_size=1", "3, shape='convex'", "3, contamination=0.1", "contamination='auto'",
+        "2, shape='any', hyperplane=MinimumDensityHyperplane(test='pooled')",
         "max_cluster_size=0.4", "3, max_cluster_size=12, min_cluster_size=0.05", "3, contamination=0.7",
     ],
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
 }  # fmt: skip
 CLASSIFIERS = [
-    "", "", "", "n_rounds=1", "multi_class='ovo'", "voting='hard'", "n_jobs=2", "C=1e6", "C=0.0", "density_weight=0.0",
-    "bandwidth_factor=0.1", "method='paper', n_alpha=3", "method='paper', alpha_max=0.5, gamma=1.0",
+    "", "", "", "n_rounds=1", "n_rounds=0", "voting='hard'", "n_jobs=2", "C=1e6", "C=0.0", "density_weight=0.0",
+    "bandwidth_factor=0.1", "method='paper', hyperplane=MinimumDensityHyperplane(path=PathSettings(n_alpha=3))",
+    "method='paper', hyperplane=MinimumDensityHyperplane(alpha_max=0.5), gamma=1.0",
 ]  # fmt: skip
 CHECK_CLUSTERS = """
 labels = model.labels_
@@ -40,7 +45,8 @@ if hasattr(model, "predict_proba"):
     proba = model.predict_proba(X)
     assert np.array_equal(proba.argmax(axis=1), model.predict(X)), "memberships differ from predict"
     assert np.allclose(proba.sum(axis=1), 1.0), "memberships do not sum to 1"
-    assert (model.outlier_scores_ >= 0.0).all() and (model.outlier_scores_ <= 1.0).all()
+    scores = model.score_outliers(X)
+    assert (scores >= 0.0).all() and (scores <= 1.0).all()
 """
 CHECK_PLANE = """
 if model.hyperplane_.splits:
@@ -56,7 +62,7 @@ assert proba.shape == ({n}, len(model.classes_))
 assert (proba >= 0.0).all() and np.allclose(proba.sum(axis=1), 1.0), "NaN or wrong sums in predict_proba"
 for strategy in ("diverse", "uncertainty", "change", "density"):
     try:
-        chosen = model.query(2, strategy=strategy)
+        chosen = model.query(X, 2, strategy=strategy)
     except ValueError as error:
         assert "unlabelled rows" in str(error), error
     else:
@@ -94,7 +100,7 @@ def write_estimator(rng: np.random.Generator) -> str:
     rows = write_rows(rng)
     if rng.random() < 0.3:
         lines = [rows.text + write_labels(rng, rows.n_rows)]
-        lines += ["from ravine import MinimumDensityClassifier"]
+        lines += ["from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, PathSettings"]
         lines += [f"model = MinimumDensityClassifier({_add_seed(choose(rng, CLASSIFIERS))}).fit(X, y)"]
         check = CHECK_CLASSES
     else:
@@ -102,7 +108,7 @@ def write_estimator(rng: np.random.Generator) -> str:
         parameters = _add_seed(choose(rng, CLUSTERERS[name]))
         weights = f"X, sample_weight={choose(rng, WEIGHTS)}" if rng.random() < 0.15 else "X"
         home = "ravine_paper" if name == "MaximumMarginHyperplane" else "ravine"
-        lines = [f"{rows.text}from {home} import {name}"]
+        lines = [f"{rows.text}from ravine import MinimumDensityHyperplane, PathSettings\nfrom {home} import {name}"]
         lines += [f"model = {name}({parameters}).fit({weights.format(n=max(rows.n_rows, 1))})"]
         check = CHECK_CLUSTERS + ("" if "Tree" in name else CHECK_PLANE)
     if rng.random() < 0.15 and "MaximumMargin" not in lines[-1]:

@@ -25,14 +25,16 @@ assert 0.0 <= result.pvalue <= 1.0, result.pvalue
 repr(result)
 """,
     """
+from ravine import MinimumDensityHyperplane
 from ravine_paper import bandwidth_path
-path = bandwidth_path(X, n_bandwidths=3, n_init=1, random_state=0)
+path = bandwidth_path(X, n_bandwidths=3, hyperplane=MinimumDensityHyperplane(n_init=1), random_state=0)
 assert all(step.labels.shape == ({n},) for step in path.steps)
 assert not any(np.isnan(step.margin) for step in path.steps)
 """,
     """
+from ravine import MinimumDensityHyperplane
 from ravine_paper import bandwidth_path
-path = bandwidth_path(X, y=y, n_bandwidths=3, n_init=1, random_state=0)
+path = bandwidth_path(X, y=y, n_bandwidths=3, hyperplane=MinimumDensityHyperplane(n_init=1), random_state=0)
 assert all(step.labels.shape == ({n},) for step in path.steps)
 """,
     """

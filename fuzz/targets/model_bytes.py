@@ -9,17 +9,17 @@ from fuzz.targets.rows import choose
 __all__ = ["CHECK_MODEL", "SAVE_MODEL", "choose_model", "write_model_bytes"]
 
 MODELS = [
-    "MinimumDensityHyperplane(n_init=1, n_alpha=2, random_state=0)",
-    "MinimumDensityHyperplane(test=True, n_init=1, n_alpha=2, random_state=0)",
-    "MinimumDensityHyperplane(test=True, test_method='exact', n_init=1, n_alpha=2, random_state=0)",
-    "MinimumDensityTree(3, n_init=1, n_alpha=2, random_state=0)",
-    "MinimumDensityTree(n_init=1, n_alpha=2, random_state=0)",
+    "MinimumDensityHyperplane(n_init=1, path=PathSettings(n_alpha=2), random_state=0)",
+    "MinimumDensityHyperplane(test='pooled', n_init=1, random_state=0)",
+    "MinimumDensityHyperplane(test='exact', n_init=1, random_state=0)",
+    "MinimumDensityTree(3, hyperplane=MinimumDensityHyperplane(n_init=1), random_state=0)",
+    "MinimumDensityTree(contamination=0.1, random_state=0)",
     "MinimumDensityTree(2, shape='any', random_state=0)",
-    "MinimumDensityClassifier(n_alpha=2, random_state=0)",
+    "MinimumDensityClassifier(random_state=0)",
 ]
 SAVE_MODEL = """
 import numpy as np
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, load, save
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save
 
 rng = np.random.default_rng(0)
 truth = np.arange(60) % 3

@@ -19,6 +19,7 @@ _NAMES = {
         "MinimumDensityHyperplane",
         "MinimumDensityTree",
         "NoSplitWarning",
+        "PathSettings",
         "PathStep",
         "ValleyTest",
         "minimum_density_hyperplane",

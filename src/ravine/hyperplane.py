@@ -15,10 +15,26 @@ from ravine._typing import Array
 from ravine.checks import check_feature_names
 from ravine.rows import as_rows
 
-__all__ = ["Hyperplane", "PathStep", "assemble"]
+__all__ = ["Hyperplane", "NoSplitWarning", "PathStep", "assemble"]
 
 T = TypeVar("T")
 NO_SPLIT = "No split: no hyperplane was found that separates two groups of rows."
+
+
+class NoSplitWarning(UserWarning):
+    """Warning that some rows could not be split, so that there are fewer clusters or classes than possible.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from ravine import MinimumDensityHyperplane, NoSplitWarning
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     mdh = MinimumDensityHyperplane().fit(np.zeros((10, 2)))
+    >>> caught[0].category is NoSplitWarning, mdh.labels_.max()
+    (True, np.int64(0))
+    """
 
 
 def assemble(cls: type[T], **values: Any) -> T:

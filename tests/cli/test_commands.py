@@ -240,18 +240,22 @@ def test_describe_prints_text_or_json():
 
 def test_describe_shows_both_numbers_of_clusters():
     X, _ = simulate_pairs()
-    save(MinimumDensityTree(random_state=0, test_method="exact", alpha_test=0.2).fit(X), "model.ravine")
+    save(
+        MinimumDensityTree(random_state=0, alpha=0.2, hyperplane=MinimumDensityHyperplane(test="exact")).fit(X),
+        "model.ravine",
+    )
     mdt = load("model.ravine")
     text = ravine("describe", "model.ravine").stdout
     assert str(find_suggestion(mdt)) in text
-    assert "parameters: alpha_test=0.2, random_state=0, test_method='exact'" in text
+    assert "alpha=0.2" in text
+    assert "hyperplane=MinimumDensityHyperplane(test='exact')" in text
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert (known["clusters"], known["shown"], known["suggested"]) == (
         mdt.n_clusters_,
         mdt.n_clusters_,
         mdt.n_suggested_,
     )
-    assert known["parameters"]["test_method"] == "exact"
+    assert known["parameters"]["hyperplane"] == "MinimumDensityHyperplane(test='exact')"
 
 
 def test_describe_of_a_suggestion_that_is_followed():
@@ -264,14 +268,16 @@ def test_describe_of_a_suggestion_that_is_followed():
 
 def test_describe_without_a_suggestion():
     X, _ = simulate_pairs()
-    mdt = MinimumDensityTree(3, refine=False, split_next="cut", init="axes", random_state=0).fit(X)
-    save(mdt.set_params(tol=float("inf")), "model.ravine")
+    mdt = MinimumDensityTree(
+        3, refine=False, split_next="cut", random_state=0, hyperplane=MinimumDensityHyperplane(init="axes")
+    ).fit(X)
+    save(mdt.set_params(alpha=float("inf")), "model.ravine")
     text = ravine("describe", "model.ravine").stdout
     assert "suggested" not in text
-    assert "init='axes', n_clusters=3, random_state=0, refine=False, tol=inf" in text
+    assert "alpha=inf, hyperplane=MinimumDensityHyperplane(init='axes'), n_clusters=3" in text
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert "shown" not in known
-    assert known["parameters"] == {**known["parameters"], "refine": False, "split_next": "cut", "tol": "inf"}
+    assert known["parameters"] == {**known["parameters"], "refine": False, "split_next": "cut", "alpha": "inf"}
     save(MinimumDensityHyperplane(init=np.eye(4)).fit(X), "model.ravine")
     assert "parameters: init=array([[1., 0., 0., 0.]" in ravine("describe", "model.ravine").stdout
     assert "array" in json.loads(ravine("describe", "model.ravine", "--json").stdout)["parameters"]["init"]

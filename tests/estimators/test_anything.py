@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from ravine import MinimumDensityHyperplane, NoSplitWarning
+from ravine import MinimumDensityHyperplane, NoSplitWarning, PathSettings
 from support.simulate import two_clusters
 
 
@@ -84,7 +84,7 @@ def rows_and_weights(draw):
 @given(data=rows_and_weights(), select=st.sampled_from(["last", "deepest"]), polish=st.booleans())
 def test_any_numbers_give_a_sound_answer_or_a_clear_error(data, select, polish):
     X, weights = data
-    mdh = MinimumDensityHyperplane(n_init=3, n_alpha=4, select=select, polish=polish, random_state=0)
+    mdh = MinimumDensityHyperplane(n_init=3, random_state=0, path=PathSettings(n_alpha=4, select=select, polish=polish))
     refusal = None
     try:
         fit_strictly(mdh, X, weights)
@@ -116,8 +116,10 @@ ROWS = two_clusters(60, 3)[0]
     select=st.sampled_from(["last", "deepest"]),
     polish=st.booleans(),
 )
-def test_any_settings_give_a_sound_answer(alphas, **parameters):
-    mdh = MinimumDensityHyperplane(alpha_min=alphas[0], alpha_max=alphas[1], n_init=2, random_state=0, **parameters)
+def test_any_settings_give_a_sound_answer(alphas, bandwidth, init, subsample, **parameters):
+    path = PathSettings(alpha_min=alphas[0], **parameters)
+    search = {"init": init, "n_init": 2, "alpha_max": alphas[1], "subsample": subsample, "path": path}
+    mdh = MinimumDensityHyperplane(bandwidth, **search, random_state=0)
     assert_sound(fit_strictly(mdh, ROWS), ROWS)
 
 

@@ -21,21 +21,31 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import assert_allclose_dense_sparse, parametrize_with_checks
 
-from ravine import Hyperplane, MinimumDensityClassifier, PathStep, paper_settings
+from ravine import (
+    Hyperplane,
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    PathSettings,
+    PathStep,
+    paper_settings,
+)
 from ravine.search.label_fit import _fit_linear_svm
 from support.simulate import orthogonal, two_clusters
 
-QUICK = {"init": "svm", "n_alpha": 2, "gamma": 1.0, "polish": False}
+QUICK = {"gamma": 1.0}
+SHORT = MinimumDensityHyperplane(
+    init=("pc1", "pc2", "svm"), alpha_max=0.9, subsample=None, path=PathSettings(n_alpha=2, max_iter=5, polish=False)
+)
 VARIANTS = {
     "defaults": {},
     "paper": paper_settings("classification"),
-    "hard votes": {"multi_class": "ovo", "voting": "hard"},
+    "hard votes": {"n_rounds": 0, "voting": "hard"},
 }
 # The same ways to choose, with few starts and few values of alpha: the contract does not depend on how many.
 SHORT_VARIANTS = {
-    "defaults": {"init": "svm", "n_alpha": 2, "gamma": (0.1, 1.0)},
-    "paper": {**paper_settings("classification"), "n_alpha": 2},
-    "hard votes": {**QUICK, "multi_class": "ovo", "voting": "hard"},
+    "defaults": {"gamma": (0.1, 1.0)},
+    "paper": {**paper_settings("classification"), "hyperplane": SHORT},
+    "hard votes": {**QUICK, "n_rounds": 0, "voting": "hard"},
 }
 
 
@@ -141,7 +151,7 @@ def test_weights_are_routed_through_a_pipeline():
 
 
 def test_parameters_are_kept_as_given_and_cloned():
-    parameters = MinimumDensityClassifier().get_params() | {"gamma": [0.1, 1.0], "init": ["pc1"], "n_jobs": 2}
+    parameters = MinimumDensityClassifier().get_params() | {"gamma": [0.1, 1.0], "n_jobs": 2}
     classifier = MinimumDensityClassifier(**parameters).fit(X, Y)
     assert all(classifier.get_params()[name] is value for name, value in parameters.items())
     assert clone(classifier).get_params() == parameters
@@ -262,16 +272,17 @@ def test_progress_of_every_pair_comes_from_one_thread_at_a_time():
         seen.append(step)
         busy.release()
 
-    model = fit(X3, Y3, n_jobs=2, n_rounds=1, callback=callback)
+    model = fit(X3, Y3, n_jobs=2, n_rounds=1, hyperplane=MinimumDensityHyperplane(callback=callback))
     assert {step.pair for step in seen} == {(0, 1), (0, 2), (1, 2)}
     assert len(seen) == len(model.path_)
     assert all(isinstance(step, PathStep) and step.n_iter >= 0 for step in seen)
 
 
-@pytest.mark.parametrize(("multi_class", "shown"), [("gated", 2 * 120), ("ovo", 3 * 105 + 2 * 15)])
-def test_gated_pairs_see_only_the_rows_of_their_classes(multi_class, shown):
+@pytest.mark.parametrize(("n_rounds", "shown"), [(2, 2 * 120), (0, 3 * 105 + 2 * 15)])
+def test_rounds_show_pairs_only_the_rows_of_their_classes(n_rounds, shown):
     rows_of = {}
-    fit(X3, Y3, **QUICK, multi_class=multi_class, callback=lambda step: rows_of.update({step.pair: step.n_rows}))
+    plane = MinimumDensityHyperplane(callback=lambda step: rows_of.update({step.pair: step.n_rows}))
+    fit(X3, Y3, n_rounds=n_rounds, hyperplane=plane)
     assert sum(rows_of.values()) == shown
 
 
@@ -296,10 +307,15 @@ def test_number_of_threads_does_not_change_a_bit(problem):
 def test_same_seed_gives_the_same_result_to_the_bit(problem, make):
     rows, y, _ = problem
     first, second = (
-        MinimumDensityClassifier(**QUICK, subsample=20, random_state=make()).fit(rows, y) for _ in range(2)
+        MinimumDensityClassifier(**QUICK, random_state=make(), hyperplane=MinimumDensityHyperplane(subsample=20)).fit(
+            rows, y
+        )
+        for _ in range(2)
     )
     assert outcome(first, rows) == outcome(second, rows)
-    other = MinimumDensityClassifier(**QUICK, subsample=20, random_state=4).fit(rows, y)
+    other = MinimumDensityClassifier(**QUICK, random_state=4, hyperplane=MinimumDensityHyperplane(subsample=20)).fit(
+        rows, y
+    )
     assert outcome(first, rows) != outcome(other, rows)
 
 

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
-from ravine import MinimumDensityTree, NoSplitWarning, Split
-from ravine.estimators.cluster_sizes import check_size
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, PathSettings, Split
 from ravine.tree.neighbours import repeat_rows
+from ravine.tree.sizes import count_rows
 
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
+
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 X, _ = make_blobs([90, 70, 60, 50], centers=[[0, 0, 0], [9, 0, 0], [0, 12, 0], [9, 12, 3]], random_state=0)
 pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 
@@ -24,10 +26,10 @@ def sizes_of(model):
 
 
 def test_share_is_a_number_of_rows():
-    assert check_size("size", 0.1, 270) == 27
-    assert check_size("size", 0.1, 271) == 28
-    assert check_size("size", 7, 10) == 7
-    one, other = (MinimumDensityTree(4, min_cluster_size=size, **QUICK).fit(X) for size in (0.2, 54))
+    assert count_rows(0.1, 270) == 27
+    assert count_rows(0.1, 271) == 28
+    assert count_rows(7, 10) == 7
+    one, other = (MinimumDensityTree(4, min_cluster_size=size, **QUICK_TREE).fit(X) for size in (0.2, 54))
     assert_array_equal(one.labels_, other.labels_)
     assert sizes_of(one).min() >= 54
 
@@ -37,8 +39,8 @@ def test_share_is_a_number_of_rows():
 def test_no_cluster_is_larger_than_allowed_without_a_number(n, share, seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, 2)) + 5.0 * rng.integers(0, 2, size=(n, 1))
-    model = MinimumDensityTree(max_cluster_size=max(share, 12 / n), **QUICK).fit(rows)
-    assert sizes_of(model).max() <= check_size("max", max(share, 12 / n), n)
+    model = MinimumDensityTree(max_cluster_size=max(share, 12 / n), **QUICK_TREE).fit(rows)
+    assert sizes_of(model).max() <= count_rows(max(share, 12 / n), n)
     assert_array_equal(model.predict(rows), model.labels_)
 
 
@@ -47,7 +49,7 @@ def test_large_clusters_are_split_first():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(480, 2)) + np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], [400, 40, 40], axis=0)
     for split_next in ("cut", "size", "depth"):
-        model = MinimumDensityTree(5, max_cluster_size=210, split_next=split_next, **QUICK).fit(rows)
+        model = MinimumDensityTree(5, max_cluster_size=210, split_next=split_next, **QUICK_TREE).fit(rows)
         assert model.n_clusters_ >= 4
         assert sizes_of(model).max() <= 210
         assert model.shape_ == "convex"
@@ -55,19 +57,19 @@ def test_large_clusters_are_split_first():
 
 def test_clusters_that_stay_too_large_are_named():
     with pytest.warns(UserWarning, match=r"cluster \d+ \(\d+ rows\) is larger than max_cluster_size=136"):
-        MinimumDensityTree(2, max_cluster_size=136, **QUICK).fit(X)
+        MinimumDensityTree(2, max_cluster_size=136, **QUICK_TREE).fit(X)
 
 
 def test_limit_without_effect_changes_nothing():
     plain, limited = (
-        MinimumDensityTree(4, shape="convex", max_cluster_size=size, **QUICK).fit(X) for size in (None, 200)
+        MinimumDensityTree(4, shape="convex", max_cluster_size=size, **QUICK_TREE).fit(X) for size in (None, 200)
     )
     assert_array_equal(plain.labels_, limited.labels_)
 
 
 def test_equal_rows_cannot_be_split():
     with pytest.warns(UserWarning, match="larger than max_cluster_size=20"):
-        MinimumDensityTree(max_cluster_size=20, **QUICK).fit(np.ones((50, 2)))
+        MinimumDensityTree(max_cluster_size=20, **QUICK_TREE).fit(np.ones((50, 2)))
 
 
 @pytest.mark.parametrize(
@@ -96,22 +98,30 @@ def test_integer_weights_equal_repetition(split_next, seed):
     repeated = MinimumDensityTree(5, **options).fit(np.repeat(X, weights, axis=0))
     assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     assert_allclose(weighted.tree_.offset, repeated.tree_.offset, rtol=1e-6)
-    assert_allclose(np.repeat(weighted.probabilities_, weights), repeated.probabilities_, atol=1e-6)
-    assert_allclose(weighted.cluster_centers_, repeated.cluster_centers_)
+    assert_allclose(
+        np.repeat(weighted.predict_proba(X).max(axis=1), weights),
+        repeated.predict_proba(np.repeat(X, weights, axis=0)).max(axis=1),
+        atol=1e-6,
+    )
+    centers = (
+        weighted.compute_centers(X, sample_weight=weights),
+        repeated.compute_centers(np.repeat(X, weights, axis=0)),
+    )
+    assert_allclose(*centers)
 
 
 def test_rows_without_weight_do_not_matter():
     weights = np.ones(len(X))
     weights[::3] = 0.0
-    weighted = MinimumDensityTree(4, shape="convex", **QUICK).fit(X, sample_weight=weights)
-    others = MinimumDensityTree(4, shape="convex", **QUICK).fit(X[weights > 0])
+    weighted = MinimumDensityTree(4, shape="convex", **QUICK_TREE).fit(X, sample_weight=weights)
+    others = MinimumDensityTree(4, shape="convex", **QUICK_TREE).fit(X[weights > 0])
     assert_array_equal(weighted.labels_[weights > 0], others.labels_)
     assert_array_equal(weighted.predict(X), weighted.labels_)
 
 
 def test_sizes_count_weights():
     weights = np.where(np.arange(len(X)) < 150, 0.1, 1.0)
-    model = MinimumDensityTree(4, min_cluster_size=10, **QUICK).fit(X, sample_weight=weights)
+    model = MinimumDensityTree(4, min_cluster_size=10, **QUICK_TREE).fit(X, sample_weight=weights)
     assert np.bincount(model.labels_, weights).min() >= 10.0
 
 
@@ -119,7 +129,7 @@ def test_weights_below_the_smallest_size_are_named():
     with pytest.warns(
         NoSplitWarning, match="a sum of weights of at least min_cluster_size=5 each. All weights sum to 1: "
     ):
-        MinimumDensityTree(3, **QUICK).fit(X, sample_weight=np.full(len(X), 1.0 / len(X)))
+        MinimumDensityTree(3, **QUICK_TREE).fit(X, sample_weight=np.full(len(X), 1.0 / len(X)))
 
 
 def test_equal_weights_draw_every_row_once():
@@ -133,8 +143,8 @@ def test_equal_weights_draw_every_row_once():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({}, "sample_weight cannot be used with n_clusters='auto'.*not independent evidence"),
-        ({"n_clusters": 3, "test": True}, "sample_weight cannot be used with a test"),
+        ({}, "sample_weight.*n_clusters"),
+        ({"n_clusters": 3, "hyperplane": MinimumDensityHyperplane(test="pooled")}, "sample_weight.*test"),
         ({"n_clusters": 3, "shape": "any"}, "but sample_weight is given"),
     ],
 )
@@ -143,13 +153,13 @@ def test_weights_are_refused_with_the_reason(parameters, message):
         MinimumDensityTree(**parameters).fit(X, sample_weight=np.full(len(X), 2.0))
 
 
-def test_weights_need_the_default_splitter():
+def test_weights_need_a_minimum_density_hyperplane():
     class Never:
         def split(self, X, indices, rng):
             return Split(None)
 
-    with pytest.raises(ValueError, match="sample_weight needs the default splitter"):
-        MinimumDensityTree(2, splitter=Never(), split_next="size").fit(X, sample_weight=np.full(len(X), 2.0))
+    with pytest.raises(ValueError, match=r"sample_weight.*hyperplane"):
+        MinimumDensityTree(2, split_next="size", hyperplane=Never()).fit(X, sample_weight=np.full(len(X), 2.0))
 
 
 def test_one_weight_may_exceed_all_others():

@@ -13,6 +13,7 @@ from ravine import (
     MinimumDensityHyperplane,
     MinimumDensityTree,
     NoSplitWarning,
+    PathSettings,
 )
 from ravine.rows import RowBlocks, as_rows
 from ravine.search import predict_by_svm
@@ -71,7 +72,7 @@ def label_repeated_values(method, scale):
     rng = np.random.default_rng(0)
     X = np.c_[rng.integers(0, 2, 120), rng.normal(size=120)]
     X[:50] += [0.0, 9.0]
-    return MinimumDensityTree(test_method=method, random_state=0).fit(X * scale).labels_
+    return MinimumDensityTree(random_state=0, hyperplane=MinimumDensityHyperplane(test=method)).fit(X * scale).labels_
 
 
 @pytest.mark.parametrize("method", ["pooled", "exact"])
@@ -114,7 +115,9 @@ def seven_classes(rng):
 @pytest.mark.parametrize("voting", ["soft", "hard"])
 def test_probabilities_of_subnormal_rows_are_finite(rng, voting):
     X, y = seven_classes(rng)
-    mdc = MinimumDensityClassifier(voting=voting, n_alpha=2, random_state=0).fit(X * 1e-311, y)
+    mdc = MinimumDensityClassifier(
+        voting=voting, random_state=0, hyperplane=MinimumDensityHyperplane(path=PathSettings(n_alpha=2))
+    ).fit(X * 1e-311, y)
     p = mdc.predict_proba(X * 1e-311)
     assert_allclose(p.sum(axis=1), 1.0)
     assert np.isfinite(mdc.predict_proba(X)).all(), "rows that are 1e311 times larger"
@@ -152,4 +155,6 @@ def test_weights_over_80_orders_of_magnitude_cause_no_warning():
     rows[:10] += 6.0
     blocks = RowBlocks([rows[rng.integers(0, 30, 30)]], state="float32")
     weights = 10.0 ** rng.uniform(-40, 40, 30)
-    MinimumDensityHyperplane(select="last", polish=False, random_state=0).fit(blocks, sample_weight=weights)
+    MinimumDensityHyperplane(random_state=0, path=PathSettings(select="last", polish=False)).fit(
+        blocks, sample_weight=weights
+    )

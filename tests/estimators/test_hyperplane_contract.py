@@ -21,6 +21,7 @@ from ravine import (
     Hyperplane,
     MinimumDensityHyperplane,
     NoSplitWarning,
+    PathSettings,
     PathStep,
     minimum_density_hyperplane,
     paper_settings,
@@ -68,7 +69,7 @@ def test_no_scikit_learn_check_fails_or_is_skipped_with_array_api():
     script = (
         "from sklearn.utils.estimator_checks import check_estimator\n"
         "from ravine import MinimumDensityHyperplane\n"
-        "results = check_estimator(MinimumDensityHyperplane(n_init=1, n_alpha=2), on_fail=None, on_skip=None)\n"
+        "results = check_estimator(MinimumDensityHyperplane(n_init=1), on_fail=None, on_skip=None)\n"
         "print([r['check_name'] for r in results if r['status'] != 'passed'], len(results) > 40)\n"
     )
     run = subprocess.run(
@@ -210,7 +211,9 @@ def test_report_leaves_out_what_a_hyperplane_lacks():
 @pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
 def test_function_and_class_give_the_same_hyperplane(data, settings):
     weights = np.linspace(1.0, 2.0, len(data[0]))
-    plane = minimum_density_hyperplane(data[0], sample_weight=weights, **settings, random_state=0)
+    plane = minimum_density_hyperplane(
+        data[0], hyperplane=MinimumDensityHyperplane(**settings), sample_weight=weights, random_state=0
+    )
     mdh = MinimumDensityHyperplane(**settings, random_state=0).fit(data[0], sample_weight=weights)
     assert_array_equal(plane.normal, mdh.hyperplane_.normal)
     assert plane.offset == mdh.hyperplane_.offset
@@ -295,10 +298,8 @@ def test_parameters_are_kept_as_given_and_cloned(data):
         **paper_settings("clustering"),
         "bandwidth": rule,
         "init": directions,
-        "tol": 1e-4,
-        "optimiser": "bfgs",
-        "test": True,
-        "test_method": "exact",
+        "path": PathSettings(tol=1e-4),
+        "test": "exact",
         "n_splits": 2,
         "contamination": 0.1,
         "n_jobs": 2,
@@ -306,14 +307,15 @@ def test_parameters_are_kept_as_given_and_cloned(data):
         "callback": lambda step: None,
     }
     mdh = MinimumDensityHyperplane(**parameters)
-    assert mdh.get_params() == parameters
+    assert mdh.get_params(deep=False) == parameters
     mdh.fit(data[0])
-    assert mdh.get_params() == parameters
+    assert mdh.get_params(deep=False) == parameters
     copy = clone(mdh)
     assert not hasattr(copy, "labels_")
-    assert copy.get_params().keys() == parameters.keys()
+    assert copy.get_params(deep=False).keys() == parameters.keys()
     assert_array_equal(copy.init, directions)
-    assert copy.set_params(n_alpha=3).n_alpha == 3
+    assert copy.set_params(path__n_alpha=3).path.n_alpha == 3
+    assert parameters["path"].n_alpha == 12
     with pytest.raises(ValueError, match="alpha_mux"):
         copy.set_params(alpha_mux=1.0)
 
@@ -353,7 +355,7 @@ def test_error_of_a_callback_reaches_the_caller(data):
 
 def test_paper_settings_are_valid_arguments_and_not_shared():
     settings = paper_settings()
-    assert settings == paper_settings("clustering")
+    assert settings.keys() == paper_settings("clustering").keys()
     assert settings.keys() <= MinimumDensityHyperplane().get_params().keys()
-    settings["n_alpha"] = 1
-    assert paper_settings()["n_alpha"] != 1
+    settings["path"].set_params(n_alpha=1)
+    assert paper_settings()["path"].n_alpha == 20

@@ -1,7 +1,9 @@
 """Memberships, exemplars and centres agree with the labels, for any rows, edits and containers."""
 
 import copy
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -9,15 +11,18 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from ravine import MinimumDensityHyperplane, MinimumDensityTree, load, save
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save
 from ravine.rows import RowBlocks
 from support.shape_data import draw_moons
 from support.simulate import two_clusters
 
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
+
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 X, Y = make_blobs([90, 70, 60, 50], centers=[[0, 0, 0], [5, 0, 0], [0, 6, 0], [5, 6, 3]], random_state=0)
 pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 
@@ -32,7 +37,7 @@ def assert_sound(model, rows):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return MinimumDensityTree(4, **QUICK).fit(X)
+    return MinimumDensityTree(4, **QUICK_TREE).fit(X)
 
 
 @st.composite
@@ -56,13 +61,12 @@ def test_memberships_agree_with_labels_for_any_rows_and_edits(rows, seed):
     k = int(rng.integers(1, min(5, len(rows)) + 1))
     shape = "any" if rng.random() < 0.3 and rows.shape[1] > 1 else "convex"
     try:
-        model = MinimumDensityTree(k, shape=shape, min_cluster_size=1, **QUICK).fit(rows)
+        model = MinimumDensityTree(k, shape=shape, min_cluster_size=1, **QUICK_TREE).fit(rows)
     except ValueError:
         return
     for _ in range(3):
         proba = assert_sound(model, rows)
         assert_array_equal(proba.argmax(axis=1), model.labels_)
-        assert_array_equal(proba.max(axis=1), model.probabilities_)
         leaves = model.tree_.leaves()
         if len(leaves) > 1 and rng.random() < 0.5:
             model = model.merge(*rng.choice(leaves, 2, replace=False).tolist())
@@ -77,10 +81,10 @@ def test_memberships_of_a_hyperplane_have_two_columns(rows):
     proba = assert_sound(model, rows)
     assert proba.shape == (len(rows), 2)
     assert_array_equal(proba.argmax(axis=1), model.labels_)
-    assert model.cluster_centers_.shape == (2, rows.shape[1])
+    assert model.compute_centers(rows).shape == (2, rows.shape[1])
 
 
-@pytest.mark.parametrize("model", [MinimumDensityTree(4, **QUICK), MinimumDensityHyperplane(**QUICK)])
+@pytest.mark.parametrize("model", [MinimumDensityTree(4, **QUICK_TREE), MinimumDensityHyperplane(**QUICK)])
 def test_memberships_are_the_same_for_any_container(model, tmp_path):
     whole = model.fit(X)
     expected = assert_sound(whole, X)
@@ -88,9 +92,8 @@ def test_memberships_are_the_same_for_any_container(model, tmp_path):
     blocks = RowBlocks([X[:100], X[100:]])
     for rows in (sp.csr_array(X), blocks, RowBlocks(tmp_path / "rows.npy"), np.asfortranarray(X)):
         assert_allclose(assert_sound(whole, rows), expected, rtol=1e-9, atol=1e-12)
-    again = type(model)(**model.get_params()).fit(blocks)
+    again = clone(model).fit(blocks)
     assert_array_equal(np.asarray(again.predict_proba(blocks)).argmax(axis=1), again.labels_)
-    assert_allclose(again.probabilities_, again.predict_proba(X).max(axis=1), rtol=1e-9)
 
 
 def test_memberships_of_a_dask_array_are_lazy():
@@ -102,13 +105,12 @@ def test_memberships_of_a_dask_array_are_lazy():
         proba = model.predict_proba(da.from_array(rows, chunks=(100, 3)))
         assert not isinstance(proba, np.ndarray)
         assert_array_equal(np.asarray(proba).argmax(axis=1), np.asarray(model.labels_))
-        assert_allclose(model.probabilities_, np.asarray(proba).max(axis=1))
-        assert len(model.exemplars_) == 2
+        assert len(model.find_exemplars(da.from_array(rows, chunks=(100, 3)))) == 2
 
 
 def test_split_of_an_edited_tree_has_memberships(fitted):
     leaf = fitted.tree_.leaves()[0]
-    edited = fitted.split(leaf, X, bandwidth=0.3)
+    edited = fitted.split(leaf, X, hyperplane__bandwidth=0.3)
     assert edited.n_clusters_ == 5
     assert_array_equal(assert_sound(edited, X).argmax(axis=1), edited.labels_)
 
@@ -119,17 +121,7 @@ def test_clusters_of_any_shape_sum_their_cells():
     proba = assert_sound(model, rows)
     assert proba.shape == (400, 2)
     assert model.tree_.n_leaves > 2
-    cells = model
-    for leaf in model.tree_.leaves():
-        assert model.tree_.cluster[leaf] < 2
-    assert cells.probabilities_.min() >= 0.5
-
-
-def test_nothing_is_computed_unless_asked_for():
-    model = MinimumDensityTree(3, **QUICK).fit(X)
-    assert model._training.values == {}
-    model.predict(X)
-    assert model._training.values == {}
+    assert proba.max(axis=1).min() >= 0.5
 
 
 def test_memberships_follow_the_distance_from_the_boundary():
@@ -139,80 +131,73 @@ def test_memberships_follow_the_distance_from_the_boundary():
     assert (np.diff(model.predict_proba(rows)[order, 1]) >= 0.0).all()
 
 
-# ----------------------------------------------------------------------------------------------- copies and files
+# ----------------------------------------------------------------------------------------------- nothing of X is kept
 
 
-def test_copies_have_memberships_without_the_rows(fitted):
+def test_copies_have_memberships(fitted):
     expected = fitted.predict_proba(X)
     for again in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
-        assert again._training.X is None
         assert_array_equal(again.predict_proba(X), expected)
         node = int(np.flatnonzero(fitted.tree_.order == 2)[0])
         assert_array_equal(again.prune(node).predict_proba(X), fitted.prune(node).predict_proba(X))
-    fresh = pickle.loads(pickle.dumps(MinimumDensityTree(4, **QUICK).fit(X)))
-    with pytest.raises(AttributeError, match=r"probabilities_ is not known.*before the estimator is saved"):
-        fresh.probabilities_  # noqa: B018
-    assert not hasattr(fresh, "exemplars_")
 
 
-def test_files_keep_everything_that_was_used(tmp_path):
-    for model in (MinimumDensityTree(3, **QUICK), MinimumDensityHyperplane(**QUICK)):
+@pytest.mark.parametrize("model", [MinimumDensityTree(4, **QUICK_TREE), MinimumDensityHyperplane(**QUICK)])
+@pytest.mark.parametrize("contamination", [None, 0.05])
+def test_nothing_of_the_rows_is_kept(model, contamination):
+    rows = np.random.default_rng(0).normal(size=(100_000, 6))
+    rows[::2] += 6.0
+    alive = weakref.ref(rows)
+    model = clone(model).set_params(contamination=contamination).fit(rows)
+    arrays = [getattr(model, name) for name in ("labels_", "leaves_", "outlier_scores_") if hasattr(model, name)]
+    assert len(pickle.dumps(model)) - sum(array.nbytes for array in arrays) < 100_000
+    del rows, arrays
+    gc.collect()
+    assert alive() is None
+
+
+@pytest.mark.parametrize("model", [MinimumDensityTree(4, **QUICK_TREE), MinimumDensityHyperplane(**QUICK)])
+def test_pickling_computes_nothing(model):
+    model = clone(model).fit(X)
+    before = {name: id(value) for name, value in vars(model).items()}
+    assert type(model).__getstate__ is BaseEstimator.__getstate__
+    pickle.dumps(model)
+    assert {name: id(value) for name, value in vars(model).items()} == before
+
+
+def test_files_keep_memberships_and_outliers(tmp_path):
+    for model in (MinimumDensityTree(3, **QUICK_TREE), MinimumDensityHyperplane(**QUICK)):
         model.set_params(contamination=0.1).fit(X)
-        used = model.probabilities_, model.outlier_scores_, model.cluster_centers_, model.exemplars_
         for some in (model, model.prune(int(model.tree_.left.argmax())) if hasattr(model, "tree_") else model):
             save(some, tmp_path / "model.ravine")
             again = load(tmp_path / "model.ravine")
             assert_array_equal(again.predict_proba(X), some.predict_proba(X))
             assert_array_equal(again.labels_, some.labels_)
             assert_array_equal(again.predict(X, outliers=True), some.predict(X, outliers=True))
-            assert_array_equal(again.outlier_scores_, used[1])
+            assert_array_equal(again.outlier_scores_, model.outlier_scores_)
             assert again.n_outliers_ == 27
-        save(model, tmp_path / "model.ravine")
-        again = load(tmp_path / "model.ravine")
-        assert_array_equal(again.probabilities_, used[0])
-        assert_array_equal(again.cluster_centers_, used[2])
-        for one, other in zip(again.exemplars_, used[3], strict=True):
-            assert_array_equal(one, other)
-
-
-def test_rows_that_changed_since_the_fit_are_reported():
-    rows = X.copy()
-    model = MinimumDensityTree(4, **QUICK).fit(rows)
-    rows[:] = rows[::-1].copy()
-    with pytest.raises(ValueError, match="X has changed since the fit"):
-        model.probabilities_  # noqa: B018
 
 
 # ----------------------------------------------------------------------------------------------- exemplars and centres
 
 
 def test_centers_are_the_means_of_the_clusters(fitted):
-    for k, center in enumerate(fitted.cluster_centers_):
-        assert_allclose(center, X[fitted.labels_ == k].mean(axis=0))
-    sparse = MinimumDensityTree(4, **QUICK).fit(sp.csr_array(X))
-    assert_allclose(sparse.cluster_centers_[sparse.labels_[0]], X[sparse.labels_ == sparse.labels_[0]].mean(axis=0))
+    for rows in (X, sp.csr_array(X)):
+        for k, center in enumerate(fitted.compute_centers(rows)):
+            assert_allclose(center, X[fitted.labels_ == k].mean(axis=0))
 
 
 def test_exemplars_are_typical_rows_of_their_clusters(fitted):
-    for k, some in enumerate(fitted.exemplars_):
+    centers = fitted.compute_centers(X)
+    for k, some in enumerate(fitted.find_exemplars(X)):
         assert len(some) == 5
         assert (fitted.labels_[some] == k).all()
-        distances = np.linalg.norm(X - fitted.cluster_centers_[k], axis=1)
+        distances = np.linalg.norm(X - centers[k], axis=1)
         assert distances[some].max() < np.median(distances[fitted.labels_ == k])
 
 
-def test_attributes_need_a_fit():
-    for name in ("probabilities_", "exemplars_", "cluster_centers_", "outlier_scores_", "n_outliers_"):
+@pytest.mark.parametrize("name", ["predict_proba", "score_outliers", "find_exemplars", "compute_centers"])
+def test_methods_need_a_fit(name):
+    for model in (MinimumDensityTree(), MinimumDensityHyperplane()):
         with pytest.raises(NotFittedError):
-            getattr(MinimumDensityTree(), name)
-    with pytest.raises(NotFittedError):
-        MinimumDensityTree().predict_proba(X)
-
-
-@pytest.mark.parametrize("name", ["cluster_centers_", "exemplars_", "outlier_scores_", "probabilities_"])
-def test_rows_that_changed_after_the_fit_are_an_error(name):
-    X = make_blobs([40, 40], centers=[[0.0, 0.0], [8.0, 0.0]], random_state=0)[0]
-    tree = MinimumDensityTree(2, random_state=0).fit(X)
-    X *= 100.0
-    with pytest.raises(ValueError, match="X has changed since the fit"):
-        getattr(tree, name)
+            getattr(model, name)(X)

@@ -12,7 +12,7 @@ import joblib
 import pytest
 from sklearn.cluster import KMeans
 
-from ravine import MinimumDensityTree
+from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.search.starts import PrincipalAxes
 from support.fits import DATA_SETS, fit_one
 
@@ -57,7 +57,7 @@ def test_repeated_fits_in_eight_threads_equal_those_of_one():
 
 def test_one_tree_predicts_in_eight_threads():
     X = DATA_SETS["large"]()
-    mdt = MinimumDensityTree(4, n_init=1, random_state=0).fit(X)
+    mdt = MinimumDensityTree(4, random_state=0, hyperplane=MinimumDensityHyperplane(n_init=1)).fit(X)
     with ThreadPoolExecutor(8) as pool:
         for labels in pool.map(mdt.predict, [X] * 24):
             assert labels.tobytes() == mdt.labels_.tobytes()

@@ -162,7 +162,7 @@ def test_matched_clusters_agree_with_an_exhaustive_search():
         {"max_cluster_size": 200},
         {"max_cluster_size": 0.7, "min_cluster_size": 40},
         {"contamination": 0.05},
-        {"test": True},
+        {"hyperplane": MinimumDensityHyperplane(test="pooled")},
         {"shape": "any"},
     ],
 )

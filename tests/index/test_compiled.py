@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, PathSettings
 from ravine._kernels import StopFlag
 from ravine.density import BalancePenalty
 from ravine.index import (
@@ -291,7 +291,7 @@ def test_threads_may_end_after_the_interpreter():
     script = (
         "import numpy as np; from ravine import MinimumDensityTree; rng = np.random.default_rng(0); "
         "X = rng.normal(size=(500, 4)) + 5.0 * rng.integers(0, 3, (500, 1)); "
-        "MinimumDensityTree(3, n_init=2, random_state=0, n_jobs=2).fit(X)"
+        "MinimumDensityTree(3, random_state=0, n_jobs=2).fit(X)"
     )
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
@@ -313,7 +313,7 @@ def test_a_kernel_refuses_arrays_of_wrong_sizes(rng):
 def test_the_order_of_steps_does_not_depend_on_threads(optimiser, rng, monkeypatch):
     monkeypatch.setitem(OPTIMISERS, "generators", minimise_on_sphere)
     X = ROWS["ten columns"](rng).repeat(4, axis=0)
-    options = {"n_init": 3, "n_alpha": 3, "optimiser": optimiser, "random_state": 0}
+    options = {"n_init": 3, "path": PathSettings(n_alpha=3, optimiser=optimiser), "random_state": 0}
     orders = [[s.start for s in MinimumDensityHyperplane(n_jobs=n, **options).fit(X).path_] for n in (1, 2)]
     assert orders[0] == orders[1]
 

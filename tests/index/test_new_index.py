@@ -71,5 +71,5 @@ def test_new_index_of_one_class_finds_its_hyperplane(rng):
 def test_tree_grows_with_the_new_index(rng):
     X = rng.standard_normal((300, 3)) + 9.0 * np.repeat([[0, 0, 0], [1, 0, 0], [0, 1, 0]], 100, axis=0)
     settings = SearchSettings(init="pca", n_init=3, new_index=VarianceRatioIndex)
-    tree = MinimumDensityTree(3, splitter=DensitySplitter(settings), random_state=0).fit(X)
+    tree = MinimumDensityTree(3, random_state=0, hyperplane=DensitySplitter(settings)).fit(X)
     assert sorted(np.bincount(tree.labels_)) == [100, 100, 100]

@@ -9,7 +9,14 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, MixedScaler, MultipleImputer
+from ravine import (
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    MinimumDensityTree,
+    MixedScaler,
+    MultipleImputer,
+    PathSettings,
+)
 from ravine.models import ModelFileError, TableModel, inspect, load, save
 from support.model_files import read_document, unpack
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
@@ -70,7 +77,7 @@ def path(tmp_path):
 def test_hyperplane_round_trips_to_the_bit(path, offset, dtype):
     X, _ = blobs(offset=offset)
     X = X.astype(dtype)
-    mdh = MinimumDensityHyperplane(test=True, n_splits=2, random_state=3).fit(X)
+    mdh = MinimumDensityHyperplane(n_splits=2, random_state=3, test="pooled").fit(X)
     again = round_trip(mdh, path)
     assert_same(mdh.decision_function(X), again.decision_function(X))
     assert_same(mdh.predict(X), again.predict(X))
@@ -88,10 +95,17 @@ def test_hyperplane_of_odd_data_round_trips(path, X):
 def test_parameters_of_every_plain_type_round_trip(path):
     X, _ = blobs(d=3)
     directions = np.eye(3, dtype=np.float32)
-    round_trip(MinimumDensityHyperplane(init=directions, subsample=None, n_init=np.int64(2), tol=1e-300).fit(X), path)
-    round_trip(MinimumDensityHyperplane(init=[[1.0, 0, 0], [0, 1, 1]], eta=np.float32(0.01)).fit(X), path)
-    wide = MinimumDensityHyperplane().fit(X)
-    wide.set_params(tol=float("inf"), alpha_min=-0.0, n_init=10**30)
+    round_trip(
+        MinimumDensityHyperplane(
+            init=directions, subsample=None, n_init=np.int64(2), path=PathSettings(tol=1e-300)
+        ).fit(X),
+        path,
+    )
+    round_trip(
+        MinimumDensityHyperplane(init=[[1.0, 0, 0], [0, 1, 1]], path=PathSettings(eta=np.float32(0.01))).fit(X), path
+    )
+    wide = MinimumDensityHyperplane(path=PathSettings()).fit(X)
+    wide.set_params(path__tol=float("inf"), path__alpha_min=-0.0, n_init=10**30)
     round_trip(wide, path)
 
 
@@ -116,7 +130,7 @@ def test_tree_round_trips_and_can_be_edited(path, n_clusters):
     for edit in (
         lambda t: t.merge(leaf, other),
         lambda t: t.prune(int(t.tree_.parent[leaf])),
-        lambda t: t.split(leaf, X, min_cluster_size=1, bandwidth=0.1),
+        lambda t: t.split(leaf, X, min_cluster_size=1, hyperplane=MinimumDensityHyperplane(0.1)),
     ):
         edited = edit(mdt)
         assert_same(edited.tree_, edit(again).tree_)
@@ -158,15 +172,15 @@ def test_suggestion_of_an_earlier_fit_is_not_saved(path):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"n_clusters": 3, "refine": False, "split_next": "cut", "init": "axes"},
-        {"n_clusters": 3, "split_next": "significance", "test_method": "exact"},
-        {"n_clusters": "suggested", "test_method": "exact", "refine": False},
+        {"n_clusters": 3, "refine": False, "split_next": "cut"},
+        {"n_clusters": 3, "split_next": "significance"},
+        {"n_clusters": "suggested", "refine": False},
     ],
 )
 def test_parameters_of_splits_and_tests_round_trip(path, parameters):
     again = round_trip(MinimumDensityTree(**parameters, random_state=0).fit(blobs()[0]), path)
     assert {name: getattr(again, name) for name in parameters} == parameters
-    mdh = MinimumDensityHyperplane(test=True, test_method="exact", init="axes", random_state=0).fit(blobs()[0])
+    mdh = MinimumDensityHyperplane(init="axes", random_state=0, test="exact").fit(blobs()[0])
     assert round_trip(mdh, path).valley_test_.method == "exact"
 
 
@@ -188,7 +202,9 @@ def test_classifier_with_classes_of_any_type_round_trips(path, kind, voting):
     labels = LABELS[kind][y]
     if kind == "object":
         labels[5:] = [None if k % 3 else label for k, label in enumerate(labels[5:])]
-    mdc = MinimumDensityClassifier(voting=voting, n_alpha=3, max_iter=4).fit(X, labels)
+    mdc = MinimumDensityClassifier(
+        voting=voting, hyperplane=MinimumDensityHyperplane(path=PathSettings(n_alpha=3, max_iter=4))
+    ).fit(X, labels)
     again = round_trip(mdc, path)
     assert_same(mdc.predict(X), again.predict(X))
     assert_same(mdc.predict_proba(X), again.predict_proba(X))
@@ -271,7 +287,7 @@ def test_file_names_the_versions_that_wrote_it(path):
     ],
 )
 def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
-    mdh = MinimumDensityHyperplane(**{"n_init": 1, "n_alpha": 2, **parameters})
+    mdh = MinimumDensityHyperplane(n_init=1, **parameters)
     mdh.set_params(callback=(lambda step: None) if "callback" in parameters else None).fit(blobs()[0])
     with pytest.raises(TypeError, match=named):
         save(mdh, path)
@@ -280,8 +296,8 @@ def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
 
 def test_tree_with_a_custom_splitter_cannot_be_saved(path):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
-    with pytest.raises(TypeError, match=r"split_next.*splitter"):
-        save(mdt.set_params(splitter=object(), split_next=len), path)
+    with pytest.raises(TypeError, match=r"hyperplane.*split_next"):
+        save(mdt.set_params(hyperplane=object(), split_next=len), path)
 
 
 def test_other_objects_and_unfitted_models_are_not_saved(path):

@@ -18,6 +18,7 @@ from ravine import (
     MinimumDensityTree,
     MixedScaler,
     MultipleImputer,
+    PathSettings,
 )
 from ravine.models import ModelFileError, TableModel, load, save
 from support.model_files import edit_document, edit_field, make_npy, pack, read_document, unpack
@@ -40,21 +41,25 @@ except ModelFileError as error:
 def models(tmp_path_factory):
     X, y = make_blobs([30, 30, 30], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
     folder = tmp_path_factory.mktemp("models")
-    few = {"n_alpha": 2, "max_iter": 2, "random_state": 0}
+    few = {"random_state": 0, "path": PathSettings(n_alpha=2, max_iter=2)}
+    tested = MinimumDensityHyperplane(**few, test="pooled")
     names = np.array(["a", "b", "c"], dtype=object)
-    save(MinimumDensityHyperplane(test=True, **few).fit(X), folder / "plane")
-    save(MinimumDensityHyperplane(test=True, test_method="exact", **few).fit(X), folder / "exact")
-    save(MinimumDensityTree(3, test=True, contamination=0.05, **few).fit(X), folder / "tree")
+    save(MinimumDensityHyperplane(**few, test="pooled").fit(X), folder / "plane")
+    save(MinimumDensityHyperplane(**few, test="exact").fit(X), folder / "exact")
+    save(MinimumDensityTree(3, hyperplane=tested, contamination=0.05, random_state=0).fit(X), folder / "tree")
     save(MinimumDensityTree(2, shape="any", random_state=0).fit(draw_rings(200)[0]), folder / "rings")
     save(MinimumDensityTree(random_state=0).fit(simulate_pairs()[0]), folder / "suggested")
-    save(MinimumDensityClassifier(**few).fit(X, names[y]), folder / "classifier")
+    save(MinimumDensityClassifier(random_state=0).fit(X, names[y]), folder / "classifier")
     table = {"length": np.where(np.arange(90) % 7 == 0, np.nan, X[:, 0]), "kind": names[y], "width": X[:, 1]}
     for name, missing in {"table": "median", "multiple": "keep"}.items():
         scaler = MixedScaler(missing=missing)
         Z = scaler.fit_transform(table)
         imputer = MultipleImputer(3, random_state=0).fit(Z) if missing == "keep" else None
         complete = Z if imputer is None else imputer.transform(Z)
-        save(TableModel(MinimumDensityTree(3, **few).fit(complete), scaler, None, imputer), folder / name)
+        save(
+            TableModel(MinimumDensityTree(3, hyperplane=tested, random_state=0).fit(complete), scaler, None, imputer),
+            folder / name,
+        )
     return {path.name: unpack(path) for path in folder.iterdir()}
 
 

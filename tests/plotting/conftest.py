@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from support.plotted import QUICK, X
+from support.plotted import QUICK, QUICK_TREE, X
 
 matplotlib.use("Agg")
 
@@ -31,4 +31,4 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def mdt(blobs):
-    return MinimumDensityTree(4, **QUICK).fit(blobs)
+    return MinimumDensityTree(4, **QUICK_TREE).fit(blobs)

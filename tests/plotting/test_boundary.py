@@ -6,7 +6,7 @@ import pytest
 from ravine import MinimumDensityTree
 from ravine.plotting import BoundaryDisplay
 from support import reference
-from support.plotted import QUICK
+from support.plotted import QUICK_TREE
 from support.shape_data import draw_ring
 
 RNG = np.random.default_rng(3)
@@ -60,7 +60,7 @@ def test_bad_input_for_boundaries(rings, mdh):
     with pytest.raises(ValueError, match=r"X .*2 features"):
         BoundaryDisplay.from_tree(rings.tree_, X[:, :1])
     with pytest.raises(ValueError, match="one cluster"):
-        MinimumDensityTree(1, **QUICK).fit(X).plot(X, kind="boundary")
+        MinimumDensityTree(1, **QUICK_TREE).fit(X).plot(X, kind="boundary")
     with pytest.raises(ValueError, match="kind"):
         rings.plot(X, kind="leaves")
 

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from ravine import MinimumDensityTree, RowBlocks
 from ravine.plotting import CellDisplay, style
 from ravine.plotting.cells import cut_polygons, find_edges
-from support.plotted import QUICK
+from support.plotted import QUICK_TREE
 from support.shape_data import draw_rings
 
 X, _ = draw_rings()
@@ -25,7 +25,7 @@ def tree(request, rings):
         return rings.tree_
     rng = np.random.default_rng(2)
     rows = np.concatenate([rng.normal(size=(20, 2)) + 12.0 * rng.normal(size=2) for _ in range(12)])
-    return MinimumDensityTree(12, shape="convex", **QUICK).fit(rows).tree_
+    return MinimumDensityTree(12, shape="convex", **QUICK_TREE).fit(rows).tree_
 
 
 LOW, HIGH = np.array([-3.0, -2.5]), np.array([2.5, 4.0])
@@ -112,10 +112,10 @@ def test_cells_do_not_depend_on_units(rings, scale):
 def test_trees_without_joins_and_of_one_leaf_are_drawn():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 2)) * [100.0, 1.0]
-    display = CellDisplay.from_estimator(MinimumDensityTree(1, **QUICK).fit(rows), rows)
+    display = CellDisplay.from_estimator(MinimumDensityTree(1, **QUICK_TREE).fit(rows), rows)
     assert (len(display.cells_), display.edges, display.texts_) == (1, [], {})
     rows[:100, 0] += 900.0
-    display = CellDisplay.from_estimator(MinimumDensityTree(2, **QUICK).fit(rows), rows, max_rows=50, title="two")
+    display = CellDisplay.from_estimator(MinimumDensityTree(2, **QUICK_TREE).fit(rows), rows, max_rows=50, title="two")
     assert len(display.joins_.get_segments()) == 0
     assert len(display.points) == 50
     display.figure_.canvas.draw()

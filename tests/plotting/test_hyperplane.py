@@ -14,6 +14,7 @@ from ravine import (
     MinimumDensityHyperplane,
     MinimumDensityTree,
     NoSplitWarning,
+    PathSettings,
     ProjectedDensity,
 )
 from ravine.plotting import HyperplaneDisplay
@@ -21,7 +22,8 @@ from support import reference
 from support.simulate import two_clusters
 
 X, TRUTH = two_clusters(150, 4)
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +217,9 @@ def test_few_labels_among_many_rows_are_all_drawn(rng):
 def test_a_binary_classifier_is_drawn_with_its_labels():
     y = np.full(len(X), -1)
     y[:20] = TRUTH[:20]
-    mdc = MinimumDensityClassifier(init=("pc1",), alpha_max=0.3, n_alpha=2, polish=False).fit(X, y)
+    mdc = MinimumDensityClassifier(
+        hyperplane=MinimumDensityHyperplane(init=("pc1",), alpha_max=0.3, path=PathSettings(n_alpha=2, polish=False))
+    ).fit(X, y)
     display = HyperplaneDisplay.from_estimator(mdc, X, y)
     assert display.offset == mdc.hyperplane_.offset
     assert display.sizes.tolist() == [(y == 0).sum(), (y == 1).sum(), (y == -1).sum()]
@@ -226,7 +230,9 @@ def test_a_binary_classifier_is_drawn_with_its_labels():
 def test_a_pair_of_several_classes_is_chosen_by_name(rng):
     rows = np.concatenate([rng.standard_normal((30, 2)) + c for c in ([0, 0], [9, 0], [0, 9])])
     y = np.repeat(["a", "b", "c"], 30)
-    mdc = MinimumDensityClassifier(init=("pc1",), alpha_max=0.3, n_alpha=2, polish=False).fit(rows, y)
+    mdc = MinimumDensityClassifier(
+        hyperplane=MinimumDensityHyperplane(init=("pc1",), alpha_max=0.3, path=PathSettings(n_alpha=2, polish=False))
+    ).fit(rows, y)
     with pytest.raises(ValueError, match="pair="):
         HyperplaneDisplay.from_estimator(mdc, rows)
     display = HyperplaneDisplay.from_estimator(mdc, rows, y, pair=("a", "c"))
@@ -240,7 +246,7 @@ def test_a_pair_of_several_classes_is_chosen_by_name(rng):
 
 def test_a_node_of_a_tree_is_drawn_with_its_rows(rng):
     rows = np.concatenate([rng.standard_normal((40, 3)) + c for c in ([0, 0, 0], [9, 0, 0], [0, 9, 0])])
-    mdt = MinimumDensityTree(3, **QUICK).fit(rows)
+    mdt = MinimumDensityTree(3, **QUICK_TREE).fit(rows)
     inner = [k for k in range(len(mdt.tree_)) if mdt.tree_.left[k] >= 0]
     for node in inner:
         display = HyperplaneDisplay.from_estimator(mdt, rows, node=node)
@@ -265,7 +271,9 @@ def test_a_model_without_a_split_shows_its_direction():
     assert display.bandwidth == 5.0
     assert "no split" in display.ax_density_.get_title(loc="left")
     with pytest.warns(NoSplitWarning):
-        tree = MinimumDensityTree(2, bandwidth=5.0, refine=False, **QUICK).fit(rows)
+        tree = MinimumDensityTree(
+            2, refine=False, random_state=0, hyperplane=MinimumDensityHyperplane(bandwidth=5.0, **QUICK)
+        ).fit(rows)
     with pytest.raises(ValueError, match="one cluster"):
         HyperplaneDisplay.from_estimator(tree, rows)
 

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.plotting import DirectionDisplay, HyperplaneDisplay, PathDisplay
 from ravine.rows import RowBlocks, sparse
 from support.simulate import mixture
 
 X, TRUTH = mixture(700, 5, seed=3)
 X = np.where(np.abs(X) < 0.3, 0.0, X)
-QUICK = {"n_init": 1, "n_alpha": 3, "random_state": 0}
+QUICK = {"n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3)}
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 FORMS = {
     "list of blocks": lambda rows, _: [rows[:100], rows[100:100], rows[100:]],
     "blocks": lambda rows, _: RowBlocks([rows[:300], rows[300:]]),
@@ -33,14 +34,16 @@ def mdh():
 
 @pytest.fixture(scope="module")
 def tree():
-    return MinimumDensityTree(4, shape="convex", refine=False, **QUICK).fit(X)
+    return MinimumDensityTree(4, shape="convex", refine=False, **QUICK_TREE).fit(X)
 
 
 @pytest.fixture(scope="module")
 def classifier():
-    return MinimumDensityClassifier(method="paper", n_alpha=3, random_state=0).fit(
-        X, np.where(np.arange(len(X)) < 60, TRUTH, -1)
-    )
+    return MinimumDensityClassifier(
+        method="paper",
+        random_state=0,
+        hyperplane=MinimumDensityHyperplane(alpha_max=0.9, path=PathSettings(n_alpha=3, max_iter=5, polish=False)),
+    ).fit(X, np.where(np.arange(len(X)) < 60, TRUTH, -1))
 
 
 def assert_same(found, expected, names):

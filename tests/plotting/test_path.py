@@ -8,6 +8,7 @@ from ravine import (
     MinimumDensityClassifier,
     MinimumDensityHyperplane,
     NoSplitWarning,
+    PathSettings,
     ProjectedDensity,
 )
 from ravine.plotting import PathDisplay
@@ -54,7 +55,12 @@ def test_long_paths_are_thinned_with_a_note(mdh):
 
 def test_path_of_a_classifier_shows_gamma_for_one_pair(blobs):
     y = np.repeat(["a", "b", "c", "c"], 40)
-    mdc = MinimumDensityClassifier(method="paper", init=("pc1",), n_alpha=2).fit(blobs, y)
+    mdc = MinimumDensityClassifier(
+        method="paper",
+        hyperplane=MinimumDensityHyperplane(
+            init=("pc1",), alpha_max=0.9, path=PathSettings(n_alpha=2, max_iter=5, polish=False)
+        ),
+    ).fit(blobs, y)
     with pytest.raises(ValueError, match="3 classes"):
         PathDisplay.from_estimator(mdc, blobs)
     display = PathDisplay.from_estimator(mdc, blobs, pair=("c", "a"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ravine import MinimumDensityClassifier, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 from support.plotted import TRUTH, X
 from support.shape_data import draw_rings
@@ -14,7 +14,9 @@ def test_plot_returns_the_display(mdh, mdt, blobs):
     assert isinstance(mdt.plot(), TreeDisplay)
     assert isinstance(mdt.plot(blobs, node=0), HyperplaneDisplay)
     assert isinstance(mdt.tree_.plot(blobs), TreeDisplay)
-    mdc = MinimumDensityClassifier(init=("pc1",), alpha_max=0.3, n_alpha=2, polish=False).fit(X, TRUTH)
+    mdc = MinimumDensityClassifier(
+        hyperplane=MinimumDensityHyperplane(init=("pc1",), alpha_max=0.3, path=PathSettings(n_alpha=2, polish=False))
+    ).fit(X, TRUTH)
     assert isinstance(mdc.plot(X), HyperplaneDisplay)
 
 

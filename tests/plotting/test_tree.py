@@ -5,8 +5,10 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from ravine import (
+    MinimumDensityHyperplane,
     MinimumDensityTree,
     NoSplitWarning,
+    PathSettings,
 )
 from ravine.plotting import TreeDisplay
 from support import reference
@@ -71,10 +73,18 @@ def test_merged_leaves_share_their_colour(mdt, blobs):
 def test_a_tree_of_one_leaf_and_one_of_many_are_drawn(rng):
     rows = rng.standard_normal((300, 2))
     with pytest.warns(NoSplitWarning):
-        single = MinimumDensityTree(2, bandwidth=50.0, refine=False, **QUICK).fit(rows)
+        single = MinimumDensityTree(
+            2, refine=False, random_state=0, hyperplane=MinimumDensityHyperplane(bandwidth=50.0, **QUICK)
+        ).fit(rows)
     assert len(TreeDisplay.from_estimator(single, rows).leaf_bars_) == 1
     spread = np.concatenate([rows[:20] + 40.0 * np.array([k % 8, k // 8]) for k in range(40)])
-    many = MinimumDensityTree(40, bandwidth=2.0, init="pca", n_init=2, n_alpha=3, polish=False, split_next="size")
+    many = MinimumDensityTree(
+        40,
+        split_next="size",
+        hyperplane=MinimumDensityHyperplane(
+            bandwidth=2.0, init="pca", n_init=2, path=PathSettings(n_alpha=3, polish=False)
+        ),
+    )
     many.fit(spread)
     display = TreeDisplay.from_estimator(many, spread)
     assert len(display.leaf_bars_) == 40

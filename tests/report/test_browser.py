@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ravine import MinimumDensityClassifier, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.report import write_report
 from support.shape_data import draw_ring
 from support.thin_evidence import simulate_pairs
@@ -17,7 +17,8 @@ from support.thin_evidence import simulate_pairs
 pytestmark = pytest.mark.slow
 
 NASTY = "</script><img src=x onerror=alert(1)>"
-QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 2, "random_state": 0, "path": PathSettings(n_alpha=6)}
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 DRIVER = Path(__file__).parents[1] / "support" / "browse_report.py"
 
 
@@ -55,7 +56,7 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def mdt(blobs):
-    return MinimumDensityTree(4, **QUICK).fit(blobs[0])
+    return MinimumDensityTree(4, **QUICK_TREE).fit(blobs[0])
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ def test_pairs_of_classes_can_be_clicked(browse, blobs, tmp_path):
 def test_one_cluster_has_no_slider(browse, tmp_path):
     X = np.random.default_rng(0).standard_normal((60, 2))
     path = tmp_path / "report.html"
-    write_report(path, MinimumDensityTree(**QUICK).fit(X), X)
+    write_report(path, MinimumDensityTree(**QUICK_TREE).fit(X), X)
     seen = browse("single", path)
     check_quiet(seen)
     assert seen["cut"] is False

@@ -21,13 +21,16 @@ from ravine import (
     MinimumDensityHyperplane,
     MinimumDensityTree,
     NoSplitWarning,
+    PathSettings,
     Split,
 )
 from ravine.report import page, write_report, writer
 from ravine.report.page import AUTHORS, PAPER
 from support.report_files import Page, report
 
-QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 2, "random_state": 0, "path": PathSettings(n_alpha=6)}
+
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 NASTY = [
     "</script><img src=x onerror=alert(1)>",
     "<!--<script>",
@@ -49,7 +52,7 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def mdt(blobs):
-    return MinimumDensityTree(3, test=True, **QUICK).fit(blobs)
+    return MinimumDensityTree(3, random_state=0, hyperplane=MinimumDensityHyperplane(**QUICK, test="pooled")).fit(blobs)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +214,7 @@ def test_citation_is_that_of_the_citation_file(nasty):
 
 def test_a_tree_without_a_split_is_one_cluster(tmp_path, rng):
     X = rng.standard_normal((15, 3))  # too few rows for a suggestion
-    mdt = MinimumDensityTree(**QUICK).fit(X)
+    mdt = MinimumDensityTree(**QUICK_TREE).fit(X)
     assert mdt.n_clusters_ == mdt.n_suggested_ == 1
     _, page = report(tmp_path, mdt, X, source="noise.csv")
     assert "noise.csv" in page.text
@@ -243,7 +246,7 @@ def test_one_and_many_features_are_shown(tmp_path, n_features, dtype):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((80, n_features))
     X[:40, 0] += 12.0
-    mdt = MinimumDensityTree(2, **QUICK).fit(X.astype(dtype))
+    mdt = MinimumDensityTree(2, **QUICK_TREE).fit(X.astype(dtype))
     _, page = report(tmp_path, mdt, X.astype(dtype))
     assert page.data["nFeatures"] == n_features
     assert len(page.data["features"]) <= min(n_features, 40)
@@ -253,7 +256,7 @@ def test_one_and_many_features_are_shown(tmp_path, n_features, dtype):
 
 def test_two_rows_have_a_report(tmp_path):
     X = np.array([[0.0, 1.0], [5.0, 1.0]])
-    mdt = MinimumDensityTree(2, min_cluster_size=1, **QUICK)
+    mdt = MinimumDensityTree(2, min_cluster_size=1, **QUICK_TREE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mdt.fit(X)
@@ -265,7 +268,7 @@ def test_huge_offsets_and_scales_leave_no_nan(tmp_path, rng):
     X = rng.standard_normal((80, 3))
     X[40:, 0] += 9.0
     X = X * [1e-150, 1e-150, 0.0] + [1e8 * 1e-150, 0.0, 1e100]
-    mdt = MinimumDensityTree(2, **QUICK)
+    mdt = MinimumDensityTree(2, **QUICK_TREE)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mdt.fit(X)
@@ -278,7 +281,7 @@ def test_trees_of_other_splitters_get_a_bandwidth_for_the_curve(tmp_path, blobs)
         def split(self, X, rows, rng):
             return Split(Hyperplane(np.eye(X.shape[1])[0], float(np.median(X[rows, 0]))))
 
-    mdt = MinimumDensityTree(4, splitter=Median(), split_next="size", random_state=0).fit(blobs)
+    mdt = MinimumDensityTree(4, split_next="size", random_state=0, hyperplane=Median()).fit(blobs)
     _, page = report(tmp_path, mdt, blobs)
     root = page.data["splits"][0]
     assert root["depth"] is None
@@ -295,7 +298,7 @@ def test_other_rows_than_those_of_the_fit_are_noted(tmp_path, mdt, blobs):
 
 def test_names_come_from_a_data_frame(tmp_path, blobs):
     frame = pd.DataFrame(blobs, columns=[f"col {j}" for j in range(blobs.shape[1])])
-    mdt = MinimumDensityTree(3, **QUICK).fit(frame)
+    mdt = MinimumDensityTree(3, **QUICK_TREE).fit(frame)
     _, page = report(tmp_path, mdt, frame, row_keys=pd.Series([f"r{i}" for i in range(120)], index=range(5, 125)))
     assert all(name.startswith("col ") for name in page.data["features"])
     assert page.data["sample"]["keys"][0] == "r0"
@@ -317,7 +320,7 @@ def stacked_tree(n_leaves, n_features, rows_per_leaf=4):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_leaves * rows_per_leaf, n_features))
     X[:, 0] = np.repeat(np.arange(n_leaves), rows_per_leaf)
-    mdt = MinimumDensityTree(n_leaves, splitter=Last(), split_next="size", min_cluster_size=1, random_state=0)
+    mdt = MinimumDensityTree(n_leaves, split_next="size", min_cluster_size=1, random_state=0, hyperplane=Last())
     return mdt.fit(X), X
 
 

@@ -7,7 +7,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
+from ravine import (
+    MinimumDensityClassifier,
+    MinimumDensityHyperplane,
+    MinimumDensityTree,
+    PathSettings,
+    ProjectedDensity,
+)
 from ravine._plurals import format_pvalue
 from ravine.explain import find_suggestion
 from ravine.report.findings import collect_findings
@@ -17,7 +23,9 @@ from support.effects import compute_effects
 from support.report_files import report
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
-QUICK = {"init": "pca", "n_init": 2, "n_alpha": 6, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 2, "random_state": 0, "path": PathSettings(n_alpha=6)}
+
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 CENTRES = np.array([[0, 0, 0, 1], [9, 0, 0, 1], [0, 9, 0, 1], [0, 9, 9, 1], [-9, -9, 0, 1]], dtype=float)
 
 
@@ -31,7 +39,7 @@ def blobs():
 
 @pytest.fixture(scope="module")
 def mdt(blobs):
-    return MinimumDensityTree(5, **QUICK).fit(blobs[0])
+    return MinimumDensityTree(5, **QUICK_TREE).fit(blobs[0])
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +51,7 @@ def page(blobs, mdt, tmp_path_factory):
 def test_story_counts_clusters_and_splits(blobs, mdt):
     X, _ = blobs
     assert re.search("5 clusters.* 4 splits", write_story(collect_findings(mdt, X, None), "x")[0])
-    two = MinimumDensityTree(2, **QUICK).fit(X)
+    two = MinimumDensityTree(2, **QUICK_TREE).fit(X)
     assert re.search("2 clusters.* 1 split", write_story(collect_findings(two, X, None), "x")[0])
 
 
@@ -80,7 +88,7 @@ def test_page_that_follows_the_suggestion_starts_with_it(pairs, tmp_path):
 
 def test_one_cluster_can_have_a_suggestion(pairs, tmp_path):
     X, _ = pairs
-    mdt = MinimumDensityTree(alpha_test=0.0, random_state=0).fit(X)
+    mdt = MinimumDensityTree(random_state=0, alpha=0.0).fit(X)
     _, page = report(tmp_path, mdt, X, source="pairs")
     assert (page.data["firstCut"], page.data["nShown"]) == (0, 1)
     assert (find_suggestion(mdt).n_shown, find_suggestion(mdt).n_suggested) == (1, mdt.n_suggested_)
@@ -93,7 +101,11 @@ def test_edited_trees_have_no_suggestion(pairs, n_clusters):
     mdt = MinimumDensityTree(n_clusters, random_state=0).fit(X)
     leaf, other = mdt.tree_.leaves()[:2]
     last = int(np.argmax(mdt.tree_.order))
-    for edited in (mdt.merge(leaf, other), mdt.prune(last), mdt.split(leaf, X, min_cluster_size=1, bandwidth=0.1)):
+    for edited in (
+        mdt.merge(leaf, other),
+        mdt.prune(last),
+        mdt.split(leaf, X, min_cluster_size=1, hyperplane=MinimumDensityHyperplane(0.1)),
+    ):
         assert find_suggestion(edited) is None
         found = collect_findings(edited, X, None)
         assert found.tree is edited.tree_
@@ -105,7 +117,7 @@ def test_only_trees_of_an_unknown_number_have_a_suggestion(pairs, blobs):
     assert [int(n) for n in re.findall(r"\d+", str(find_suggestion(mdt)))] == [2, 4]
     again = clone(mdt).fit(X).set_params(n_clusters=3).fit(X)
     assert find_suggestion(again) is None
-    assert find_suggestion(MinimumDensityTree(3, **QUICK).fit(X)) is None
+    assert find_suggestion(MinimumDensityTree(3, **QUICK_TREE).fit(X)) is None
     assert find_suggestion(MinimumDensityHyperplane(**QUICK).fit(X)) is None
     none = find_suggestion(MinimumDensityTree(random_state=0).fit(X[:15]))
     assert (none.n_shown, none.n_suggested) == (1, 1)
@@ -249,7 +261,7 @@ def test_values_of_the_sample_have_the_original_units(mdt, blobs, tmp_path):
 
 def test_one_hyperplane_is_a_tree_of_two_leaves(blobs, tmp_path):
     X, _ = blobs
-    mdh = MinimumDensityHyperplane(test=True, **QUICK).fit(X)
+    mdh = MinimumDensityHyperplane(**QUICK, test="pooled").fit(X)
     _, page = report(tmp_path, mdh, X)
     root, left, right = page.data["splits"]
     assert [left["size"], right["size"]] == np.bincount(mdh.labels_).tolist()
@@ -286,14 +298,16 @@ def test_classes_are_those_of_the_classifier(blobs, tmp_path, n_classes):
 def test_sample_has_rows_of_all_clusters_and_all_labels():
     rng = np.random.default_rng(3)
     X = np.concatenate([rng.standard_normal((1500, 2)), rng.standard_normal((15, 2)) * 0.3 + 30.0])
-    mdt = MinimumDensityTree(2, **QUICK).fit(X)
+    mdt = MinimumDensityTree(2, **QUICK_TREE).fit(X)
     rows = sample_rows(collect_findings(mdt, X, None), 200)
     assert len(rows) == len(np.unique(rows)) == 200
     assert (mdt.labels_[rows] == mdt.labels_[-1]).sum() >= 12
     np.testing.assert_array_equal(rows, sample_rows(collect_findings(mdt, X, None), 200))
     y = np.full(len(X), -1)
     y[::100], y[-5:] = 0, 1
-    mdc = MinimumDensityClassifier(random_state=0, subsample=None, init=("means",)).fit(X, y)
+    mdc = MinimumDensityClassifier(
+        random_state=0, hyperplane=MinimumDensityHyperplane(subsample=None, init=("means",))
+    ).fit(X, y)
     rows = sample_rows(collect_findings(mdc, X, y), 200)
     assert set(np.flatnonzero(y >= 0)) <= set(rows.tolist())
     assert len(rows) == 200

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, load, save
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save
 from ravine.report import write_report
 from ravine.report.findings import collect_findings
 from ravine.report.payload import Naming
@@ -12,7 +12,8 @@ from ravine.report.typical import find_typical_rows, render_typical_rows
 
 X, Y = make_blobs([60, 50, 40], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
 X[0] = 60.0
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False, "random_state": 0}
+QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
+QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0}
 
 
 def find(estimator, keys=None):
@@ -21,34 +22,34 @@ def find(estimator, keys=None):
 
 
 def test_lines_agree_with_the_estimator():
-    model = MinimumDensityTree(3, contamination=0.02, **QUICK).fit(X)
+    model = MinimumDensityTree(3, contamination=0.02, **QUICK_TREE).fit(X)
     lines = find(model)
     assert [line.cluster for line in lines] == [0, 1, 2]
     assert sum(line.n_outliers for line in lines) == model.n_outliers_ == 3
     assert "0" in {name for line in lines for name in line.outliers}
     for line in lines:
-        assert line.rows == [str(i) for i in model.exemplars_[line.cluster]]
+        assert line.rows == [str(i) for i in model.find_exemplars(X)[line.cluster]]
         assert line.membership == pytest.approx(model.predict_proba(X)[model.predict(X) == line.cluster].max(1).mean())
         values = dict(line.center)
-        assert values["c"] == pytest.approx(model.cluster_centers_[line.cluster, 1], abs=0.05)
+        assert values["c"] == pytest.approx(model.compute_centers(X)[line.cluster, 1], abs=0.05)
 
 
 def test_names_are_escaped():
     keys = np.array([f"<i>{i}" for i in range(len(X))])
-    page = render_typical_rows(find(MinimumDensityTree(3, **QUICK).fit(X), keys), "id")
+    page = render_typical_rows(find(MinimumDensityTree(3, **QUICK_TREE).fit(X), keys), "id")
     assert "&lt;i&gt;" in page
     assert "<i>" not in page
     assert "Outliers" not in page
     assert render_typical_rows([], "id") == ""
 
 
-def test_page_has_the_section_only_if_it_is_known(tmp_path):
+def test_page_of_a_clusterer_has_the_section(tmp_path):
     path = tmp_path / "report.html"
     model = MinimumDensityHyperplane(contamination=0.1, **QUICK).fit(X)
     write_report(path, model, X)
     assert "Typical rows and outliers" in path.read_text(encoding="utf-8")
     write_report(path, MinimumDensityClassifier(random_state=0).fit(X, Y), X)
     assert "Typical rows" not in path.read_text(encoding="utf-8")
-    save(MinimumDensityTree(3, **QUICK).fit(X), tmp_path / "m")
+    save(MinimumDensityTree(3, **QUICK_TREE).fit(X), tmp_path / "m")
     write_report(path, load(tmp_path / "m"), X)
-    assert "Typical rows" not in path.read_text(encoding="utf-8")
+    assert "Typical rows" in path.read_text(encoding="utf-8")

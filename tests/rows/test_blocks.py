@@ -202,7 +202,10 @@ def test_fewer_rows_than_columns():
 @pytest.mark.parametrize("n_clusters", [4, "auto"])
 def test_tree(n_clusters, rows, monkeypatch):
     monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 600)
-    one, other = (MinimumDensityTree(n_clusters, n_init=2, random_state=0).fit(data) for data in (rows, cut(rows)))
+    one, other = (
+        MinimumDensityTree(n_clusters, random_state=0, hyperplane=MinimumDensityHyperplane(n_init=2)).fit(data)
+        for data in (rows, cut(rows))
+    )
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(cut(rows)), one.labels_)
 
@@ -210,7 +213,7 @@ def test_tree(n_clusters, rows, monkeypatch):
 def test_valley_test_with_columns_of_repeated_values(rows):
     X = rows.copy()
     X[:, 1] = np.round(X[:, 1])
-    one, other = (MinimumDensityHyperplane(test=True, random_state=0).fit(data) for data in (X, cut(X)))
+    one, other = (MinimumDensityHyperplane(random_state=0, test="pooled").fit(data) for data in (X, cut(X)))
     assert one.pvalue_ == pytest.approx(other.pvalue_, rel=1e-9)
     assert one.valley_test_.grid_columns == other.valley_test_.grid_columns == (1,)
 

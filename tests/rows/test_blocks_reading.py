@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.rows import BlockSample, DenseSample, RowBlocks
 from ravine.rows.reading import reader
 from support.simulate import mixture, two_clusters
@@ -60,9 +60,10 @@ def test_every_pass_walks_by_itself(rows):
 def test_nodes_of_a_tree_read_a_function_at_the_same_time(rows, monkeypatch):
     monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 100)
     source = RowBlocks(lambda: reusing(rows))
-    short = {"n_init": 1, "n_alpha": 3, "random_state": 0}
-    one = MinimumDensityTree(5, **short).fit(rows)
-    other = MinimumDensityTree(5, **short, n_jobs=3).fit(source)
+    short = {"n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3)}
+    short_tree = {"hyperplane": MinimumDensityHyperplane(**short), "random_state": 0}
+    one = MinimumDensityTree(5, **short_tree).fit(rows)
+    other = MinimumDensityTree(5, **short_tree, n_jobs=3).fit(source)
     np.testing.assert_array_equal(one.labels_, other.labels_)
 
 

@@ -8,14 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.rows import ValuesIn, as_rows, cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
 from ravine.rows.workers.rounds import ClusterError
 from ravine.rows.workers.worker import StaleState, WorkerRows, merge_answers, open_worker, run_commands
-from ravine.search import check_settings, fit_hyperplane
+from ravine.search import SearchSettings, fit_hyperplane
 from support.simulate import mixture, two_clusters
 
 dask = pytest.importorskip("dask")
@@ -67,7 +68,8 @@ def rows():
 
 
 def quick(**options):
-    return MinimumDensityHyperplane(**{"n_init": 2, "n_alpha": 3, "subsample": 300, "random_state": 0, **options})
+    mdh = MinimumDensityHyperplane(n_init=2, subsample=300, path=PathSettings(n_alpha=3), random_state=0)
+    return mdh.set_params(**options)
 
 
 def on_workers(rows, client, chunks=CHUNKS):
@@ -144,8 +146,8 @@ def test_any_chunks_will_do(client, rows, chunks, remote):
 
 def test_tree(client, rows, remote, closed):
     X = on_workers(rows, client)
-    options = {"n_init": 1, "n_alpha": 2, "subsample": 300, "random_state": 0}
-    model, other = (MinimumDensityTree(2, **options).fit(data) for data in (rows, X))
+    hyperplane = MinimumDensityHyperplane(n_init=1, subsample=300, path=PathSettings(n_alpha=2))
+    model, other = (MinimumDensityTree(2, hyperplane=hyperplane, random_state=0).fit(data) for data in (rows, X))
     np.testing.assert_array_equal(other.labels_, model.labels_)
     np.testing.assert_array_equal(other.predict(X).compute(), model.labels_)
     assert not left_behind(client, [X])
@@ -154,7 +156,7 @@ def test_tree(client, rows, remote, closed):
 def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
     """Two nodes that are fitted together take at most as many rounds as the one that takes more."""
     X, (one, other) = on_workers(rows, client), np.split(np.arange(N), 2)
-    settings = check_settings(n_init=2, n_alpha=3, subsample=300)
+    settings = SearchSettings(n_init=2, n_alpha=3, subsample=300)
 
     def fit(data):
         return fit_hyperplane(data, settings=settings, rng=np.random.default_rng(0)).hyperplane
@@ -191,8 +193,9 @@ def test_classifier(client, closed):
 def test_classifier_whose_rows_stay_on_the_cluster(client, remote, closed):
     X, truth = two_clusters(2000, 4)
     y = np.where(np.arange(2000) < 20, truth, -1)
-    options = {"subsample": 300, "random_state": 0, "init": ("means", "pc1"), "alpha_max": 0.5, "n_alpha": 2}
-    model, other = (MinimumDensityClassifier(**options).fit(data, y) for data in (X, on_workers(X, client, (700, 4))))
+    hyperplane = MinimumDensityHyperplane(subsample=300)
+    estimator = MinimumDensityClassifier(hyperplane=hyperplane, random_state=0)
+    model, other = (clone(estimator).fit(data, y) for data in (X, on_workers(X, client, (700, 4))))
     np.testing.assert_array_equal(other.transduction_, model.transduction_)
     np.testing.assert_allclose(other.coef_, model.coef_, atol=1e-6)
 

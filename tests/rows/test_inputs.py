@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from support.simulate import two_clusters
 
 # ----------------------------------------------------------------------------------------------- containers
@@ -161,7 +161,7 @@ def many_rows():
 def test_rows_are_not_copied(container, dtype, weighted):
     X = CONTAINERS[container](np.hstack([many_rows()] * 3).astype(dtype))
     weights = np.ones(len(X)) if weighted else None
-    mdh = MinimumDensityHyperplane(init="pca", n_init=2, n_alpha=2, subsample=None, polish=False)
+    mdh = MinimumDensityHyperplane(init="pca", n_init=2, subsample=None, path=PathSettings(n_alpha=2, polish=False))
     fixed = 2 * 2**22  # working space that does not grow with the rows
     assert peak_bytes(mdh.fit, X, sample_weight=weights) - fixed < 0.3 * X.nbytes
     assert peak_bytes(mdh.predict, X) < 0.1 * X.nbytes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ravine import MinimumDensityHyperplane
+from ravine import MinimumDensityHyperplane, PathSettings
 from ravine.rows import RowBlocks, cluster, sparse
 from support.simulate import mixture
 
@@ -32,7 +32,8 @@ def rows():
 
 
 def model(**options):
-    return MinimumDensityHyperplane(**{"n_init": 3, "n_alpha": 5, "subsample": 500, "random_state": 7, **options})
+    mdh = MinimumDensityHyperplane(n_init=3, subsample=500, path=PathSettings(n_alpha=5), random_state=7)
+    return mdh.set_params(**options)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from ravine.rows import (
     SparseSample,
     sparse,
@@ -129,7 +129,10 @@ def test_fit_of_tiny_and_huge_values_is_that_of_the_array(scale, unstored_or_not
 def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
     X, y = mixture(500, 5, seed=3)
     X, y = X + 1e10, np.where(np.arange(500) < 40, y, -1)
-    one, other = (MinimumDensityTree(4, n_init=2, n_alpha=4).fit(data) for data in (X, sp.csr_array(X)))
+    one, other = (
+        MinimumDensityTree(4, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))).fit(data)
+        for data in (X, sp.csr_array(X))
+    )
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(sp.csr_array(X[::2])), one.labels_[::2])
     one, other = (MinimumDensityClassifier().fit(data, y) for data in (X, sp.csr_array(X)))
@@ -138,7 +141,10 @@ def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
 
 def test_tree_is_that_of_the_array():
     X = with_zeros(mixture(500, 5, seed=3)[0])
-    one, other = (MinimumDensityTree(4, n_init=2, n_alpha=4).fit(data) for data in (X, sp.csr_array(X)))
+    one, other = (
+        MinimumDensityTree(4, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))).fit(data)
+        for data in (X, sp.csr_array(X))
+    )
     np.testing.assert_array_equal(one.labels_, other.labels_)
     np.testing.assert_array_equal(other.predict(sp.csc_array(X)), one.labels_)
     np.testing.assert_array_equal(other.decision_path(sp.csr_array(X)).toarray(), one.decision_path(X).toarray())

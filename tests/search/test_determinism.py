@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ravine import MinimumDensityHyperplane, paper_settings
+from ravine import MinimumDensityHyperplane, PathSettings, paper_settings
 from support.simulate import mixture, two_clusters
 
 # Enough rows that blocks of them go to threads, and that the multilevel scheme is used.
@@ -48,7 +48,10 @@ def test_same_seed_gives_the_same_result_to_the_bit(make, init):
 def test_other_seed_gives_other_random_starts():
     X = mixture(600, 8)[0]
     first, second = (
-        MinimumDensityHyperplane(init="random", max_iter=1, random_state=seed).fit(X).path_[0].hyperplane.normal
+        MinimumDensityHyperplane(init="random", random_state=seed, path=PathSettings(max_iter=1))
+        .fit(X)
+        .path_[0]
+        .hyperplane.normal
         for seed in (0, 1)
     )
     assert np.abs(first - second).max() > 1e-3
@@ -79,7 +82,9 @@ def test_number_of_threads_does_not_change_a_bit(many, settings, weighted):
 def test_several_blocks_of_rows_do_not_depend_on_threads():
     X = two_clusters(300_000, 3)[0].astype(np.float32)
     one, two = (
-        MinimumDensityHyperplane(init="pca", n_init=1, n_alpha=3, subsample=None, n_jobs=n_jobs).fit(X)
+        MinimumDensityHyperplane(init="pca", n_init=1, subsample=None, n_jobs=n_jobs, path=PathSettings(n_alpha=3)).fit(
+            X
+        )
         for n_jobs in (1, 2)
     )
     assert outcome(one) == outcome(two)

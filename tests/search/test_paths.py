@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine import MinimumDensityHyperplane, NoSplitWarning, ProjectedDensity
+from ravine import MinimumDensityHyperplane, NoSplitWarning, PathSettings, ProjectedDensity
 from ravine.density import BalancePenalty
 from ravine.search.subsamples import draw_subsamples
 from support.scoring import success_ratio
@@ -17,7 +17,8 @@ X = mixture(500, 6, seed=2)[0]
 
 
 def fit(rows, **parameters):
-    return MinimumDensityHyperplane(**{"init": "pca", "n_init": 3, "random_state": 0, **parameters}).fit(rows)
+    mdh = MinimumDensityHyperplane(init="pca", n_init=3, path=PathSettings(), random_state=0)
+    return mdh.set_params(**parameters).fit(rows)
 
 
 def steps_by_start(mdh, *, polished=False):
@@ -45,7 +46,7 @@ def same_hyperplane(a, b):
 @pytest.mark.parametrize("n_init", [1, 3])
 @pytest.mark.parametrize("polish", [False, True])
 def test_each_start_has_a_step_per_alpha_and_one_for_the_polish(n_alpha, n_init, polish):
-    mdh = fit(X, n_alpha=n_alpha, n_init=n_init, alpha_min=0.1, alpha_max=0.8, polish=polish)
+    mdh = fit(X, path__n_alpha=n_alpha, n_init=n_init, path__alpha_min=0.1, alpha_max=0.8, path__polish=polish)
     for steps in steps_by_start(mdh):
         assert_allclose([s.hyperplane.alpha for s in steps], np.linspace(0.1, 0.8, n_alpha) if n_alpha > 1 else [0.8])
     finished = [k for k, steps in enumerate(steps_by_start(mdh)) if any(s.valid for s in steps)]
@@ -55,7 +56,7 @@ def test_each_start_has_a_step_per_alpha_and_one_for_the_polish(n_alpha, n_init,
 
 @pytest.mark.parametrize("max_iter", [1, 4])
 def test_steps_keep_to_the_number_of_iterations(max_iter):
-    mdh = fit(X, max_iter=max_iter)
+    mdh = fit(X, path__max_iter=max_iter)
     assert max(s.n_iter for s in mdh.path_ if not s.polished) == max_iter
     assert mdh.n_iter_ == sum(s.n_iter for s in mdh.path_)
 
@@ -121,7 +122,7 @@ def kept(steps, select):
 @pytest.mark.parametrize("seed", range(4))
 def test_kept_step_of_the_deepest_start_is_the_answer(select, seed):
     rows = mixture(300, 5, seed)[0]
-    mdh = fit(rows, select=select, polish=False, n_init=5)
+    mdh = fit(rows, path__select=select, path__polish=False, n_init=5)
     candidates = [s for steps in steps_by_start(mdh) for s in kept(steps, select)]
     answer = max(candidates, key=lambda s: s.hyperplane.relative_depth)
     assert len(candidates) > 1
@@ -134,7 +135,7 @@ def test_polish_starts_from_the_kept_step_and_lowers_the_density():
     for steps in steps_by_start(mdh, polished=True):
         *path, last = steps
         if last.polished:
-            (start,) = kept(path, mdh.select)
+            (start,) = kept(path, mdh.path.select)
             assert last.hyperplane.alpha == start.hyperplane.alpha
             assert last.hyperplane.density <= start.hyperplane.density * (1 + 1e-9)
 
@@ -142,7 +143,7 @@ def test_polish_starts_from_the_kept_step_and_lowers_the_density():
 @pytest.mark.parametrize("seed", range(3))
 def test_polished_hyperplane_is_a_local_minimum(seed):
     rows = mixture(400, 5, seed)[0]
-    mdh = fit(rows, n_alpha=3, max_iter=1)  # a rough path, so that the polish has something to do
+    mdh = fit(rows, path__n_alpha=3, path__max_iter=1)  # a rough path, so that the polish has something to do
     answer = next(s for s in mdh.path_ if s.polished and same_hyperplane(s.hyperplane, mdh.hyperplane_))
     rng = np.random.default_rng(seed)
 
@@ -155,7 +156,7 @@ def test_polished_hyperplane_is_a_local_minimum(seed):
     for size in (1e-4, 1e-3, 1e-2, 3e-2):
         for _ in range(25):
             other = mdh.coef_[0] + size * rng.standard_normal(5)
-            assert log_index(other / np.linalg.norm(other)) > here - 2 * mdh.tol
+            assert log_index(other / np.linalg.norm(other)) > here - 2 * mdh.path.tol
 
 
 # ----------------------------------------------------------------------------------------------- starts and bandwidth
@@ -170,7 +171,7 @@ def test_rows_of_init_are_the_starts_whatever_their_length():
 
 
 def test_path_stays_near_a_start_that_is_a_solution():
-    solution = fit(X, polish=True)
+    solution = fit(X, path__polish=True)
     again = fit(X, init=solution.coef_)
     assert abs(float(again.coef_[0] @ solution.coef_[0])) > 1 - 1e-5
     assert again.relative_depth_ == pytest.approx(solution.relative_depth_, rel=1e-3)

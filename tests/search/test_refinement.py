@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, PathSettings
 from ravine.optimise import Memory, SphereResult
 from ravine.rows import BlockSample, DenseSample, RowBlocks, RowsIn, SetDirection, as_rows, blocks, cluster, projections
 from ravine.search import Problem, SearchSettings, describe_stage, drive, refinement
@@ -42,9 +42,8 @@ def rows():
 
 
 def model(**options):
-    return MinimumDensityHyperplane(
-        **{"n_init": 3, "n_alpha": 5, "subsample": 600, "random_state": 7, "tol": 1e-11, **options}
-    )
+    mdh = MinimumDensityHyperplane(n_init=3, subsample=600, path=PathSettings(n_alpha=5, tol=1e-11), random_state=7)
+    return mdh.set_params(**options)
 
 
 def fit_both(slabs, monkeypatch, fit):
@@ -84,9 +83,13 @@ def test_slabs_give_the_answer_of_all_rows_with_labels(slabs, monkeypatch, rng):
     labels[chosen] = y[chosen]
 
     def fit():
-        return MinimumDensityClassifier(method="paper", polish=True, subsample=600, random_state=0, tol=1e-11).fit(
-            X, labels
-        )
+        return MinimumDensityClassifier(
+            method="paper",
+            random_state=0,
+            hyperplane=MinimumDensityHyperplane(
+                subsample=600, alpha_max=0.9, path=PathSettings(polish=True, tol=1e-11, n_alpha=20, max_iter=5)
+            ),
+        ).fit(X, labels)
 
     found, expected = fit_both(slabs, monkeypatch, fit)
     np.testing.assert_array_equal(found.transduction_, expected.transduction_)
@@ -117,7 +120,7 @@ def test_slabs_of_a_cluster_give_the_answer_of_all_rows(rows, slabs, monkeypatch
 def test_a_file_is_read_a_few_times(rows, slabs, tmp_path):
     np.save(tmp_path / "rows.npy", rows)
     source = RowBlocks(tmp_path / "rows.npy")
-    model(tol=1e-6).fit(source)
+    model(path__tol=1e-6).fit(source)
     assert slabs
     assert source.passes <= 7
 

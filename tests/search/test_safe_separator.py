@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from ravine import MinimumDensityClassifier, RowBlocks
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, RowBlocks
 
 
 def make_problem(n=400, d=6, gap=1.5, n_labels=30, seed=0):
@@ -84,7 +84,10 @@ def test_container_of_the_rows_does_not_matter(container):
 
 def test_subsamples_lead_to_the_hyperplane_of_all_rows():
     X, _, y = make_problem(6000)
-    few, every = (MinimumDensityClassifier(subsample=size, random_state=0).fit(X, y) for size in (500, None))
+    few, every = (
+        MinimumDensityClassifier(random_state=0, hyperplane=MinimumDensityHyperplane(subsample=size)).fit(X, y)
+        for size in (500, None)
+    )
     assert_allclose(few.coef_, every.coef_, atol=1e-8)
     assert_allclose(few.intercept_, every.intercept_, atol=1e-8)
 

@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from numpy.testing import assert_array_equal
 from sklearn.datasets import make_blobs
 
-from ravine import MinimumDensityTree
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 from support.tree_twin import ARRAYS, assert_consistent, grow_random_tree, halve_rows, have_same_groups
 
 ROWS = np.random.default_rng(3).normal(size=(40, 2))
@@ -113,7 +113,11 @@ class TreeEdits(Edits):
 
 @cache
 def fitted():
-    return MinimumDensityTree(3, init="pca", n_init=1, n_alpha=2, polish=False, random_state=0).fit(BLOBS)
+    return MinimumDensityTree(
+        3,
+        random_state=0,
+        hyperplane=MinimumDensityHyperplane(init="pca", n_init=1, path=PathSettings(n_alpha=2, polish=False)),
+    ).fit(BLOBS)
 
 
 class EstimatorEdits(Edits):
@@ -131,7 +135,7 @@ class EstimatorEdits(Edits):
     def split(self, which, bandwidth):
         leaf = self.leaf(which)
         try:
-            self.edit(lambda edited: edited.split(leaf, self.rows, bandwidth=bandwidth))
+            self.edit(lambda edited: edited.split(leaf, self.rows, hyperplane__bandwidth=bandwidth))
         except ValueError as error:
             assert f"leaf {leaf} cannot be split" in str(error)  # noqa: PT017
             return

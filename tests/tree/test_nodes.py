@@ -190,7 +190,7 @@ def test_invalid_cut_raises(tree, arguments, message):
 
 def test_cut_at_a_level_requires_tested_splits(tree):
     untested = tree.with_arrays(pvalue=np.full(len(tree), np.nan))
-    with pytest.raises(ValueError, match=r"was not tested.*test=True"):
+    with pytest.raises(ValueError, match="was not tested"):
         untested.cut(significance=0.05)
     assert grown(1).cut(significance=0.05).n_clusters == 1
 

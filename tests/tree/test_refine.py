@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityTree, NoSplitWarning, ProjectedDensity, RowBlocks
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, ProjectedDensity, RowBlocks
 from ravine.rows import as_rows
 from ravine.tree import refine
 from ravine.tree.neighbours import NeighbourGraph
@@ -128,7 +128,11 @@ def test_collapsed_components_leave_the_tree(monkeypatch):
 
 @pytest.mark.parametrize(
     ("parameters", "rows"),
-    [({"test": True}, np.asarray), ({"split_next": "size"}, np.asarray), ({}, lambda X: X[:19])],
+    [
+        ({"hyperplane": MinimumDensityHyperplane(test="pooled")}, np.asarray),
+        ({"split_next": "size"}, np.asarray),
+        ({}, lambda X: X[:19]),
+    ],
 )
 def test_tested_and_few_rows_are_not_refined(parameters, rows):
     X, _ = simulate_overlap(1, n=200)

@@ -9,19 +9,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, norm
 from sklearn.covariance import LedoitWolf
 
-from ravine import MinimumDensityHyperplane, MinimumDensityTree, load, save, valley_test
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save, valley_test
 from ravine._plurals import format_pvalue
 from ravine.density import measure_evidence, outline_valley
 from ravine.rows import as_rows
-from ravine.search import fit_hyperplane
-from ravine.search.settings import check_settings
+from ravine.search import SearchSettings, fit_hyperplane
 from ravine.validity import Evidence, Tally, ValleyTest, run_valley_test
 from ravine.validity import valley_test as module
 from ravine.validity.directions import Choosers, choose_cuts, solve_shrunk
 from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
+QUICK = {"init": "pca", "n_init": 1, "path": PathSettings(n_alpha=3, polish=False)}
+QUICK_SEARCH = MinimumDensityHyperplane(**QUICK)
 LEVEL = 0.05
 
 
@@ -89,7 +89,7 @@ def slow_partition(X, settings, rng):
 @pytest.mark.parametrize("seed", range(4))
 def test_counts_are_those_of_the_slow_twin(seed, monkeypatch):
     X, _ = two_clusters(150, separation=3.5)
-    settings = check_settings(init="pca", n_init=2, n_alpha=3, polish=False).check_init(X.shape[1])
+    settings = SearchSettings(init="pca", n_init=2, n_alpha=3, polish=False).check_init(X.shape[1])
     monkeypatch.setattr(module, "N_PARTITIONS", 1)
     monkeypatch.setattr(module, "CLEAR", np.inf)
     test = run_valley_test(as_rows(X), 1, settings, np.random.default_rng(seed))
@@ -120,7 +120,7 @@ def test_rows_without_variation_within_the_sides_give_the_difference():
 
 def test_chosen_cut_is_the_deepest_with_enough_evidence():
     X, _ = two_clusters(200, separation=5.0)
-    fit = fit_hyperplane(as_rows(X), settings=check_settings(), rng=np.random.default_rng(0))
+    fit = fit_hyperplane(as_rows(X), settings=SearchSettings(subsample=10_000), rng=np.random.default_rng(0))
     first, *others = choose_cuts(Choosers(X), fit)
     planes = [step.hyperplane for step in fit.path if step.hyperplane.splits]
     enough = [p for p in planes if min(measure_evidence(p.distance(X), p.bandwidth, 0.0)) >= 2.0]
@@ -157,7 +157,7 @@ def test_text_gives_counts_and_partitions():
 def test_seed_decides_and_threads_do_not():
     X, _ = two_clusters(150, separation=3.5)
     one, again, other, threads = (
-        valley_test(X, random_state=seed, n_jobs=jobs, init="auto").partitions
+        valley_test(X, random_state=seed, hyperplane=MinimumDensityHyperplane(n_jobs=jobs, init="auto")).partitions
         for seed, jobs in ((0, 1), (0, 1), (1, 1), (0, 2))
     )
     assert one == again == threads
@@ -181,7 +181,7 @@ def test_fewer_rows_than_features_and_float32(dtype):
 @pytest.mark.parametrize("scale", [1e100, 1e-100])
 def test_scale_does_not_change_the_result(scale):
     X, _ = two_clusters(100, separation=3.5)
-    one, other = (valley_test(Z, random_state=0, **QUICK) for Z in (X, X * scale))
+    one, other = (valley_test(Z, random_state=0, hyperplane=QUICK_SEARCH) for Z in (X, X * scale))
     assert_allclose(one.pvalue, other.pvalue, rtol=1e-6)
 
 
@@ -209,18 +209,20 @@ def test_null_without_held_out_rows_is_split():
     shown = 0
     for seed in range(10):
         X = np.random.default_rng(seed).normal(size=(120, 10))
-        plane = fit_hyperplane(as_rows(X), settings=check_settings(), rng=np.random.default_rng(0)).hyperplane
+        plane = fit_hyperplane(
+            as_rows(X), settings=SearchSettings(subsample=10_000), rng=np.random.default_rng(0)
+        ).hyperplane
         shown += plane.splits and min(measure_evidence(plane.distance(X), plane.bandwidth, 0.0)) > norm.isf(LEVEL)
     assert shown >= 7
 
 
 def test_early_stopping_seldom_changes_the_decision(monkeypatch):
     data = [two_clusters(120, separation=s, seed=k)[0] for k, s in enumerate(np.linspace(2.0, 5.0, 20))]
-    early = [valley_test(X, random_state=0, **QUICK) for X in data]
+    early = [valley_test(X, random_state=0, hyperplane=QUICK_SEARCH) for X in data]
     monkeypatch.setattr(module, "SHOWN", np.inf)
     monkeypatch.setattr(module, "HIDDEN", np.inf)
     monkeypatch.setattr(module, "CLEAR", np.inf)
-    full = [valley_test(X, random_state=0, **QUICK) for X in data]
+    full = [valley_test(X, random_state=0, hyperplane=QUICK_SEARCH) for X in data]
     assert all(len(test.partitions) == module.N_PARTITIONS for test in full)
     assert np.mean([len(test.partitions) for test in early]) < 0.6 * module.N_PARTITIONS
     assert sum((a.pvalue <= LEVEL) != (b.pvalue <= LEVEL) for a, b in zip(early, full, strict=True)) <= 2
@@ -240,7 +242,7 @@ def test_tree_does_not_split_independent_answers_within_two_blocks():
 
 
 def test_model_files_keep_the_pooled_test(tmp_path):
-    mdh = MinimumDensityHyperplane(test=True, random_state=0, **QUICK).fit(two_clusters(100, separation=4.0)[0])
+    mdh = MinimumDensityHyperplane(**QUICK, random_state=0, test="pooled").fit(two_clusters(100, separation=4.0)[0])
     save(mdh, tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.valley_test_ == mdh.valley_test_
@@ -271,7 +273,7 @@ def test_a_random_yes_no_feature_does_not_hide_clusters(n):
 def test_gaps_between_repeated_values_do_not_choose_the_cut():
     rows, _ = toss_coins(300)
     rng = np.random.default_rng(0)
-    fit = fit_hyperplane(as_rows(rows), settings=check_settings(), rng=rng)
+    fit = fit_hyperplane(as_rows(rows), settings=SearchSettings(subsample=10_000), rng=rng)
     spread = partial(Grids.of(as_rows(rows), rng).spread, as_rows(rows), rng=rng)
     raw, spread_out = (choose_cuts(Choosers(rows), fit, way)[0].normal for way in (None, spread))
     assert abs(raw[0]) > 0.9

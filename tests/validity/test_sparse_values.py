@@ -50,7 +50,7 @@ def test_one_topic_is_not_split_and_two_are():
     for method in ("pooled", "exact"):
         assert valley_test(simulate_topics(300, 1500, 1)[0], method=method, random_state=0).pvalue > 0.05
         assert valley_test(simulate_topics(300, 1500, 2)[0], method=method, random_state=0).pvalue < 1e-4
-    mdh = MinimumDensityHyperplane(test=True, random_state=0).fit(simulate_topics(300, 1500, 2)[0])
+    mdh = MinimumDensityHyperplane(random_state=0, test="pooled").fit(simulate_topics(300, 1500, 2)[0])
     assert mdh.pvalue_ < 1e-4
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, valley_test
+from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, PathSettings, valley_test
 from ravine._plurals import format_pvalue
 from ravine.density import find_valley, judge
 from ravine.rows import as_rows
@@ -15,7 +15,8 @@ from ravine.validity.repeated_values import Grids
 from ravine.validity.valley_test import cross_fit
 from support.simulate import two_clusters
 
-QUICK = {"init": "pca", "n_init": 1, "n_alpha": 3, "polish": False}
+QUICK = {"init": "pca", "n_init": 1, "path": PathSettings(n_alpha=3, polish=False)}
+QUICK_SEARCH = MinimumDensityHyperplane(**QUICK)
 LEVEL = 0.05
 
 
@@ -59,7 +60,7 @@ def test_half_without_a_split_has_p_1():
 
 def test_several_halvings_give_twice_their_median():
     X, _ = two_clusters(80, separation=4.5)
-    test = valley_test(X, method="exact", n_splits=5, random_state=0, **QUICK)
+    test = valley_test(X, method="exact", n_splits=5, random_state=0, hyperplane=QUICK_SEARCH)
     pairs = np.array([half.pvalue for half in test.halves]).reshape(5, 2)
     assert_allclose(test.pvalue, min(1.0, 2.0 * np.median(np.minimum(1.0, 2.0 * pairs.min(axis=1)))), rtol=1e-15)
     assert len({half.pvalue for half in test.halves}) > 4
@@ -67,7 +68,7 @@ def test_several_halvings_give_twice_their_median():
 
 def test_random_state_decides_the_halves():
     X, _ = two_clusters(80, separation=6.0)
-    pvalues = [valley_test(X, random_state=seed, **QUICK).pvalue for seed in (0, 0, 1, 2)]
+    pvalues = [valley_test(X, random_state=seed, hyperplane=QUICK_SEARCH).pvalue for seed in (0, 0, 1, 2)]
     assert pvalues[0] == pvalues[1]
     assert len(set(pvalues)) == 3
 
@@ -126,8 +127,8 @@ def test_yes_and_no_as_two_columns_are_one_grid(seed):
     (grid,) = Grids.of(as_rows(X), rng).grids
     assert grid.columns.tolist() == [0, 1]
     assert_allclose(grid.factors, [1.0, -3.0])
-    assert valley_test(X[:, :2], random_state=0, **QUICK).pvalue > LEVEL
-    assert valley_test(X, random_state=0, **QUICK).pvalue > LEVEL
+    assert valley_test(X[:, :2], random_state=0, hyperplane=QUICK_SEARCH).pvalue > LEVEL
+    assert valley_test(X, random_state=0, hyperplane=QUICK_SEARCH).pvalue > LEVEL
 
 
 @pytest.mark.parametrize("twin", [1.0, 0.95], ids=["copied", "nearly copied"])
@@ -137,7 +138,7 @@ def test_answers_that_nearly_agree_are_not_called_a_split(twin):
         rng = np.random.default_rng(seed)
         x = np.clip(np.round(rng.normal(3.0, 1.0, 600)), 1, 5)
         y = np.where(rng.random(600) < twin, x, rng.integers(1, 6, 600))
-        shown += valley_test(np.c_[x, 6.0 - y], random_state=0, **QUICK).pvalue <= LEVEL
+        shown += valley_test(np.c_[x, 6.0 - y], random_state=0, hyperplane=QUICK_SEARCH).pvalue <= LEVEL
     assert shown <= 1
 
 
@@ -145,7 +146,7 @@ def test_order_of_the_rows_does_not_hide_a_grid():
     """Yes and no by turns: evenly spaced rows could all be yes."""
     X = np.column_stack([np.arange(4000.0) % 2, np.random.default_rng(0).normal(size=4000)])
     assert Grids.of(as_rows(X), np.random.default_rng(0)).columns == [0]
-    assert valley_test(X, random_state=0, **QUICK).pvalue > LEVEL
+    assert valley_test(X, random_state=0, hyperplane=QUICK_SEARCH).pvalue > LEVEL
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -250,12 +251,12 @@ NULLS = {
 @pytest.mark.parametrize("draw", NULLS.values(), ids=NULLS)
 def test_gaps_of_a_grid_are_not_a_split_if_rows_are_spread(draw, monkeypatch):
     data = [draw(np.random.default_rng(seed)).astype(float) for seed in range(10)]
-    spread = [valley_test(X, random_state=0, **QUICK) for X in data]
+    spread = [valley_test(X, random_state=0, hyperplane=QUICK_SEARCH) for X in data]
     assert all(test.grid_columns == tuple(range(data[0].shape[1])) for test in spread)
     assert sum(test.pvalue <= LEVEL for test in spread) <= 1
     assert f"{data[0].shape[1]} feature" in str(spread[0])
     monkeypatch.setattr(Grids, "spread", lambda self, rows, direction, rng: [np.zeros(rows.shape[0])])
-    assert sum(valley_test(X, random_state=0, **QUICK).pvalue <= LEVEL for X in data) >= 5
+    assert sum(valley_test(X, random_state=0, hyperplane=QUICK_SEARCH).pvalue <= LEVEL for X in data) >= 5
 
 
 @pytest.mark.parametrize("law", ["normal", "uniform", "lognormal"])
@@ -278,20 +279,20 @@ def test_clear_mixture_is_shown_even_on_a_grid(decimals):
 def test_hyperplane_is_tested_only_on_request():
     X, _ = two_clusters(100)
     for method, n_halves in (("exact", 4), ("pooled", 0)):
-        mdh = MinimumDensityHyperplane(test=True, test_method=method, n_splits=2, random_state=0, **QUICK).fit(X)
+        mdh = MinimumDensityHyperplane(**QUICK, n_splits=2, random_state=0, test=method).fit(X)
         assert mdh.pvalue_ == mdh.valley_test_.pvalue < LEVEL
         assert mdh.valley_test_.method == method
         assert len(mdh.valley_test_.halves) == n_halves
     untested = MinimumDensityHyperplane(random_state=0, **QUICK).fit(X)
     assert_array_equal(mdh.coef_, untested.coef_)
-    for model in (mdh.set_params(test=False).fit(X), untested):
+    for model in (mdh.set_params(test=None).fit(X), untested):
         assert not hasattr(model, "pvalue_")
         assert not hasattr(model, "valley_test_")
 
 
 def test_valley_test_refuses_weights():
     X, _ = two_clusters(100)
-    mdh = MinimumDensityHyperplane(test=True, random_state=0, **QUICK).fit(X)
+    mdh = MinimumDensityHyperplane(**QUICK, random_state=0, test="pooled").fit(X)
     earlier = mdh.pvalue_
     with pytest.raises(ValueError, match="sample_weight"):
         mdh.fit(X, sample_weight=np.ones(100))
@@ -300,7 +301,7 @@ def test_valley_test_refuses_weights():
 
 def test_rows_that_do_not_split_have_p_1():
     with pytest.warns(NoSplitWarning):
-        assert MinimumDensityHyperplane(test=True, random_state=0).fit(np.ones((30, 2))).pvalue_ == 1.0
+        assert MinimumDensityHyperplane(random_state=0, test="pooled").fit(np.ones((30, 2))).pvalue_ == 1.0
 
 
 @pytest.mark.parametrize(("value", "error"), [(0, ValueError), (1.5, TypeError), (True, TypeError), (None, TypeError)])

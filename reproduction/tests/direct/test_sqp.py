@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from ravine import MinimumDensityHyperplane, NoSplitWarning, minimum_density_hyperplane
+from ravine import MinimumDensityHyperplane, NoSplitWarning, PathSettings, minimum_density_hyperplane
 from ravine.index import LabelledRows
 from ravine.rows import DenseSample, as_rows
 from ravine.search import Problem, SearchSettings, drive
@@ -124,7 +124,12 @@ def test_solutions_are_feasible_stationary_points(rng):
 def test_on_an_easy_problem_both_methods_agree(rng):
     X = clusters(rng, distance=3.0, d=2)
     start = ref.unit(np.array([1.0, 0.2]))
-    mdp2 = minimum_density_hyperplane(X, alpha_max=0.9, bandwidth=1.0, tol=1e-12, init=start[None])
+    mdp2 = minimum_density_hyperplane(
+        X,
+        hyperplane=MinimumDensityHyperplane(
+            alpha_max=0.9, bandwidth=1.0, init=start[None], path=PathSettings(tol=1e-12)
+        ),
+    )
     (sqp,) = solve(X, start[None], bandwidth=1.0, tolerance=1e-12)
     np.testing.assert_allclose(sqp.normal * np.sign(sqp.normal @ mdp2.normal), mdp2.normal, atol=1e-5)
     assert abs(sqp.offset) == pytest.approx(abs(mdp2.offset), abs=1e-4)
@@ -165,7 +170,7 @@ def test_mdp2_is_lower_where_there_are_many_valleys(rng):
     starts = np.column_stack([np.cos(angles), np.sin(angles)])
     mdp2 = []
     for v in starts:
-        mdh = MinimumDensityHyperplane(init=v[None], alpha_max=0.9, select="last")
+        mdh = MinimumDensityHyperplane(init=v[None], alpha_max=0.9, path=PathSettings(select="last"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoSplitWarning)
             mdp2.append(mdh.fit(X).path_[-1].hyperplane.density)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize, nnls
 
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, PathSettings
 from ravine.density import BalancePenalty
 from ravine.index import ClusteringIndex
 from ravine.optimise import OPTIMISERS, FunctionObjective, run
@@ -288,17 +288,21 @@ def test_every_optimiser_finds_the_same_index(name, rng):
 @pytest.mark.parametrize("name", NAMES)
 def test_estimators_accept_every_optimiser(name, rng):
     X = two_groups(rng, d=3)
-    labels = MinimumDensityHyperplane(optimiser=name, n_init=2, n_alpha=4).fit(X).labels_
+    labels = MinimumDensityHyperplane(n_init=2, path=PathSettings(optimiser=name, n_alpha=4)).fit(X).labels_
     np.testing.assert_array_equal(labels, np.arange(150) < 50)
     y = np.full(150, -1)
     y[[0, 100]] = [0, 1]
-    transduction = MinimumDensityClassifier(optimiser=name, n_alpha=3).fit(X, y).transduction_
+    transduction = (
+        MinimumDensityClassifier(hyperplane=MinimumDensityHyperplane(path=PathSettings(optimiser=name, n_alpha=3)))
+        .fit(X, y)
+        .transduction_
+    )
     np.testing.assert_array_equal(transduction, np.arange(150) >= 50)
 
 
 def test_unknown_optimiser_raises(rng):
     with pytest.raises(ValueError, match=r"optimiser must be one of 'lbfgs'.*'newton'"):
-        MinimumDensityHyperplane(optimiser="newton").fit(two_groups(rng))
+        MinimumDensityHyperplane(path=PathSettings(optimiser="newton")).fit(two_groups(rng))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -309,7 +313,7 @@ def test_all_columns_are_for_lbfgs(optimiser, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20_000, 30)) * np.linspace(1.5, 1.0, 30)
     X += np.where(rng.random(20_000) < 0.5, 0.65, -0.65)[:, None]
-    model = MinimumDensityHyperplane(init="pca", n_init=1, n_alpha=2, max_iter=2, subsample=None)
+    model = MinimumDensityHyperplane(init="pca", n_init=1, subsample=None, path=PathSettings(n_alpha=2, max_iter=2))
     found = {}
     for name in ("lbfgs", optimiser):
         last = model.set_params(optimiser=name).fit(sp.csr_array(X)).path_[-1]

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.svm import SVC
 
-from ravine import Hyperplane
+from ravine import Hyperplane, MinimumDensityHyperplane
 from ravine.optimise import FunctionObjective, Memory, minimise_on_sphere, run
 from ravine_paper import bandwidth_path
 from ravine_paper.optimise import find_hull_gap
@@ -41,7 +41,7 @@ def svm(X, labels):
 def test_limit_is_the_maximum_margin_hyperplane_of_its_partition(d, rng):
     for _ in range(2):
         X = two_groups(rng, d=d)
-        last = bandwidth_path(X, alpha_max=0.9, random_state=0).steps[-1]
+        last = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=0.9)).steps[-1]
         margin, normal, offset = svm(X, last.labels)
         assert last.margin == pytest.approx(margin, rel=1e-4)
         assert abs(normal @ last.hyperplane.normal) == pytest.approx(1.0, abs=1e-6)
@@ -53,7 +53,7 @@ def test_limit_is_the_maximum_margin_hyperplane_of_its_partition(d, rng):
 def test_the_partition_is_right_from_some_bandwidth_on(rng):
     """Lemma 4, seen from both ends: the smaller of two steps never changes the partition after h'."""
     X = two_groups(rng, distance=5.0)
-    path = bandwidth_path(X, alpha_max=0.9, random_state=0)
+    path = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=0.9))
     settled = [step for step in path.steps if step.bandwidth <= path.settled]
     assert len(settled) > 10
     assert all(same_partition(step.labels, settled[-1].labels) for step in settled)
@@ -96,7 +96,7 @@ def test_nothing_underflows(rng):
 
 def test_support_points_are_those_of_the_svm(rng):
     X = two_groups(rng, d=2)
-    last = bandwidth_path(X, alpha_max=0.9, random_state=0).steps[-1]
+    last = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=0.9)).steps[-1]
     gap = find_hull_gap(X[last.labels == 1], X[last.labels == 0])
     ones, zeros = np.flatnonzero(last.labels == 1), np.flatnonzero(last.labels == 0)
     assert set(last.support) <= {*ones[gap.first], *zeros[gap.second]}
@@ -105,7 +105,7 @@ def test_support_points_are_those_of_the_svm(rng):
 
 def test_tiny_bandwidths_cost_few_evaluations(rng):
     X = two_groups(rng, n=200)
-    path = bandwidth_path(X, alpha_max=0.9, init=[[1.0, 0.0, 0.0]], random_state=0)
+    path = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=0.9, init=[[1.0, 0.0, 0.0]]))
     assert max(step.n_evaluations for step in path.steps[5:]) <= 40
 
 
@@ -117,7 +117,7 @@ def test_with_all_labels_the_limit_is_the_linear_svm(rng):
         X = two_groups(rng, d=d, distance=7.0)
         y = (np.arange(60) < 20).astype(int)
         margin, normal, _ = svm(X, y)
-        last = bandwidth_path(X, y=y, alpha_max=1.5, random_state=0).steps[-1]
+        last = bandwidth_path(X, y=y, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=1.5)).steps[-1]
         assert same_partition(last.labels, y)
         assert last.margin == pytest.approx(margin, rel=1e-4)
         assert abs(normal @ last.hyperplane.normal) == pytest.approx(1.0, abs=1e-6)
@@ -127,11 +127,11 @@ def test_labels_choose_the_gap(rng):
     """Semi-supervised lemma: the widest margin among those that classify the labels, not the widest of all."""
     X = rng.standard_normal((90, 2)) * 0.4
     X[:, 0] += np.repeat([-7.0, 0.0, 4.0], 30)
-    free = bandwidth_path(X, alpha_max=1.4, random_state=0).steps[-1]
+    free = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=1.4)).steps[-1]
     assert same_partition(free.labels, np.repeat([1, 0, 0], 30))
     y = np.full(90, -1)
     y[[0, 30, 60]] = [0, 0, 1]
-    bound = bandwidth_path(X, y=y, alpha_max=1.4, random_state=0).steps[-1]
+    bound = bandwidth_path(X, y=y, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=1.4)).steps[-1]
     assert same_partition(bound.labels, np.repeat([0, 0, 1], 30))
     assert bound.margin == pytest.approx(0.5 * find_hull_gap(X[60:], X[:60]).distance, rel=1e-5)
     assert bound.margin < free.margin
@@ -160,7 +160,7 @@ def test_integer_weights_repeat_rows_and_zero_drops_them(rng):
 def test_fewer_rows_than_columns(rng):
     X = rng.standard_normal((12, 30))
     X[:5, 0] += 8.0
-    last = bandwidth_path(X, alpha_max=0.9, random_state=0).steps[-1]
+    last = bandwidth_path(X, random_state=0, hyperplane=MinimumDensityHyperplane(alpha_max=0.9)).steps[-1]
     assert last.margin == pytest.approx(
         0.5 * find_hull_gap(X[last.labels == 1], X[last.labels == 0]).distance, rel=1e-3
     )
@@ -245,7 +245,7 @@ def test_labels_that_cannot_be_separated_are_said():
 def test_words_for_starts_are_refused_with_labels():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
     with pytest.raises(ValueError, match="init must be omitted or be directions"):
-        bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, init="pca")
+        bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, hyperplane=MinimumDensityHyperplane(init="pca"))
 
 
 @pytest.mark.filterwarnings("error")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ravine import Hyperplane, MinimumDensityClassifier, MinimumDensityHyperplane
+from ravine import Hyperplane, MinimumDensityClassifier, MinimumDensityHyperplane, PathSettings
 from ravine.density import BalancePenalty
 from ravine.index import LabelledRows, LabelPenalty, SemiSupervisedIndex
 from ravine.rows import DenseSample
@@ -124,7 +124,7 @@ def two_groups(rng, d=4):
 @pytest.mark.parametrize("d", [2, 5, 20])
 def test_fitted_hyperplanes_are_certified_and_turned_ones_are_not(d, rng):
     X = two_groups(rng, d)
-    mdh = MinimumDensityHyperplane(tol=1e-10).fit(X)
+    mdh = MinimumDensityHyperplane(path=PathSettings(tol=1e-10)).fit(X)
     certificate = stationarity(mdh, X)
     assert certificate.norm < 1e-2
     assert certificate.lowest_offset
@@ -178,7 +178,12 @@ def test_classifiers_are_certified_with_their_labels(rng):
     X = two_groups(rng)
     y = np.full(200, -1)
     y[[0, 1, 2, 150, 160]] = [0, 0, 0, 1, 1]
-    fitted = MinimumDensityClassifier(method="paper", polish=True, tol=1e-10).fit(X, y)
+    fitted = MinimumDensityClassifier(
+        method="paper",
+        hyperplane=MinimumDensityHyperplane(
+            alpha_max=0.9, path=PathSettings(polish=True, tol=1e-10, n_alpha=20, max_iter=5)
+        ),
+    ).fit(X, y)
     certificate = stationarity(fitted, X, y)
     assert certificate.norm < 2e-2
     assert certificate.lowest_offset
@@ -201,7 +206,7 @@ def test_weights_units_and_offsets_do_not_matter(rng):
 def test_fewer_rows_than_columns(rng):
     X = rng.standard_normal((20, 40))
     X[:8, 0] += 12.0
-    mdh = MinimumDensityHyperplane(tol=1e-10).fit(X)
+    mdh = MinimumDensityHyperplane(path=PathSettings(tol=1e-10)).fit(X)
     assert stationarity(mdh, X).norm < 0.05
 
 

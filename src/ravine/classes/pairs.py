@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.checks import check_choice, check_integer
 from ravine.classes.calibration import count_votes, couple_log_probabilities
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
@@ -27,7 +26,7 @@ from ravine.search import (
     predict_by_svm,
 )
 
-__all__ = ["PairModel", "PairSettings", "check_pair_settings", "fit_pairs"]
+__all__ = ["PairModel", "PairSettings", "fit_pairs"]
 
 # Log-odds of all pairs are summed.
 LARGEST_ODDS = 1e300
@@ -101,27 +100,15 @@ class PairSettings:
     Attributes
     ----------
     search : SearchSettings
-    gated : bool
-        Whether a pair sees only unlabelled rows whose current class is one of the two.
     n_rounds : int
-        Number of rounds, if gated.
+        Number of rounds in which a pair sees only unlabelled rows whose current class is one of the two; 0 if it sees
+        all of them.
     voting : {"soft", "hard"}
     """
 
     search: SearchSettings
-    gated: bool
-    n_rounds: int
-    voting: str
-
-
-def check_pair_settings(search: SearchSettings, *, multi_class: Any, n_rounds: Any, voting: Any) -> PairSettings:
-    """Return the settings of a classifier of pairs from the parameters of `MinimumDensityClassifier`."""
-    return PairSettings(
-        search=replace(search, callback=_serialise(search.callback)),
-        gated=check_choice("multi_class", multi_class, ("gated", "ovo")) == "gated",
-        n_rounds=check_integer("n_rounds", n_rounds, low=1),
-        voting=check_choice("voting", voting, ("soft", "hard")),
-    )
+    n_rounds: int = 2
+    voting: str = "soft"
 
 
 def fit_pairs(
@@ -134,8 +121,8 @@ def fit_pairs(
 ) -> tuple[PairModel, tuple[Separator, ...]]:
     """Find the hyperplane between every pair of classes.
 
-    With ``gated``, a pair sees an unlabelled row only if its current class is one of the two, so that the density is
-    that of these classes. The first classes are those of a linear SVM on the labels, and each round improves them.
+    With rounds, a pair sees an unlabelled row only if its current class is one of the two, so that the density is that
+    of these classes. The first classes are those of a linear SVM on the labels, and each round improves them.
 
     Parameters
     ----------
@@ -148,10 +135,11 @@ def fit_pairs(
     settings : PairSettings
     rng : numpy.random.Generator
     """
+    settings = replace(settings, search=replace(settings.search, callback=_serialise(settings.search.callback)))
     pairs = np.array(list(combinations(range(n_classes), 2)), dtype=np.intp)
     generators = [np.random.default_rng(seed) for seed in rng.integers(2**63, size=len(pairs))]
     unlabelled = codes == UNLABELLED
-    gated = settings.gated and n_classes > 2 and bool(unlabelled.any())
+    gated = settings.n_rounds > 0 and n_classes > 2 and bool(unlabelled.any())
     current = predict_by_svm(rows, codes, weights, settings.search.labels.start_C, rng) if gated else None
     with open_pool(settings.search.n_threads) as pool:
         fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool)

@@ -51,7 +51,7 @@ def classify(data: str, label_column: str, suggest: int, **shared: Any) -> None:
 
 
 def _make_classifier(seed: int, n_threads: int, show_progress: ShowProgress) -> Any:
-    from ravine.estimators import MinimumDensityClassifier
+    from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane
 
     done = 0
 
@@ -60,4 +60,5 @@ def _make_classifier(seed: int, n_threads: int, show_progress: ShowProgress) -> 
         done += 1
         show_progress(done, None, f"{done} hyperplanes tried")
 
-    return MinimumDensityClassifier(random_state=seed, n_jobs=n_threads, callback=count_step)
+    hyperplane = MinimumDensityHyperplane(callback=count_step)
+    return MinimumDensityClassifier(hyperplane=hyperplane, random_state=seed, n_jobs=n_threads)

@@ -116,6 +116,7 @@ def cluster(
         raise click.UsageError(f"--{next(iter(of_tree)).replace('_', '-')} needs --method tree.")
     if use_labels and label_column is None:
         raise click.UsageError("--use-labels needs --label-column: the column of the known labels.")
+    sizes = {name: value for name, value in of_tree.items() if name != "use_labels"}
     n_clusters = ("auto" if method == "tree" else 2) if clusters is None else clusters
     options = FitOptions(**shared)
     run(
@@ -125,7 +126,7 @@ def cluster(
             label_column=label_column,
             options=options,
             make_estimator=lambda show, n_threads: make_clusterer(
-                method, n_clusters, options.seed, n_threads, show, shape or "auto", contamination=outliers, **of_tree
+                method, n_clusters, options.seed, n_threads, show, shape or "auto", contamination=outliers, **sizes
             ),
             memberships=memberships,
             settings={
@@ -149,7 +150,7 @@ def make_clusterer(
     **parameters: Any,
 ) -> Any:
     """Return the estimator with some more parameters; it shows its progress while it is fitted."""
-    from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree
+    from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree, PathSettings
 
     if method == "tree":
         total = n_clusters - 1 if isinstance(n_clusters, int) else None
@@ -160,9 +161,9 @@ def make_clusterer(
         return MinimumDensityTree(
             n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves, **parameters
         )
-    mdh = MinimumDensityHyperplane(test=True, random_state=seed, n_jobs=n_threads, **parameters)
+    mdh = MinimumDensityHyperplane(test="pooled", random_state=seed, n_jobs=n_threads, **parameters)
     # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at last.
-    total = 2 * ((mdh.n_init + 1) // 2) + (mdh.n_alpha + 1) * (mdh.n_init // 2)
+    total = 2 * ((mdh.n_init + 1) // 2) + (PathSettings().n_alpha + 1) * (mdh.n_init // 2)
     done = 0
 
     def count_step(step: Any) -> None:

@@ -243,7 +243,6 @@ OPTIONS = {
     "min_cluster_size": "--min-cluster-size",
     "max_cluster_size": "--max-cluster-size",
     "shape": "--shape",
-    "use_labels": "--use-labels",
     "contamination": "--outliers",
 }
 # Whole phrases come first, then parameters with and without a value.
@@ -251,10 +250,10 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r" of X \(n_samples=\d+\)", ""),
     (r"n_clusters=(\d+) clusters were asked for", r"\1 clusters were asked for"),
     (r"min_cluster_size=(\S+) rows each", r"\1 rows each (--min-cluster-size)"),
-    (r"Give n_clusters a number, or use test_method='exact'\.", "Set --clusters to a number."),
+    (r"Give n_clusters a number, or use the exact test\.", "Set --clusters to a number."),
     (r"Unlabelled rows are marked by -1, or by None or NaN", "Empty cells mark unlabelled rows"),
     (r"See violated_constraints_", "The summary lists all as violated_constraints"),
-    (r"^y ", "the column of --label-column "),
+    (r"^(y|labels) ", "the column of --label-column "),
     (r"\bX has\b", "the table has"),
 )
 

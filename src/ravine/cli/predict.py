@@ -76,7 +76,7 @@ def predict(
     console = Console(quiet, as_json)
     _check_output_file(out, force)
     table_model = _load_table_model(model)
-    _check_additions(table_model.estimator, memberships, outliers)
+    _check_additions(table_model.estimator, outliers)
     with console.step("reading"):
         reading = ReadOptions(delimiter, encoding, header, decimal, () if key is None else (key,))
         table = read_table(data, reading, console.report)
@@ -120,13 +120,9 @@ def _load_table_model(path: str) -> Any:
     return model
 
 
-def _check_additions(estimator: Any, memberships: bool, outliers: bool) -> None:
-    """Raise an error if a model cannot give memberships or mark outliers."""
-    classify = hasattr(estimator, "classes_")
-    values = {} if classify else estimator._training.values
-    if memberships and not classify and "odds" not in values and getattr(estimator, "n_clusters_", 2) > 1:
-        raise CommandError("the model was written by an earlier version and has no memberships: fit it again.")
-    if outliers and "threshold" not in values:
+def _check_additions(estimator: Any, outliers: bool) -> None:
+    """Raise an error if a model cannot mark outliers."""
+    if outliers and not hasattr(estimator, "outlier_model_"):
         raise CommandError("the model does not mark outliers: fit it with ravine cluster --outliers auto.")
 
 

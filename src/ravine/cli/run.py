@@ -102,6 +102,8 @@ def run(request: FitRequest) -> None:
 
 def fit(source: str, request: FitRequest, console: Console) -> Result:
     """Read a table and fit the estimator to it."""
+    import numpy as np
+
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
     uses_labels = classify or request.settings.get("use_labels", False)
@@ -118,9 +120,9 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
-        estimator, consensus = fit_estimator(make_estimator, prepared, labels_of_fit)
+        estimator, consensus = fit_estimator(make_estimator, prepared, labels_of_fit, classify)
         X = X if consensus is None else consensus.X
-        estimator.set_params(callback=None)
+        estimator.set_params(**({"hyperplane": None} if classify else {"callback": None}))
     with console.step("labelling"):
         labels = estimator.transduction_ if classify else estimator.labels_
         labels = labels if consensus is None else consensus.labels
@@ -138,8 +140,9 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         result.outlier_scores = estimator.outlier_scores_
     if consensus is not None:
         result.consensus, result.instability = consensus, consensus.instability
-    if request.n_suggested:
-        result.suggested = estimator.query(request.n_suggested)
+    if request.n_suggested and labels_of_fit is not None:
+        unlabelled = np.flatnonzero([label is None for label in labels_of_fit])
+        result.suggested = unlabelled[estimator.query(X[unlabelled], request.n_suggested)]
     report_formulas(result, console)
     result.summary = make_summary(result, request, console, table.num_rows)
     return result
@@ -188,15 +191,16 @@ def apply_auto(table: Any, choices: ColumnChoices, console: Console) -> tuple[An
 
 
 def fit_estimator(
-    make_estimator: Callable[[], Any], prepared: PreparedTable, labels: Any
+    make_estimator: Callable[[], Any], prepared: PreparedTable, labels: Any, classify: bool
 ) -> tuple[Any, Consensus | None]:
     """Fit the estimator to a table; to several completions of it if cells are missing, on which they have to agree."""
     import numpy as np
 
     X, imputer = prepared.X, prepared.imputer
     if imputer is None or not np.isnan(X).any():
-        return make_estimator().fit(X, labels), None
-    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer, labels)
+        given = {} if labels is None else {"y" if classify else "labels": labels}
+        return make_estimator().fit(X, **given), None
+    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer)
     return consensus.estimator, consensus
 
 

@@ -9,11 +9,15 @@ from typing import Any
 
 _NAMES = {
     "ravine.estimators.classifier": ["MinimumDensityClassifier"],
-    "ravine.estimators.functions": ["make_search_settings", "minimum_density_hyperplane", "valley_test"],
-    "ravine.estimators.hyperplane": ["MinimumDensityHyperplane", "NoSplitWarning"],
-    "ravine.estimators.settings": ["paper_settings"],
+    "ravine.estimators.functions": [
+        "make_search_settings",
+        "minimum_density_hyperplane",
+        "paper_settings",
+        "valley_test",
+    ],
+    "ravine.estimators.hyperplane": ["MinimumDensityHyperplane", "PathSettings"],
     "ravine.estimators.tree": ["MinimumDensityTree"],
-    "ravine.hyperplane": ["PathStep"],
+    "ravine.hyperplane": ["NoSplitWarning", "PathStep"],
     "ravine.rows.inputs": ["validate_array"],
     "ravine.validity": ["HalfTest", "ValleyTest"],
 }

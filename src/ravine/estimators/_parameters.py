@@ -1,22 +1,53 @@
-"""Constructor parameters of estimators, as arguments of the functions that check them."""
+"""Validation of constructor parameters, which each estimator declares once in ``_parameter_constraints``."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from functools import cache
+import math
+from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["pick_parameters"]
+import numpy as np
+from sklearn.utils._param_validation import HasMethods, Interval, validate_parameter_constraints
+
+__all__ = ["Number", "Splitting", "at_least", "between", "validate"]
 
 
-def pick_parameters(estimator: Any, function: Callable[..., Any], *, exclude: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return those parameters of an estimator that a function takes, by their common names."""
-    constructor: Callable[..., Any] = type(estimator)
-    return {name: getattr(estimator, name) for name in _find_names(constructor, function) if name not in exclude}
+class Number(Interval):
+    """Finite numbers in an interval; truth values are none."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether the value of a parameter is valid."""
+        if isinstance(val, bool | np.bool_) or not super().is_satisfied_by(val):
+            return False
+        try:
+            return math.isfinite(float(val))
+        except OverflowError:
+            return False
 
 
-@cache
-def _find_names(constructor: Callable[..., Any], function: Callable[..., Any]) -> list[str]:
-    """Return the names that the parameters of a constructor and of a function have in common."""
-    return sorted(inspect.signature(constructor).parameters.keys() & inspect.signature(function).parameters.keys())
+class Splitting(HasMethods):
+    """Objects that split rows; strings, which have a method of this name, do not."""
+
+    def __init__(self) -> None:
+        super().__init__(["split"])
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Return whether the value of a parameter is valid."""
+        return not isinstance(val, str) and bool(super().is_satisfied_by(val))
+
+
+def at_least(low: int) -> Number:
+    """Allow integers from a number on."""
+    return Number(Integral, low, None, closed="left")
+
+
+def between(low: float, high: float | None, closed: str = "both") -> Number:
+    """Allow real numbers."""
+    return Number(Real, low, high, closed=closed)
+
+
+def validate(estimator: Any) -> None:
+    """Raise an error that names the first parameter of an estimator that is not valid, and what is allowed."""
+    constraints = estimator._parameter_constraints
+    values = {name: getattr(estimator, name) for name in constraints}
+    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)

@@ -1,68 +1,122 @@
-"""MinimumDensityHyperplane, a scikit-learn clusterer of two clusters."""
+"""MinimumDensityHyperplane, a scikit-learn clusterer of two clusters, and the settings of its path."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_choice, check_flag, check_integer, check_weights, make_generator, restore_on_failure
-from ravine.estimators._parameters import pick_parameters
-from ravine.estimators.outliers import OutlierMixin, check_contamination
-from ravine.estimators.plot_mixins import HyperplanePlotMixin
-from ravine.estimators.training_rows import TrainingRows
-from ravine.hyperplane import PathStep
-from ravine.rows import as_rows, limit_library_threads
-from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule, Fit, check_settings, fit_hyperplane
+from ravine.checks import check_weights, count_threads, make_generator, restore_on_failure
+from ravine.estimators._parameters import Number, at_least, between, validate
+from ravine.estimators.clusterer import DensityClusterer
+from ravine.explain.memberships import SplitOdds
+from ravine.hyperplane import NoSplitWarning, PathStep
+from ravine.optimise import OPTIMISERS
+from ravine.rows import Rows, as_rows, limit_library_threads
+from ravine.rows.inputs import validate_rows
+from ravine.search import BandwidthRule, Fit, SearchSettings, fit_hyperplane, make_settings
 from ravine.validity import TEST_METHODS, run_valley_test
 
 if TYPE_CHECKING:
+    from ravine.plotting import HyperplaneDisplay
     from ravine.tree import Tree
 
-__all__ = ["MinimumDensityHyperplane", "NoSplitWarning"]
+__all__ = ["MinimumDensityHyperplane", "PathSettings", "read_settings"]
+
+CONTAMINATION = [between(0, 0.5, "neither"), StrOptions({"auto"}), None]
 
 
-class NoSplitWarning(UserWarning):
-    """Warning that some rows could not be split, so that there are fewer clusters or classes than possible.
+class PathSettings(BaseEstimator):
+    """Settings of the path on which a minimum density hyperplane is found.
+
+    The offset of the hyperplane stays within alpha standard deviations of the mean projection, and alpha grows along
+    the path to ``alpha_max`` of the estimator.
+
+    Parameters
+    ----------
+    alpha_min : float, default=0.01
+        First value of alpha.
+    n_alpha : int, default=12
+        Number of equally spaced values of alpha.
+    max_iter : int, default=8
+        Optimiser iterations for each alpha.
+    select : {"last", "deepest"}, default="deepest"
+        Which hyperplane of the path is kept, of those that separate two modes of the projected density: the last one,
+        or the one with the largest relative depth (of those with an offset inside its interval, if there are any). With
+        labels it is always the last one.
+    polish : bool, default=True
+        Whether to optimise the hyperplane that is kept to convergence. A hyperplane found on a subsample always is.
+    tol : float, default=1e-6
+        The optimiser stops when the expected relative decrease of the density falls below this.
+    optimiser : str, default="lbfgs"
+        How the direction is optimised: ``"lbfgs"`` is Riemannian L-BFGS. The others are provided for comparison and
+        cost more. With more than 1000 sparse features the final optimisation in all of them always uses ``"lbfgs"``.
+    eta : float, default=0.01
+        Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
+    epsilon : float, default=1-1e-6
+        The exponent of the penalty is 1 + epsilon (ε of the paper).
 
     Examples
     --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from ravine import MinimumDensityHyperplane, NoSplitWarning
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     mdh = MinimumDensityHyperplane().fit(np.zeros((10, 2)))
-    >>> caught[0].category is NoSplitWarning, mdh.labels_.max()
-    (True, np.int64(0))
+    >>> from ravine import MinimumDensityHyperplane, PathSettings
+    >>> mdh = MinimumDensityHyperplane(path=PathSettings(n_alpha=20))
+    >>> mdh.set_params(path__max_iter=5).path
+    PathSettings(max_iter=5, n_alpha=20)
     """
 
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "alpha_min": [between(0, 1e6)],
+        "n_alpha": [Number(Integral, 1, 10_000, closed="both")],
+        "max_iter": [at_least(1)],
+        "select": [StrOptions({"last", "deepest"})],
+        "polish": ["boolean"],
+        "tol": [between(0, None, "left")],
+        "optimiser": [StrOptions(OPTIMISERS.keys())],
+        "eta": [between(0, None, "neither")],
+        "epsilon": [between(0, 1, "right")],
+    }
 
-class MinimumDensityHyperplane(
-    HyperplanePlotMixin,
-    OutlierMixin,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+    def __init__(
+        self,
+        *,
+        alpha_min: float = 0.01,
+        n_alpha: int = 12,
+        max_iter: int = 8,
+        select: str = "deepest",
+        polish: bool = True,
+        tol: float = 1e-6,
+        optimiser: str = "lbfgs",
+        eta: float = 0.01,
+        epsilon: float = 1.0 - 1e-6,
+    ) -> None:
+        self.alpha_min = alpha_min
+        self.n_alpha = n_alpha
+        self.max_iter = max_iter
+        self.select = select
+        self.polish = polish
+        self.tol = tol
+        self.optimiser = optimiser
+        self.eta = eta
+        self.epsilon = epsilon
+
+
+class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DensityClusterer):
     """Split data in two by the hyperplane of lowest density.
 
     The hyperplane minimises the integral of the kernel density of the data over it, eq. (6) of the paper, so it avoids
     cutting through dense clusters. Minimum density projection pursuit (MDP²) finds it: for every direction the best
     offset is found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed
-    offsets that widens from the mean outwards.
-
-    Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
+    offsets that widens from the mean outwards. Standardise features that have different units.
 
     Parameters
     ----------
@@ -70,60 +124,34 @@ class MinimumDensityHyperplane(
         Standard deviation h of the Gaussian kernel. ``"silverman"`` is 0.9 · s · n^(-1/5), s the standard deviation
         along the first principal component. A callable is called with ``(n, s)`` and returns h.
     init : {"auto", "axes", "pca", "random"} or array-like of shape (k, n_features), default="auto"
-        Directions to start from. ``"pca"``: the first ``n_init`` principal components. ``"random"``: ``n_init`` random
-        directions. ``"axes"``: principal components for two thirds of them and, for the rest, the directions in which
-        the data look least normal (invariant coordinate selection). ``"auto"``: the most promising of many directions.
-        These are ``n_init`` principal components, the directions in which the data look least normal, and the
-        discriminants of all pairs of ``n_init`` k-means clusters (at most 8). Short paths from all of them are compared
-        on at most 3000 rows, and the deepest are followed. An array: its rows.
+        Directions to start from. ``"pca"``: the first principal components. ``"random"``: random directions.
+        ``"axes"``: principal components and, for a third, the directions in which the data look least normal.
+        ``"auto"``: the most promising of many directions. An array: its rows. A :class:`MinimumDensityClassifier` also
+        takes names of starts that labels suggest.
     n_init : int, default=6
-        Number of paths to follow. With ``init="auto"`` half of them continue the deepest short paths, and the others
-        start again from the same hyperplanes with the smallest ``alpha``. Ignored if ``init`` is an array.
-    alpha_min, alpha_max : float, default=0.01, 1.5
-        The offset stays within ``alpha`` standard deviations of the mean projection, with ``alpha`` increasing from
-        ``alpha_min`` to ``alpha_max``. Smaller values favour balanced splits.
-    n_alpha : int, default=12
-        Number of equally spaced values of ``alpha``.
-    max_iter : int, default=8
-        Optimiser iterations for each ``alpha``.
-    select : {"last", "deepest"}, default="deepest"
-        Which hyperplane of the path is kept, of those that separate two modes of the projected density: the last one,
-        or the one with the largest relative depth (of those with an offset inside its interval, if there are any).
-    polish : bool, default=True
-        Whether to optimise the hyperplane that is kept to convergence. A hyperplane found on a subsample always is.
-    tol : float, default=1e-6
-        The optimiser stops when the expected relative decrease of the density falls below this.
-    optimiser : str, default="lbfgs"
-        How the direction is optimised: ``"lbfgs"``, Riemannian L-BFGS; ``"bfgs"``, BFGS on a vector of any length;
-        ``"spherical"``, BFGS in spherical coordinates, as in the paper; ``"gradient_sampling"`` or
-        ``"adaptive_gradient_sampling"``, for kinks. All but the first are provided for comparison and cost more. With
-        more than 1000 sparse features the final optimisation in all of them always uses ``"lbfgs"``.
-    eta : float, default=0.01
-        Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
-    epsilon : float, default=1-1e-6
-        The exponent of the penalty is 1 + epsilon (ε of the paper).
+        Number of paths to follow. Ignored if ``init`` is an array.
+    alpha_max : float, default=1.5
+        The offset stays within alpha standard deviations of the mean projection, and alpha grows to ``alpha_max``.
+        Smaller values favour balanced splits.
     subsample : int, "auto" or None, default="auto"
-        Size of a random subsample. If X has at least four times as many rows, paths are followed on the subsample,
-        and the best one or two hyperplanes are then optimised on all rows. If X has at least a hundred times as many
-        rows, subsamples of ten times the size, and so on, come in between. ``"auto"`` is 10,000; None disables
-        subsampling.
-    test : bool, default=False
-        Whether to test if the split is real (see :func:`valley_test`). Not with weights.
-    test_method : {"pooled", "exact"}, default="pooled"
-        The more powerful test, calibrated by simulation, or the one that is exactly valid.
+        Size of a random subsample on which paths are followed if X has at least four times as many rows; the best
+        hyperplanes are then optimised on all rows. ``"auto"`` is 10,000; None disables subsampling.
+    path : PathSettings or None, default=None
+        Steps and optimiser of the path. None means ``PathSettings()``.
+    test : {"pooled", "exact"} or None, default=None
+        Test of whether the split is real: the more powerful one, calibrated by simulation, or the one that is exactly
+        valid (see :func:`valley_test`). Not with weights.
     n_splits : int, default=1
         Number of repetitions of that test: of up to eight partitions, or of a random halving.
     contamination : float, "auto" or None, default=None
-        Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
-        number between 0 and 0.5; no row is marked if all scores are equal. ``"auto"``: rows whose
+        Share of the rows that are marked as outliers, with -1 in ``labels_``, between 0 and 0.5. ``"auto"``: rows whose
         log-density is beyond its quartile by more than three interquartile ranges. None: no row.
     n_jobs : int or None, default=None
         Number of threads. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the subsample, the random starts and the test. Nothing else is random.
     callback : callable, optional
-        Called with a :class:`PathStep` after every stage of every start. The starts then run one after the other,
-        whatever ``n_jobs`` is.
+        Called with a :class:`PathStep` after every stage of every start. The starts then run one after the other.
 
     Attributes
     ----------
@@ -138,21 +166,22 @@ class MinimumDensityHyperplane(
     density_ : float
         Density integrated over the hyperplane; NaN if no split was found.
     relative_depth_ : float
-        Relative difference between the density at the lower of the two adjacent modes and that on the hyperplane, at
-        most 8.2e307; 0 if no split was found. It is not evidence for clusters by itself, because the direction was
-        chosen to make it large. See ``test``.
+        Relative difference between the density at the lower of the two adjacent modes and that on the hyperplane; 0 if
+        no split was found. It is not evidence for clusters by itself: see ``test``.
     bandwidth_ : float
         Bandwidth h.
     valley_test_ : ValleyTest
-        Result of the test. Only if ``test=True``.
+        Result of the test, if there was one.
     pvalue_ : float
-        P-value of the test. Only if ``test=True``.
+        P-value of the test, if there was one.
     path_ : tuple of PathStep
         Every hyperplane on the paths of all starts.
     n_iter_ : int
         Number of optimiser iterations, over all starts.
-    probabilities_, outlier_scores_, n_outliers_, exemplars_, cluster_centers_
-        As for :class:`MinimumDensityTree`; computed when they are first used.
+    split_odds_ : SplitOdds
+        Log-odds of the two sides, from which `predict_proba` computes memberships.
+    outlier_model_, outlier_scores_, n_outliers_
+        As for :class:`MinimumDensityTree`. Only with ``contamination``.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if all features of X have names that are strings.
@@ -164,16 +193,12 @@ class MinimumDensityHyperplane(
 
     Notes
     -----
-    The defaults were chosen on simulated data (``benchmarks/defaults.py``), never on the paper's data sets. The paper's
-    settings are available from :func:`paper_settings`.
-
-    n is the sum of the weights, and standard deviations divide by n, so an integer weight equals repetition. η is in
-    units of the bandwidth, not of the data as in the paper, so the result does not depend on units.
+    The defaults were chosen on simulated data, never on the paper's data sets. n is the sum of the weights, and
+    standard deviations divide by n, so an integer weight equals repetition.
 
     References
     ----------
-    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. Journal of Machine Learning Research
-    17 (2016), 1-33.
+    N. G. Pavlidis, D. P. Hofmeyr, S. K. Tasoulis. Minimum Density Hyperplanes. JMLR 17 (2016), 1-33.
 
     Examples
     --------
@@ -185,29 +210,31 @@ class MinimumDensityHyperplane(
     np.int64(40)
     >>> mdh.predict([[0, 0], [6, 6]])
     array([1, 0])
-    >>> bool(mdh.relative_depth_ > 1)
-    True
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "bandwidth": [StrOptions({"silverman"}), between(0, None, "neither"), callable],
+        "init": "no_validation",  # depends on the number of features and on labels
+        "n_init": [at_least(1)],
+        "alpha_max": [between(0, 1e6, "right")],
+        "subsample": [at_least(2), StrOptions({"auto"}), None],
+        "path": [PathSettings, None],
+        "test": [StrOptions(set(TEST_METHODS)), None],
+        "n_splits": [at_least(1)],
+        "contamination": CONTAMINATION,
+        "callback": [callable, None],
+    }
 
     def __init__(
         self,
-        *,
         bandwidth: BandwidthRule = "silverman",
-        init: str | ArrayLike = "auto",
+        *,
+        init: str | Sequence[str] | ArrayLike = "auto",
         n_init: int = 6,
-        alpha_min: float = 0.01,
         alpha_max: float = 1.5,
-        n_alpha: int = 12,
-        max_iter: int = 8,
-        select: str = "deepest",
-        polish: bool = True,
-        tol: float = 1e-6,
-        optimiser: str = "lbfgs",
-        eta: float = 0.01,
-        epsilon: float = 1.0 - 1e-6,
         subsample: int | str | None = "auto",
-        test: bool = False,
-        test_method: str = "pooled",
+        path: PathSettings | None = None,
+        test: str | None = None,
         n_splits: int = 1,
         contamination: float | str | None = None,
         n_jobs: int | None = None,
@@ -217,19 +244,10 @@ class MinimumDensityHyperplane(
         self.bandwidth = bandwidth
         self.init = init
         self.n_init = n_init
-        self.alpha_min = alpha_min
         self.alpha_max = alpha_max
-        self.n_alpha = n_alpha
-        self.max_iter = max_iter
-        self.select = select
-        self.polish = polish
-        self.tol = tol
-        self.optimiser = optimiser
-        self.eta = eta
-        self.epsilon = epsilon
         self.subsample = subsample
+        self.path = path
         self.test = test
-        self.test_method = test_method
         self.n_splits = n_splits
         self.contamination = contamination
         self.n_jobs = n_jobs
@@ -253,31 +271,30 @@ class MinimumDensityHyperplane(
         self
         """
         with restore_on_failure(self), limit_library_threads():
-            check_contamination(self.contamination)
-            test, n_splits = check_flag("test", self.test), check_integer("n_splits", self.n_splits, low=1)
-            test_method = check_choice("test_method", self.test_method, TEST_METHODS)
-            settings = check_settings(**pick_parameters(self, check_settings))
+            settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=self.callback)
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
             weights = check_weights(sample_weight, rows.shape[0])
-            if test and weights is not None:
-                raise ValueError("test=True cannot be used with sample_weight: repeated rows are not evidence.")
+            if self.test is not None and weights is not None:
+                raise ValueError("test cannot be used with sample_weight: repeated rows are not evidence.")
             settings = settings.check_init(rows.shape[1])
             with rows.session():
                 fit = fit_hyperplane(rows, weights, settings=settings, rng=rng)
-                for name in ("valley_test_", "pvalue_"):
-                    self.__dict__.pop(name, None)
-                if test:
-                    self.valley_test_ = run_valley_test(rows, n_splits, settings, rng, method=test_method)
-                    self.pvalue_ = self.valley_test_.pvalue
-            if rows.is_lazy:
-                fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
-            self._training = TrainingRows(X, weights, {"labels": fit.labels}, rows)
-            self._store(fit)
-            self._find_outliers()
-            if self.contamination is not None:
-                self.labels_ = self._mark(np.asarray(fit.labels))
+                self._store_test(rows, settings, rng)
+                if rows.is_lazy:
+                    fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
+                self._store(fit)
+                self.split_odds_ = _estimate_odds(fit, rows, weights)
+                self._mark_outliers(rows)
+            self._warn(fit)
         return self
+
+    def _store_test(self, rows: Rows, settings: SearchSettings, rng: np.random.Generator) -> None:
+        for name in ("valley_test_", "pvalue_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if self.test is not None:
+            self.valley_test_ = run_valley_test(rows, int(self.n_splits), settings, rng, method=self.test)
+            self.pvalue_ = self.valley_test_.pvalue
 
     def _store(self, fit: Fit) -> None:
         self.hyperplane_ = fit.hyperplane
@@ -289,11 +306,25 @@ class MinimumDensityHyperplane(
         self.bandwidth_ = fit.hyperplane.bandwidth
         self.path_ = fit.path
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
+
+    def _mark_outliers(self, rows: Rows) -> None:
+        """Score the rows and mark outliers, with ``contamination``."""
+        for name in ("outlier_model_", "outlier_scores_", "n_outliers_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        if self.contamination is not None:
+            from ravine.explain.outliers import mark_outliers  # other fits need no tree
+
+            labels, tree = np.asarray(self.labels_), self._get_tree()
+            leaves = labels + 1 if tree.n_leaves > 1 else np.zeros_like(labels)
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, self.contamination)
+            self.labels_, self.n_outliers_ = np.where(marks, -1, labels), int(np.count_nonzero(marks))
+
+    def _warn(self, fit: Fit) -> None:
         if fit.why_no_split is not None:
             warnings.warn(
                 f"No split was found: {fit.why_no_split}. All rows get the label 0.", NoSplitWarning, stacklevel=3
             )
-        elif self.polish and fit.best is not None and fit.best.polished and not fit.best.converged:
+        elif fit.best is not None and fit.best.polished and not fit.best.converged and _get_path(self).polish:
             warnings.warn(
                 "The hyperplane has not fully converged, as happens where two valleys are equally deep: treat the "
                 "direction as approximate, or increase tol or the bandwidth.",
@@ -301,14 +332,17 @@ class MinimumDensityHyperplane(
                 stacklevel=3,
             )
 
-    def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
-        """Return the tree of the one split, and the leaf of each row."""
-        from ravine.tree.grow import make_split_tree  # a fit needs no tree
+    # ------------------------------------------------------------------------------------------- use
 
-        labels = self._training.values["labels"]  # without marks of outliers
-        return self._compute("split_tree", lambda: make_split_tree(self.hyperplane_, np.asarray(labels)))
+    def _get_tree(self) -> Tree:
+        from ravine.tree.grow import make_split_tree  # most fits need no tree
 
-    def _count_columns(self, tree: Tree) -> int:
+        return make_split_tree(self.hyperplane_, (1, 1) if len(self.split_odds_.slopes) > 1 else (1, 0))
+
+    def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
+        return self.hyperplane_.side
+
+    def _count_clusters(self) -> int:
         return 2
 
     @property
@@ -329,10 +363,6 @@ class MinimumDensityHyperplane(
         check_is_fitted(self)
         return validate_rows(self, X, reset=False).apply(self.hyperplane_.distance)  # type: ignore[no-any-return]
 
-    @property
-    def _label_rows(self) -> Callable[[Any], NDArray[np.intp]]:
-        return self.hyperplane_.side
-
     def transform(self, X: ArrayLike) -> Array:
         """Project the rows on the normal; the split is at ``hyperplane_.offset``.
 
@@ -350,6 +380,47 @@ class MinimumDensityHyperplane(
     def _project(self, X: Any) -> Array:
         return as_rows(X).project(np.zeros(X.shape[1]), self.hyperplane_.normal)[:, None]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return allow_sparse(tags)
+    def plot(self, X: ArrayLike | None = None, y: ArrayLike | None = None, **options: Any) -> HyperplaneDisplay:
+        """Draw the hyperplane, the rows around it and the projected density.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
+            The rows of the fit, or others. Required, since the estimator does not keep the rows of its fit.
+        y : array-like of shape (n_samples,), optional
+            Labels for the colours.
+        **options
+            Options of :meth:`ravine.plotting.HyperplaneDisplay.from_estimator`.
+
+        Returns
+        -------
+        HyperplaneDisplay
+        """
+        from ravine.plotting import HyperplaneDisplay
+
+        return HyperplaneDisplay.from_estimator(self, X, y, **options)
+
+
+def read_settings(
+    hyperplane: MinimumDensityHyperplane, *, n_threads: int = 1, callback: Callable[[PathStep], object] | None = None
+) -> SearchSettings:
+    """Validate the parameters of an estimator and of its path, and return them as settings of a search."""
+    validate(hyperplane)
+    path = _get_path(hyperplane)
+    validate(path)
+    return make_settings(hyperplane, path, n_threads=n_threads, callback=callback)
+
+
+def _get_path(hyperplane: MinimumDensityHyperplane) -> PathSettings:
+    return PathSettings() if hyperplane.path is None else hyperplane.path
+
+
+def _estimate_odds(fit: Fit, rows: Rows, weights: Array | None) -> SplitOdds:
+    """Estimate the log-odds of both sides; those of a tree of one leaf if there is no split."""
+    if not fit.hyperplane.splits or not (rows.is_lazy or _has_both(np.asarray(fit.labels))):
+        return SplitOdds.unknown(1)
+    return SplitOdds.of_hyperplane(fit.hyperplane, rows, weights)
+
+
+def _has_both(labels: NDArray[np.intp]) -> bool:
+    return bool(labels.any() and not labels.all())

@@ -2,111 +2,109 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import clone
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import (
+    check_choice,
     check_cluster_count,
     check_enough_rows,
     check_weights,
+    count_threads,
+    make_generator,
     restore_on_failure,
 )
-from ravine.estimators.hyperplane import NoSplitWarning
-from ravine.estimators.outliers import OutlierMixin, check_contamination
-from ravine.estimators.plot_mixins import TreePlotMixin
-from ravine.estimators.training_rows import TrainingRows
-from ravine.estimators.tree_constraints import TreeConstraintMixin
-from ravine.estimators.tree_edits import TreeEditMixin
-from ravine.estimators.tree_growth import TreeGrowthMixin
-from ravine.estimators.tree_shapes import TreeShapeMixin
+from ravine.estimators._parameters import Splitting, at_least, between, validate
+from ravine.estimators.clusterer import DensityClusterer
+from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
+from ravine.explain.memberships import SplitOdds
+from ravine.explain.outliers import mark_outliers
+from ravine.hyperplane import NoSplitWarning
 from ravine.rows import Rows, limit_library_threads
-from ravine.rows.inputs import allow_sparse, validate_rows
-from ravine.search import BandwidthRule
+from ravine.rows.inputs import validate_rows
+from ravine.search import SearchSettings
 from ravine.tree import Candidate, Splitter, Tree
-from ravine.validity.valley_test import FEWEST_ROWS
+from ravine.tree.constraints import Constraint, Constraints, describe_violations, list_violations, make_constraints
+from ravine.tree.editing import find_new_nodes
+from ravine.tree.fit import TreeFit, TreeSettings, describe_few_rows, describe_few_valleys, fit_tree, split_leaf
+from ravine.tree.grow import PRIORITIES
+from ravine.tree.sizes import describe_large_clusters, make_limits
+
+if TYPE_CHECKING:
+    from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
 __all__ = ["MinimumDensityTree"]
 
+SIZE = [at_least(1), between(0, 1, "neither")]
+PICTURES = ("tree", "cells", "boundary")
+# Attributes that only some fits have.
+OPTIONAL = (
+    "n_shown_",
+    "n_suggested_",
+    "suggested_tree_",
+    "suggested_leaves_",
+    "violated_constraints_",
+    "constraints_",
+    "outlier_model_",
+    "outlier_scores_",
+    "n_outliers_",
+)
 
-class MinimumDensityTree(
-    TreePlotMixin,
-    TreeEditMixin,
-    TreeGrowthMixin,
-    TreeShapeMixin,
-    TreeConstraintMixin,
-    OutlierMixin,
-    ClusterMixin,
-    BaseEstimator,
-):
+
+class MinimumDensityTree(DensityClusterer):
     """Divisive clustering by minimum density hyperplanes.
 
-    The hyperplane of lowest density splits the rows, then each side is split again, until there are
-    ``n_clusters`` clusters or, with ``"auto"``, until the valley test shows no further split to be real.
-
-    Standardise features that have different units, for example with :class:`sklearn.preprocessing.StandardScaler`.
+    The hyperplane of lowest density splits the rows, then each side is split again, until there are ``n_clusters``
+    clusters or, with ``"auto"``, until the valley test shows no further split to be real. Clusters that are not convex
+    are unions of the cells of more hyperplanes. Standardise features that have different units.
 
     Parameters
     ----------
     n_clusters : int, "auto" or "suggested", default="auto"
         Number of clusters. With ``"auto"``, those that are shown to be real: a node is split only if the valley test is
-        significant at ``alpha_test`` times its share of all rows. With ``"suggested"``, at least these, and as many as
-        trees of random halves of the rows agree on (see Notes): for an answer where the evidence is thin.
-    split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
-        Which node is split next if ``n_clusters`` is a number: the one whose split separates the fewest nearest
-        neighbours in relation to the sizes of the clusters (normalised cut), the largest, or that with the lowest
-        density on its hyperplane, the largest relative depth or the smallest P-value. A callable is called with a
-        candidate that has the attributes ``size``, ``hyperplane``, ``pvalue`` and ``cut``; the largest value is next.
-        With ``n_clusters="auto"`` nodes are split level by level. With ``"cut"``, the nearest neighbours also choose
-        the hyperplane of a node among all those of the search (see Notes); otherwise it is the deepest.
+        significant at ``alpha`` times its share of all rows. With ``"suggested"``, at least these, and as many as trees
+        of random halves of the rows agree on.
+    hyperplane : MinimumDensityHyperplane, object or None, default=None
+        Finds the hyperplane of each node, and tests it if its ``test`` is set. Its ``contamination``, ``n_jobs``,
+        ``random_state`` and ``callback`` are not used; ``init="auto"`` means ``"axes"`` for splits. None means
+        ``MinimumDensityHyperplane()``. Another object has a method ``split(X, indices, rng)`` that returns an object
+        with the attributes ``hyperplane`` and ``pvalue``, for example a :class:`Split`.
     shape : {"auto", "convex", "any"}, default="auto"
         Shape of the clusters. ``"convex"``: each is a leaf of a tree of hyperplanes. ``"any"``: hyperplanes cut the
-        rows into more cells than there are clusters, and cells that no valley separates are joined, which finds rings,
-        moons and bars. ``"auto"``: joined cells if they are clearly better, else convex clusters (see Notes). ``"any"``
-        needs the default splitter, ``split_next="cut"`` and no tests; without these, ``"auto"`` means ``"convex"``.
+        rows into more cells than there are clusters, and cells that no valley separates are joined. ``"auto"``: joined
+        cells if they are clearly better, else convex clusters.
+    split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
+        Which node is split next if ``n_clusters`` is a number: the one whose split has the smallest normalised cut of
+        nearest neighbours, the largest, or that with the lowest density on its hyperplane, the largest relative depth
+        or the smallest P-value. A callable is called with a candidate, which has the attributes ``size``,
+        ``hyperplane``, ``pvalue`` and ``cut``; the largest value is next.
     refine : bool, default=True
-        Whether the hyperplanes of a tree with a given number of clusters are moved at last, all at once, if that
-        lowers the normalised cut, or if valleys separate fewer clusters (see Notes). Only with ``split_next="cut"`` and
-        without tests.
+        Whether to refine all hyperplanes jointly after growth, if ``n_clusters`` is a number. The refined tree is kept
+        if its normalised cut is lower. Only with ``split_next="cut"`` and without tests.
     min_cluster_size : int or float, default=5
         Smallest number of rows on a side of a split, or their share of all rows; with weights, their sum.
     max_cluster_size : int, float or None, default=None
-        Largest number of rows of a cluster, or their share of all rows. Larger clusters are split first and, without a
-        number of clusters, until none is left, also where no valley separates their parts. Clusters are then convex.
-    test : bool, default=False
-        Whether to test splits if ``n_clusters`` is a number. ``"auto"`` and ``"significance"`` always test.
-    alpha_test : float, default=0.05
-        Level of the test for ``n_clusters="auto"``. The z-score that keeps joined cells apart changes with it.
-    test_method : {"pooled", "exact"}, default="pooled"
-        The more powerful test, calibrated by simulation, or the one that is exactly valid at the root.
-    n_splits : int, default=1
-        Number of repetitions of each test: of up to eight partitions, or of a random halving.
-    splitter : object, optional
-        Object with a method ``split(X, indices, rng)`` that returns an object with the attributes ``hyperplane`` (a
-        :class:`Hyperplane` or None) and ``pvalue``, for example a :class:`Split`. The default is the minimum density
-        hyperplane with the parameters below. With ``n_jobs`` several threads call it.
+        Largest number of rows of a cluster, or their share of all rows. Larger clusters are split first, also where no
+        valley separates their parts.
+    alpha : float, default=0.05
+        Level of the test for ``n_clusters="auto"``.
     contamination : float, "auto" or None, default=None
-        Share of the rows that are marked as outliers, with -1 in ``labels_``: those with the largest outlier scores. A
-        number between 0 and 0.5; no row is marked if all scores are equal. ``"auto"``: the rows
-        that are far out (see Notes). None: no row.
-    use_labels : bool, default=False
-        Whether the y of ``fit`` are known labels: rows of one label are in one cluster, and rows of different labels in
-        different ones. By default y is ignored, since pipelines and searches pass it to clusterers, too.
-    optimiser, eta, epsilon, subsample
-        As for :class:`MinimumDensityHyperplane`.
-    bandwidth, init, n_init, alpha_min, alpha_max, n_alpha, max_iter, select, polish, tol
-        As for :class:`MinimumDensityHyperplane`. For splits, ``init="auto"`` means ``"axes"``: it takes a third of the
-        time, and the deeper hyperplanes of ``"auto"`` do not make better trees. Tests use them.
+        Share of the rows that are marked as outliers, with -1 in ``labels_``, between 0 and 0.5. ``"auto"``: the rows
+        that are far out. None: no row.
     n_jobs : int or None, default=None
         Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the folds or halves of the test, the subsamples and the random starts.
+        Seed of the tests, the subsamples and the random starts.
     callback : callable, optional
         Called with the :class:`Tree` after every split, and once more if the tree is refined.
 
@@ -115,36 +113,36 @@ class MinimumDensityTree(
     tree_ : Tree
         Hyperplanes, P-values and sizes as arrays, with methods for viewing, rules and editing.
     labels_ : ndarray of shape (n_samples,), int
-        Cluster of each row: 0, 1, ... in the order of the leaves from left to right.
+        Cluster of each row, in the order of the leaves from left to right.
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
-    violated_constraints_ : list of (str, int, int)
-        Kind ("label", "must_link" or "cannot_link") and rows of every constraint that is not met, if there are any
-        constraints. Edits of the tree update it; those of a tree from a model file remove it.
-    probabilities_ : ndarray of shape (n_samples,)
-        Membership of each row in its cluster. This and the next four are computed when they are first used.
-    outlier_scores_ : ndarray of shape (n_samples,)
-        From 0 to 1, comparable across clusters; 0.5 is the median row. Edits of the tree do not change it.
-    n_outliers_ : int
-        Number of rows that are marked with -1, by ``contamination``.
-    exemplars_ : list of ndarray of int
-        Indices of the five most typical rows of each cluster: those with the smallest outlier scores.
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        Means of the rows of each cluster, without outliers.
-    n_shown_, n_suggested_ : int
-        Number of clusters that the test shows, and that is suggested, which is at least as large. Only if
-        ``n_clusters`` is ``"auto"`` or ``"suggested"``, and until the tree is edited.
-    suggested_tree_ : Tree
-        The tree with that number of clusters. It continues the tree of ``"auto"``.
-    suggested_leaves_ : ndarray of shape (n_samples,), int
-        Number of the leaf of each row in that tree.
     shape_ : {"convex", "any"}
         Shape of the clusters that was used.
     shape_reason_ : str
         Why, as a sentence.
+    split_odds_ : SplitOdds
+        Log-odds of the two sides of each split, for `predict_proba`.
     n_iter_ : int
         Number of splits, at least 1.
+    n_shown_, n_suggested_ : int
+        Number of clusters that the test shows, and that is suggested. Only if ``n_clusters`` is not a number, and until
+        the tree is edited.
+    suggested_tree_ : Tree
+        The tree with the suggested number of clusters.
+    suggested_leaves_ : ndarray of shape (n_samples,), int
+        Number of the leaf of each row in that tree.
+    outlier_model_ : OutlierModel
+        Robust densities of the leaves. This and the next two only with ``contamination``; edits do not change them.
+    outlier_scores_ : ndarray of shape (n_samples,)
+        From 0 to 1; 0.5 is the median row.
+    n_outliers_ : int
+        Number of rows that are marked with -1.
+    constraints_ : list of (str, int, int, bool)
+        Kind ("label", "must_link" or "cannot_link") and rows of every constraint, and whether the rows must be in one
+        cluster. Only with constraints.
+    violated_constraints_ : list of (str, int, int)
+        Kind and rows of every constraint that is not met.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only if all features of X have names that are strings.
@@ -156,55 +154,9 @@ class MinimumDensityTree(
 
     Notes
     -----
-    The P-value of the root is valid if the rows are independent and, without a split, unimodal along every direction;
-    :func:`valley_test` lists the exceptions. Below the root, the same rows have already chosen the splits above, so
-    those P-values are only a guide. A test that is not significant does not show that there is one cluster: it misses
-    small or overlapping clusters.
-
-    With ``split_next="cut"``, the 40 nearest neighbours of (at most 3000) rows judge the splits. The normalised cut is
-    the sum over all clusters of the share of neighbours outside the cluster. The hyperplane of a node is the one, of
-    all that the search passed, with the smallest normalised cut divided by the evidence for its valley (the z-score of
-    the number of rows in it; features of repeated values are spread over their cells as in the valley test). A tree
-    with a given number of clusters is then refined: other trees separate the components of Gaussian mixtures, with a
-    common covariance matrix or with one for each, which start from the clusters of the first, and those of k-means. The
-    tree with the smallest normalised cut is kept. If valleys separate fewer clusters than are asked for, it is one of
-    the latter.
-
-    Without a number, a node that fails its test is explored if it has at least a fifth of the rows: a finer tree is
-    grown on them, and its nodes are tested from the leaves upwards. If one shows a valley, the node is split. Its
-    P-value is then twice the smallest of the tests, divided by the share of the rows that were tested. It says that a
-    part of the node has a valley; the hyperplane itself need not have one.
-
-    The suggested number of clusters is the largest, up to 10, for which trees of random halves of the rows have a
-    prediction strength (Tibshirani & Walther 2005) of at least 0.65. It is a suggestion, not evidence: a uniform cube
-    is sometimes suggested to have two clusters.
-
-    With ``shape="any"``, hyperplanes of least normalised cut divide (at most 4000) rows into up to 50 cells, or three
-    for each cluster. The groups of cells with the most nearest neighbours in common are joined first. Two groups stay
-    apart if a valley separates them where they meet: a z-score of at least 4 for rows within a few steps of their
-    boundary in the graph of nearest neighbours. This is done for up to five sets of cells; the clusters with the
-    strongest weakest boundary are kept. A cluster is then a union of leaves, and all rows are assigned by the
-    hyperplanes. The z-scores are calibrated by simulation, not proved, and there are no P-values.
-
-    With ``"auto"``, joined cells are kept if a z-score of at least 4 separates all clusters and a tenth of two of them
-    is on the wrong side of the hyperplane between them: no tree of convex clusters can have them. Otherwise they
-    replace the convex clusters if the z-score of their weakest boundary is at least 3 and larger by 2. Without a number
-    of clusters, they replace as many or more convex clusters only if the z-scores are at least 8 and below 2.
-
-    Memberships multiply down the tree: at a split, the log-odds of the sides are proportional to the distance from the
-    hyperplane, with a slope from the density and its curvature there. If another cluster than that of the row has the
-    largest product, they are replaced by the closest distribution in which it has not. An outlier score is the
-    log-density of a row in its leaf, by robust centres and covariances, mapped to [0, 1]. A row is far out if it is
-    beyond the upper quartile by more than three interquartile ranges. The estimator keeps a reference to X for this;
-    pickles and model files do not contain X.
-
-    With labels or links, every hyperplane that separates linked rows is moved, or the node is not split. Leaves with
-    rows that cannot be in one cluster are split, and leaves with linked rows are joined. If constraints are left, all
-    their rows are assigned to clusters, and leaves are split until each has rows of one, if necessary with fewer than
-    ``min_cluster_size`` rows. Trees are then not refined.
-
-    With weights, n is their sum. Integer weights equal repetition, unless there are more rows than the graph of nearest
-    neighbours has or than are subsampled: the random choices then differ. Outlier scores do not use weights.
+    The guide on trees describes the method. The P-value of the root is valid under the conditions of
+    :func:`valley_test`. Below the root, the same rows have already chosen the splits above, so those P-values are only
+    a guide. A test that is not significant does not show that there is one cluster.
 
     Examples
     --------
@@ -218,67 +170,47 @@ class MinimumDensityTree(
     np.int64(1)
     """
 
+    constraints_: list[Constraint]
+    violated_constraints_: list[tuple[str, int, int]]
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_clusters": "no_validation",  # by check_cluster_count
+        "hyperplane": [MinimumDensityHyperplane, Splitting(), None],
+        "shape": [StrOptions({"auto", "convex", "any"})],
+        "split_next": [StrOptions(set(PRIORITIES)), callable],
+        "refine": ["boolean"],
+        "min_cluster_size": SIZE,
+        "max_cluster_size": [*SIZE, None],
+        "alpha": [between(0, 1)],
+        "contamination": CONTAMINATION,
+        "callback": [callable, None],
+    }
+
     def __init__(
         self,
         n_clusters: int | str = "auto",
         *,
-        split_next: str | Callable[[Candidate], float] = "cut",
+        hyperplane: MinimumDensityHyperplane | Splitter | None = None,
         shape: str = "auto",
+        split_next: str | Callable[[Candidate], float] = "cut",
         refine: bool = True,
         min_cluster_size: float = 5,
         max_cluster_size: float | None = None,
-        test: bool = False,
-        alpha_test: float = 0.05,
-        test_method: str = "pooled",
-        n_splits: int = 1,
-        splitter: Splitter | None = None,
+        alpha: float = 0.05,
         contamination: float | str | None = None,
-        use_labels: bool = False,
-        bandwidth: BandwidthRule = "silverman",
-        init: str | ArrayLike = "auto",
-        n_init: int = 6,
-        alpha_min: float = 0.01,
-        alpha_max: float = 1.5,
-        n_alpha: int = 12,
-        max_iter: int = 8,
-        select: str = "deepest",
-        polish: bool = True,
-        tol: float = 1e-6,
-        optimiser: str = "lbfgs",
-        eta: float = 0.01,
-        epsilon: float = 1.0 - 1e-6,
-        subsample: int | str | None = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callable[[Tree], object] | None = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.split_next = split_next
+        self.hyperplane = hyperplane
         self.shape = shape
+        self.split_next = split_next
         self.refine = refine
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
-        self.test = test
-        self.alpha_test = alpha_test
-        self.test_method = test_method
-        self.n_splits = n_splits
-        self.splitter = splitter
+        self.alpha = alpha
         self.contamination = contamination
-        self.use_labels = use_labels
-        self.bandwidth = bandwidth
-        self.init = init
-        self.n_init = n_init
-        self.alpha_min = alpha_min
-        self.alpha_max = alpha_max
-        self.n_alpha = n_alpha
-        self.max_iter = max_iter
-        self.select = select
-        self.polish = polish
-        self.tol = tol
-        self.optimiser = optimiser
-        self.eta = eta
-        self.epsilon = epsilon
-        self.subsample = subsample
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
@@ -288,9 +220,10 @@ class MinimumDensityTree(
     def fit(
         self,
         X: ArrayLike,
-        y: Any = None,
+        y: object = None,
         sample_weight: ArrayLike | None = None,
         *,
+        labels: ArrayLike | None = None,
         must_link: ArrayLike | None = None,
         cannot_link: ArrayLike | None = None,
     ) -> MinimumDensityTree:
@@ -300,10 +233,12 @@ class MinimumDensityTree(
         ----------
         X : array-like, sparse matrix, blocks of rows or Dask collection
             Arrays of float32 or float64 are not copied as a whole, but parts of them are, for small nodes.
-        y : array-like of shape (n_samples,), optional
-            Known labels if ``use_labels=True``, with -1, None or NaN for unlabelled rows; ignored otherwise.
+        y : ignored
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights. Unless all are 1, only if ``n_clusters`` is a number and nothing is tested.
+        labels : array-like of shape (n_samples,), optional
+            Known labels, with -1, None or NaN for unlabelled rows: rows of one label are in one cluster, and rows of
+            different labels in different ones.
         must_link, cannot_link : array-like of shape (n_pairs, 2), optional
             Pairs of indices of rows that are in one cluster, or in different ones.
 
@@ -312,62 +247,115 @@ class MinimumDensityTree(
         self
         """
         with restore_on_failure(self), limit_library_threads():
-            check_contamination(self.contamination)
-            rows = validate_rows(self, X, reset=True)
+            validate(self)
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
+            rows = validate_rows(self, X, reset=True)
             check_enough_rows(n_clusters, rows.shape[0])
-            rows = rows.densify_if_small() if n_clusters is None or self.test else rows
-            weights = check_weights(sample_weight, rows.shape[0])
-            if weights is not None and (weights == 1.0).all():
-                weights = None
+            weights = _drop_ones(check_weights(sample_weight, rows.shape[0]))
+            settings = self._make_settings(rows, n_clusters, weights)
+            rows = rows.densify_if_small() if settings.test is not None else rows
             with rows.session():
-                constraints = self._check_constraints(rows, y, must_link, cannot_link, n_clusters)
-                n_separated = self._grow(rows, n_clusters, weights, constraints)
-            self._training = TrainingRows(X, weights, rows=rows)
-            self._find_outliers()
-            self.labels_ = self._mark(self.labels_)
-            if self.shape == "any" and self.shape_ == "convex":
-                warnings.warn(f"shape='any' is not possible. {self.shape_reason_}", UserWarning, stacklevel=2)
-            if n_clusters is None and rows.shape[0] < FEWEST_ROWS and self.test_method == "pooled":
-                warnings.warn(
-                    f"the pooled test needs at least {FEWEST_ROWS} rows, but X has {rows.shape[0]}: no split can be "
-                    "shown. Give n_clusters a number, or use test_method='exact'.",
-                    NoSplitWarning,
-                    stacklevel=2,
+                constraints = make_constraints(rows.shape[0], labels, must_link, cannot_link, n_clusters)
+                fit = fit_tree(
+                    rows,
+                    weights,
+                    constraints,
+                    settings=settings,
+                    rng=make_generator(self.random_state),
+                    n_threads=count_threads(self.n_jobs),
+                    notify=self.callback,
                 )
-            self._name_violations(constraints, n_clusters)
-            self._warn_of_large_clusters(rows, n_clusters, weights)
-            if n_clusters is not None and n_separated < n_clusters:
-                self._warn_of_few_valleys(rows, n_clusters, n_separated, weights)
+                self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
+                if labels is not None and constraints is None:  # a single label constrains nothing
+                    self.violated_constraints_ = []
+                self._mark_outliers(rows)
+            self._warn(fit, settings, rows, weights)
         return self
 
-    def _warn_of_few_valleys(self, rows: Rows, n_clusters: int, n_separated: int, weights: Array | None) -> None:
-        """Warn that valleys separate fewer clusters than were asked for."""
-        found = f"only {n_separated}" if n_separated > 1 else "no two"
-        least, end = f"at least min_cluster_size={self.min_cluster_size} rows each.", ""
-        if self.n_clusters_ == n_clusters and self.shape_ == "convex":
-            end = " All splits are therefore those of a Gaussian mixture or of k-means."
-        if weights is not None:
-            least = f"a sum of weights of at least min_cluster_size={self.min_cluster_size} each."
-            total = float(weights.sum())
-            if total < n_clusters * self._check_sizes(rows, None, weights).smallest:
-                end += f" All weights sum to {total:.6g}: multiply them, for example so that their mean is 1."
-        warnings.warn(
-            f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with {least}{end}",
-            NoSplitWarning,
-            stacklevel=3,
+    def _make_settings(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> TreeSettings:
+        """Return the parameters, which are valid, as the settings of a growth."""
+        splitter, test, n_splits = self._read_hyperplane(rows.shape[1])
+        if test is None and (n_clusters is None or self.split_next == "significance"):
+            test = "pooled"
+        total = rows.shape[0] if weights is None else float(weights.sum())
+        return TreeSettings(
+            n_clusters,
+            splitter,
+            make_limits(self.min_cluster_size, self.max_cluster_size, total, n_clusters),
+            test,
+            n_splits,
+            float(self.alpha),
+            self.split_next,
+            self.shape,
+            bool(self.refine),
+            is_suggested=self.n_clusters == "suggested",
         )
 
-    def _get_partition(self) -> tuple[Tree, NDArray[np.intp]]:
-        return self.tree_, self.leaves_
+    def _read_hyperplane(self, n_features: int) -> tuple[SearchSettings | Splitter, str | None, int]:
+        """Return the settings of searches or an object that splits, the test and the number of its repetitions."""
+        hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
+        if not isinstance(hyperplane, MinimumDensityHyperplane):
+            return hyperplane, None, 1
+        return read_settings(hyperplane).check_init(n_features), hyperplane.test, int(hyperplane.n_splits)
 
-    def __sklearn_tags__(self) -> Any:
-        return allow_sparse(super().__sklearn_tags__())
+    def _store(self, fit: TreeFit, odds: SplitOdds, constraints: Constraints | None) -> None:
+        for name in OPTIONAL:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self._store_tree(fit.tree, fit.leaves, odds)
+        self.shape_, self.shape_reason_ = fit.shape, fit.shape_reason
+        if fit.suggested is not None:
+            self.n_shown_ = fit.n_shown
+            self.suggested_tree_, self.suggested_leaves_ = fit.suggested
+            self.n_suggested_ = self.suggested_tree_.n_clusters
+        if constraints is not None:
+            self.constraints_ = constraints.list_all()
+            self.violated_constraints_ = list_violations(self.constraints_, self.labels_)
+
+    def _store_tree(self, tree: Tree, leaves: NDArray[np.intp], odds: SplitOdds) -> None:
+        self.tree_ = tree
+        self.leaves_ = leaves
+        self.labels_ = tree.cluster[leaves]
+        self.n_clusters_ = tree.n_clusters
+        self.split_odds_ = odds
+        self.n_iter_ = max(1, tree.n_leaves - 1)
+
+    def _mark_outliers(self, rows: Rows) -> None:
+        """Score the rows and mark outliers, with ``contamination``."""
+        if self.contamination is not None:
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
+                self.tree_, rows, self.leaves_, self.contamination
+            )
+            self.labels_, self.n_outliers_ = np.where(marks, -1, self.labels_), int(np.count_nonzero(marks))
+
+    def _warn(self, fit: TreeFit, settings: TreeSettings, rows: Rows, weights: Array | None) -> None:
+        n_clusters, impossible, violated, crowded = settings.n_clusters, "", "", ""
+        if self.shape == "any" and self.shape_ == "convex":
+            impossible = f"shape='any' is not possible. {self.shape_reason_}"
+        if hasattr(self, "constraints_"):
+            violated = describe_violations(self.violated_constraints_, len(self.constraints_))
+        if n_clusters is not None and self.n_clusters_ > n_clusters:
+            crowded = (
+                f"the constraints are met with {self.n_clusters_} clusters, more than n_clusters={n_clusters}: allow "
+                "more clusters, or remove constraints."
+            )
+        found = {
+            impossible: UserWarning,
+            describe_few_rows(settings, rows.shape[0]): NoSplitWarning,
+            violated: UserWarning,
+            crowded: UserWarning,
+            describe_large_clusters(self.labels_, weights, settings.limits.largest): UserWarning,
+            describe_few_valleys(fit, settings, weights, self.min_cluster_size): NoSplitWarning,
+        }
+        for message, category in found.items():
+            if message:
+                warnings.warn(message, category, stacklevel=3)
 
     # ------------------------------------------------------------------------------------------- use
 
-    @property
-    def _label_rows(self) -> Callable[[Any], NDArray[np.intp]]:
+    def _get_tree(self) -> Tree:
+        return self.tree_
+
+    def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
         return self.tree_.predict
 
     def decision_path(self, X: ArrayLike) -> Any:
@@ -385,3 +373,156 @@ class MinimumDensityTree(
         rows = validate_rows(self, X, reset=False)
         with rows.session():
             return self.tree_.decision_path(rows)
+
+    def cut(self, n_clusters: int | str | None = None, significance: float | None = None) -> NDArray[np.intp]:
+        """Return labels of the training rows for fewer clusters, or the suggested ones, without fitting again.
+
+        Parameters
+        ----------
+        n_clusters : int or "suggested", optional
+            Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
+            ``n_suggested_``. If cells were joined (``shape_`` is ``"any"``), undo the last joins, up to the number of
+            leaves, or continue them across the weakest boundaries.
+        significance : float, optional
+            Keep splits whose P-value, and those of all splits above, are at most this.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if isinstance(self.n_clusters, str) and isinstance(significance, numbers.Real):
+            made = self.tree_.pvalue[self.tree_.left >= 0]
+            if significance > max(self.alpha, np.nanmax(made, initial=0.0)):
+                raise ValueError(
+                    f"significance={significance} is above alpha={self.alpha}, at which the tree was grown: "
+                    "splits with a larger P-value were not made. Fit with a larger alpha."
+                )
+        if significance is not None and self.n_clusters == "suggested":
+            raise ValueError("suggested splits are not tested: fit with n_clusters='auto' to cut by significance.")
+        whole, leaves = self.tree_, self.leaves_
+        n_suggested = getattr(self, "n_suggested_", 0)
+        if isinstance(n_clusters, str):
+            if n_clusters != "suggested" or not n_suggested:
+                raise ValueError(
+                    f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
+                    "with n_clusters='auto' or 'suggested'."
+                )
+            n_clusters = n_suggested
+        if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
+            whole, leaves = self.suggested_tree_, self.suggested_leaves_
+        tree = whole.cut(n_clusters, significance)
+        return np.where(self.labels_ < 0, -1, tree.cluster[find_new_nodes(whole, tree)[leaves]])
+
+    def prune(self, node: int) -> Self:
+        """Return a copy in which a node is a leaf.
+
+        Parameters
+        ----------
+        node : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        tree = self.tree_.prune(node)
+        new_numbers = find_new_nodes(self.tree_, tree)
+        return self._copy_with(tree, new_numbers[self.leaves_], self.split_odds_.renumber(new_numbers, tree))
+
+    def merge(self, leaf: int, other: int) -> Self:
+        """Return a copy in which two leaves are one cluster.
+
+        Parameters
+        ----------
+        leaf, other : int
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        return self._copy_with(self.tree_.merge(leaf, other), self.leaves_.copy(), self.split_odds_)
+
+    def split(self, leaf: int, X: ArrayLike, *, test: str | None = None, **parameters: Any) -> Self:
+        """Return a copy in which a leaf is split.
+
+        Parameters
+        ----------
+        leaf : int
+        X : array-like of shape (n_samples, n_features)
+            The rows of the training data.
+        test : {"pooled", "exact"} or None, default=None
+            Test that gives the split a P-value; None for none.
+        **parameters
+            Parameters of the estimator for this split.
+
+        Returns
+        -------
+        MinimumDensityTree
+        """
+        check_is_fitted(self)
+        rows = validate_rows(self, X, reset=False)
+        if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
+            raise ValueError("X must contain the rows that the tree was fitted to.")
+        worker = clone(self).set_params(**{"max_cluster_size": None, **parameters})
+        validate(worker)
+        if test is None and worker.split_next == "significance":
+            test = "pooled"
+        settings = replace(worker._make_settings(rows, 2, None), test=test)
+        with limit_library_threads():
+            rng = make_generator(worker.random_state)
+            tree, leaves = split_leaf(self.tree_, self.leaves_, leaf, rows, settings, rng)
+            odds = self.split_odds_.extend(tree, leaf, leaves, rows)
+        return self._copy_with(tree, leaves, odds)
+
+    def _copy_with(self, tree: Tree, leaves: NDArray[np.intp], odds: SplitOdds) -> Self:
+        """Return a copy with another tree; outliers are those of the fit."""
+        edited = object.__new__(type(self))
+        edited.__dict__.update(self.__dict__)
+        for name in OPTIONAL[:4]:  # suggestions are those of the fit
+            edited.__dict__.pop(name, None)
+        edited._store_tree(tree, leaves, odds)
+        if hasattr(self, "constraints_"):
+            edited.violated_constraints_ = list_violations(self.constraints_, edited.labels_)
+        edited.labels_ = np.where(self.labels_ < 0, -1, edited.labels_)
+        return edited
+
+    def plot(
+        self, X: ArrayLike | None = None, *, kind: str = "tree", **options: Any
+    ) -> TreeDisplay | HyperplaneDisplay | CellDisplay | BoundaryDisplay:
+        """Draw the tree, one of its splits, its cells or a boundary between two clusters.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
+            The rows of the fit, or others. Without X there are no densities, since the estimator does not keep the rows
+            of its fit.
+        kind : {"tree", "cells", "boundary"}, default="tree"
+            ``"cells"``: the cells in the plane, for two features. ``"boundary"``: the density across the boundary
+            between two clusters. Both need X.
+        **options
+            Options of :meth:`ravine.plotting.TreeDisplay.from_estimator`; with ``node=k`` those of
+            :meth:`ravine.plotting.HyperplaneDisplay.from_estimator`, which needs X; for the other kinds those of
+            :meth:`ravine.plotting.CellDisplay.from_estimator` and
+            :meth:`ravine.plotting.BoundaryDisplay.from_estimator`.
+
+        Returns
+        -------
+        TreeDisplay, HyperplaneDisplay, CellDisplay or BoundaryDisplay
+        """
+        from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
+
+        check_choice("kind", kind, PICTURES)
+        if kind == "cells":
+            return CellDisplay.from_estimator(self, X, **options)
+        if kind == "boundary":
+            return BoundaryDisplay.from_estimator(self, X, **options)
+        if "node" in options:
+            return HyperplaneDisplay.from_estimator(self, X, **options)
+        return TreeDisplay.from_estimator(self, X, **options)
+
+
+def _drop_ones(weights: Array | None) -> Array | None:
+    """Return None for weights that are all 1."""
+    return None if weights is not None and (weights == 1.0).all() else weights

@@ -1,56 +1,48 @@
-"""Explanations of a fitted estimator that plotting, report and command line share."""
+"""Explanations of fitted trees and hyperplanes: memberships, outliers, boundaries, effects and tests of features.
 
-from ravine.explain.boundaries import (
-    Boundary,
-    BoundaryFinder,
-    find_boundaries,
-    format_evidence,
-    get_known_evidence,
-)
-from ravine.explain.density_curves import DensitySummary, place_points, summarise_density
-from ravine.explain.effects import EffectSizes, GroupMoments, compare_with_rest
-from ravine.explain.facts import (
-    Suggestion,
-    describe_completions,
-    describe_evidence,
-    describe_groups,
-    describe_outliers,
-    describe_shape,
-    find_suggestion,
-    list_parameters,
-)
-from ravine.explain.feature_tests import FeatureTests, compare_clusters
-from ravine.explain.inputs import check_estimator, encode_any_labels, encode_classes, name_features
-from ravine.explain.text import clean_text, format_count, format_plural, shorten
+Names are imported when they are first used (PEP 562), so that a fit loads only what it uses. ``__init__.pyi`` lists
+them for type checkers.
+"""
 
-__all__ = [
-    "Boundary",
-    "BoundaryFinder",
-    "DensitySummary",
-    "EffectSizes",
-    "FeatureTests",
-    "GroupMoments",
-    "Suggestion",
-    "check_estimator",
-    "clean_text",
-    "compare_clusters",
-    "compare_with_rest",
-    "describe_completions",
-    "describe_evidence",
-    "describe_groups",
-    "describe_outliers",
-    "describe_shape",
-    "encode_any_labels",
-    "encode_classes",
-    "find_boundaries",
-    "find_suggestion",
-    "format_count",
-    "format_evidence",
-    "format_plural",
-    "get_known_evidence",
-    "list_parameters",
-    "name_features",
-    "place_points",
-    "shorten",
-    "summarise_density",
-]
+from importlib import import_module
+from typing import Any
+
+_NAMES = {
+    "ravine.explain.boundaries": [
+        "Boundary",
+        "BoundaryFinder",
+        "find_boundaries",
+        "format_evidence",
+        "get_known_evidence",
+    ],
+    "ravine.explain.density_curves": ["DensitySummary", "place_points", "summarise_density"],
+    "ravine.explain.effects": ["EffectSizes", "GroupMoments", "compare_with_rest"],
+    "ravine.explain.facts": [
+        "Suggestion",
+        "describe_completions",
+        "describe_evidence",
+        "describe_groups",
+        "describe_outliers",
+        "describe_shape",
+        "find_suggestion",
+        "list_parameters",
+    ],
+    "ravine.explain.feature_tests": ["FeatureTests", "compare_clusters"],
+    "ravine.explain.inputs": ["check_estimator", "encode_any_labels", "encode_classes", "name_features"],
+    "ravine.explain.text": ["clean_text", "format_count", "format_plural", "shorten"],
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ravine.explain' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -16,9 +16,9 @@ from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_integer, make_generator
 from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
-from ravine.estimators import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning
 from ravine.explain.effects import GroupMoments, compare_with_rest
 from ravine.explain.inputs import check_estimator, name_features
+from ravine.hyperplane import NoSplitWarning
 from ravine.rows.inputs import validate_array
 from ravine.search import resolve_bandwidth
 from ravine.validity.repeated_values import find_repeating
@@ -91,7 +91,7 @@ class FeatureTests:
 
 
 def compare_clusters(
-    estimator: MinimumDensityTree | MinimumDensityHyperplane,
+    estimator: Any,
     X: ArrayLike,
     clusters: tuple[int, int] | None = None,
     *,
@@ -148,12 +148,12 @@ def compare_clusters(
     [True, True, False, False]
     """
     check_estimator(estimator)
-    if not isinstance(estimator, MinimumDensityTree | MinimumDensityHyperplane):
+    if not hasattr(estimator, "labels_"):
         raise TypeError(f"compare_clusters needs a clusterer, got {type(estimator).__name__}.")
     rows = validate_array(estimator, X, reset=False)
     names = name_features(feature_names, rows.shape[1], estimator)
     labels = np.asarray(estimator.predict(rows))
-    n_clusters = estimator.tree_.n_clusters if isinstance(estimator, MinimumDensityTree) else 2
+    n_clusters = estimator.tree_.n_clusters if hasattr(estimator, "tree_") else 2
     if len(np.unique(labels)) < 2:
         raise ValueError("all rows are in one cluster: there is nothing to compare.")
     comparisons = _list_comparisons(clusters, n_clusters)
@@ -187,11 +187,10 @@ def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) ->
     from sklearn.base import clone
 
     half = clone(estimator).set_params(random_state=seed, callback=None, contamination=None)
-    if isinstance(half, MinimumDensityTree):  # labels and links that are known are not passed on
+    if hasattr(estimator, "tree_"):  # labels and links that are known are not passed on
         share = len(rows) / max(int(estimator.tree_.size[0]), 1)
         half.set_params(
             n_clusters=n_clusters,
-            use_labels=False,
             min_cluster_size=_shrink_size(estimator.min_cluster_size, share),
             max_cluster_size=_shrink_size(estimator.max_cluster_size, share),
         )

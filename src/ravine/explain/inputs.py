@@ -9,14 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ravine.checks import check_feature_names, is_missing_value
-from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
 
 __all__ = ["check_estimator", "encode_any_labels", "encode_classes", "name_features"]
 
 
 def check_estimator(estimator: Any) -> None:
-    """Raise an error unless the estimator is a fitted one of this library."""
-    if not isinstance(estimator, MinimumDensityTree | MinimumDensityHyperplane | MinimumDensityClassifier):
+    """Raise an error unless the estimator is a fitted one of this library, which all have a method ``plot``."""
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "plot")):
         raise TypeError(
             "estimator must be a fitted MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier, got "
             f"{type(estimator).__name__}. For a pipeline, pass its last step, and X as transformed by the other steps."

@@ -18,19 +18,17 @@ from ravine.estimators import (
     MinimumDensityClassifier,
     MinimumDensityHyperplane,
     MinimumDensityTree,
+    PathSettings,
     PathStep,
     ValleyTest,
 )
-from ravine.estimators.training_rows import TrainingRows
+from ravine.explain.memberships import SplitOdds
+from ravine.explain.outliers import LeafDensity, OutlierModel
 from ravine.hyperplane import Hyperplane
 from ravine.models.codec import Registry
 from ravine.models.table_model import TableModel
 from ravine.tables import MixedScaler, MultipleImputer
 from ravine.tree import LeafJoins, Tree
-from ravine.tree.constraints import Constraints
-from ravine.tree.leaf_densities import LeafDensity
-from ravine.tree.memberships import SplitOdds
-from ravine.tree.outliers import OutlierModel
 from ravine.validity import TEST_METHODS, Evidence, Tally
 
 __all__ = ["ESTIMATORS", "REGISTRY"]
@@ -39,9 +37,9 @@ ESTIMATORS = (MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassi
 Indices = NDArray[np.intp]
 # Types of the fitted attributes of all estimators.
 ATTRIBUTES: dict[Any, str] = {
-    int: "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ seed_",
+    int: "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ n_outliers_ seed_",
     float: "density_ relative_depth_ bandwidth_ pvalue_",
-    Array: "coef_ intercept_ label_evidence_ density_evidence_ donors_ mean_ scale_",
+    Array: "coef_ intercept_ label_evidence_ density_evidence_ donors_ mean_ scale_ outlier_scores_",
     Indices: "labels_ leaves_ suggested_leaves_",
     NDArray[np.bool_]: "donor_gaps_ repeated_",
     NDArray[Any]: "feature_names_in_ classes_ transduction_",
@@ -52,21 +50,25 @@ ATTRIBUTES: dict[Any, str] = {
     tuple[PathStep, ...]: "path_",
     ValleyTest: "valley_test_",
     list[tuple[str, int, int]]: "violated_constraints_",
-    PairModel: "_model",
-    TrainingRows: "_training",
+    list[tuple[str, int, int, bool]]: "constraints_",
+    PairModel: "pair_model_",
+    SplitOdds: "split_odds_",
+    OutlierModel: "outlier_model_",
     tuple[str, ...]: "_columns",
     dict[str, tuple[str, ...]]: "categories_ rare_",
-    dict[str, Any]: "values",
     dict[str, float | str]: "fill_",
-    None: "X rows weights",
 }
 SMALLEST, LARGEST, INFINITY = 5e-324, sys.float_info.max, np.inf
 # Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
 RANGES: dict[tuple[float, float, bool], str] = {
-    (0, INFINITY, False): "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ seed_ start n_iter n_evaluations "
+    (
+        0,
+        INFINITY,
+        False,
+    ): "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ n_outliers_ seed_ start n_iter n_evaluations "
     "n_tied n_rows pair counts total n_folds grid_columns",
     (0, INFINITY, True): "density relative_depth alpha gamma",
-    (0, 1, True): "pvalue pvalue_left pvalue_right",
+    (0, 1, True): "pvalue pvalue_left pvalue_right threshold outlier_scores_",
     (0, LARGEST, True): "widths",
     (0, LARGEST, False): "precisions",
     (SMALLEST, LARGEST, True): "bandwidth",
@@ -190,7 +192,17 @@ def _check_coefficients(model: Any, planes: Sequence[Hyperplane]) -> None:
 
 def _check_hyperplane_estimator(mdh: MinimumDensityHyperplane) -> None:
     _check_coefficients(mdh, [mdh.hyperplane_])
-    _require(mdh.labels_.ndim == 1 and np.isin(mdh.labels_, (-1, 0, 1)).all(), "labels_")
+    labels = np.asarray(mdh.labels_)
+    _require(labels.ndim == 1 and np.isin(labels, (-1, 0, 1)).all(), "labels_")
+    slopes = mdh.split_odds_.slopes
+    _require(len(slopes) == 1 or (len(slopes) == 3 and mdh.hyperplane_.splits and slopes[0] >= 0.0), "split_odds_")
+    _check_outlier_scores(mdh)
+
+
+def _check_outlier_scores(model: Any) -> None:
+    if hasattr(model, "outlier_model_"):
+        _require(model.outlier_scores_.shape == model.labels_.shape, "outlier_scores_")
+        _require(model.outlier_model_.tree.normal.shape[1] == model.n_features_in_, "outlier_model_")
 
 
 def _check_tree_estimator(mdt: MinimumDensityTree) -> None:
@@ -202,8 +214,10 @@ def _check_tree_estimator(mdt: MinimumDensityTree) -> None:
         _check_partition(mdt, mdt.suggested_tree_, mdt.suggested_leaves_, mdt.n_suggested_)
         _require(len(mdt.suggested_leaves_) == len(mdt.leaves_), "suggested_leaves_")
         _require(1 <= mdt.n_shown_ <= mdt.n_clusters_, "n_shown_")
-    odds = mdt._training.values.get("odds")
-    _require(odds is None or np.array_equal(np.isnan(odds.slopes), mdt.tree_.left < 0), "log-odds")
+    _require(np.array_equal(np.isnan(mdt.split_odds_.slopes), mdt.tree_.left < 0), "split_odds_")
+    rows = {i for _, *pair, _ in getattr(mdt, "constraints_", []) for i in pair}
+    _require(not rows or 0 <= min(rows) <= max(rows) < len(mdt.leaves_), "constraints_")
+    _check_outlier_scores(mdt)
 
 
 def _check_partition(mdt: Any, tree: Tree, leaves: Indices, n_clusters: int) -> None:
@@ -214,13 +228,13 @@ def _check_partition(mdt: Any, tree: Tree, leaves: Indices, n_clusters: int) -> 
 
 
 def _check_classifier(mdc: MinimumDensityClassifier) -> None:
-    known = mdc.classes_.tolist()
-    _require(mdc.classes_.ndim == 1 and known == sorted(set(known)) and len(known) == mdc._model.n_classes, "classes_")
+    known, model = mdc.classes_.tolist(), mdc.pair_model_
+    _require(mdc.classes_.ndim == 1 and known == sorted(set(known)) and len(known) == model.n_classes, "classes_")
     _require(set(mdc.transduction_.tolist()) <= set(known), "transduction_")
-    _check_coefficients(mdc, mdc._model.hyperplanes)
+    _check_coefficients(mdc, model.hyperplanes)
     for name, width in {"label_evidence_": 2, "density_evidence_": 3}.items():
-        evidence = getattr(mdc, name, np.zeros((len(mdc._model.pairs), width)))
-        _require(evidence.shape == (len(mdc._model.pairs), width), name)
+        evidence = getattr(mdc, name, np.zeros((len(model.pairs), width)))
+        _require(evidence.shape == (len(model.pairs), width), name)
 
 
 def _check_estimator(check: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -273,7 +287,7 @@ def _accept(made: Any) -> None:
 
 REGISTRY = Registry(
     {
-        **dict.fromkeys((Constraints, Evidence, HalfTest, Judgement, LeafJoins, PathStep, TrainingRows), _accept),
+        **dict.fromkeys((Evidence, HalfTest, Judgement, LeafJoins, PathSettings, PathStep), _accept),
         Hyperplane: _check_hyperplane,
         Valley: _check_valley,
         Tally: _check_tally,

@@ -60,10 +60,10 @@ class PathDisplay:
     Examples
     --------
     >>> from sklearn.datasets import make_blobs
-    >>> from ravine import MinimumDensityHyperplane
+    >>> from ravine import MinimumDensityHyperplane, PathSettings
     >>> from ravine.plotting import PathDisplay
     >>> X, y = make_blobs([40, 60], centers=[[0, 0], [6, 6]], random_state=0)
-    >>> mdh = MinimumDensityHyperplane(n_alpha=4).fit(X)
+    >>> mdh = MinimumDensityHyperplane(path=PathSettings(n_alpha=4)).fit(X)
     >>> display = PathDisplay.from_estimator(mdh, X)
     >>> len(display.lines_) == len(display.steps)
     True

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import BalancePenalty, ProjectedDensity
-from ravine.estimators import MinimumDensityClassifier, MinimumDensityTree
+from ravine.estimators import MinimumDensityClassifier, MinimumDensityTree, PathSettings
 from ravine.explain import check_estimator, encode_any_labels, encode_classes, place_points
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Indices, Rows, StoredMoments
@@ -148,7 +148,9 @@ def find_subject(
         if not len(indices):
             raise ValueError("no row of X belongs to this split: there is nothing to draw.")
         rows, codes = all_rows.subset(indices), codes[indices]
-    penalty = check_penalty(estimator.eta, estimator.epsilon)
+    finder = getattr(estimator, "hyperplane", estimator)  # of a tree or classifier
+    path = getattr(finder, "path", None) or PathSettings()
+    penalty = check_penalty(path.eta, path.epsilon)
     return Subject(rows, indices, (codes, names), plane, penalty, all_rows)
 
 

@@ -58,7 +58,7 @@ def _write_tree(found: Findings, table: str) -> list[str]:
         if found.suggestion is not None and n > found.suggestion.n_shown:
             start = "A split counts as shown if a test showed"
         trust = (
-            f"{start}, at the level {estimator.alpha_test:g}, that the valley is real. Rows of the group that had no "
+            f"{start}, at the level {estimator.alpha:g}, that the valley is real. Rows of the group that had no "
             "part in the choice of a valley were counted in it. The P-value of the first split is "
             f"{_name_validity(estimator)}; the P-values below it are a guide, since the same rows decided on the "
             "splits above. A group that was not split may still contain small or overlapping clusters."
@@ -112,7 +112,8 @@ def _write_suggestion(found: Findings, n_clusters: int) -> list[str]:
 
 def _name_validity(estimator: Any) -> str:
     """Return how far the P-value of the test of an estimator can be trusted."""
-    exact = estimator.test_method == "exact"
+    finder = getattr(estimator, "hyperplane", estimator)  # of a tree
+    exact = getattr(finder, "test", None) == "exact"
     return "exact under the conditions of the test" if exact else "calibrated by simulation (the pooled test)"
 
 

@@ -55,7 +55,8 @@ class NodeSummary:
 
 def make_stump(plane: Hyperplane, labels: NDArray[np.intp], pvalue: float) -> Tree:
     """Return one hyperplane as a tree of two leaves, or of one leaf if it splits nothing."""
-    tree, _ = make_split_tree(plane, labels)
+    n_right = int(np.count_nonzero(labels))
+    tree = make_split_tree(plane, (len(labels) - n_right, n_right))
     return replace(tree, pvalue=np.where(np.arange(len(tree)) == 0, pvalue, np.nan))
 
 

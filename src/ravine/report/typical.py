@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ravine.explain import shorten
+from ravine.explain.exemplars import find_exemplars
 from ravine.report.findings import Findings
 from ravine.report.page import escape_html, round_by_spread
 from ravine.report.payload import Naming
-from ravine.tree.exemplars import find_exemplars
 
 __all__ = ["TypicalRows", "find_typical_rows", "render_typical_rows"]
 
@@ -52,7 +52,7 @@ class TypicalRows:
 
 
 def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
-    """Return a line for each cluster of the estimator; none for classifiers, and for models that do not know outliers.
+    """Return a line for each cluster of the estimator; none for classifiers.
 
     Parameters
     ----------
@@ -62,10 +62,7 @@ def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
     estimator, X = found.estimator, found.X
     if found.kind == "classifier" or found.n_left_out:
         return []
-    try:
-        proba, scores = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.score_outliers(X))
-    except AttributeError:  # a model without the rows of its fit
-        return []
+    proba, scores = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.score_outliers(X))
     labels = estimator.predict(X)
     is_marked = np.zeros(len(X), dtype=bool)
     if estimator.contamination is not None:

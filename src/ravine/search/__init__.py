@@ -13,10 +13,9 @@ from ravine.search.separator import Evidence, Separator, find_separator
 from ravine.search.settings import (
     LabelSettings,
     SearchSettings,
-    check_label_settings,
-    check_label_terms,
     check_penalty,
-    check_settings,
+    make_label_settings,
+    make_settings,
 )
 from ravine.search.space import PathLog, WorkingSpace
 from ravine.search.stages import Path, Stage, describe_stage, drive, polish
@@ -37,11 +36,8 @@ __all__ = [
     "Start",
     "WorkingSpace",
     "check_bandwidth",
-    "check_label_settings",
-    "check_label_terms",
     "check_penalty",
     "check_representable",
-    "check_settings",
     "choose_best",
     "choose_starts",
     "describe_stage",
@@ -52,6 +48,8 @@ __all__ = [
     "find_separator",
     "fit_hyperplane",
     "follow_paths",
+    "make_label_settings",
+    "make_settings",
     "points_to_larger",
     "polish",
     "predict_by_svm",

@@ -11,41 +11,30 @@ import numpy as np
 
 from ravine._properties import lazy_property
 from ravine._typing import Array
-from ravine.checks import (
-    check_callback,
-    check_choice,
-    check_flag,
-    check_integer,
-    check_number,
-    count_threads,
-)
+from ravine.checks import check_choice, check_number
 from ravine.density import BalancePenalty
 from ravine.hyperplane import PathStep
 from ravine.index import LabelPenalty, ProjectionIndex
-from ravine.optimise import OPTIMISERS
 from ravine.rows import Moments, Sample
-from ravine.search.bandwidth import BandwidthRule, check_bandwidth
+from ravine.search.bandwidth import BandwidthRule
 from ravine.search.label_fit import NAMED_STARTS, parse_component
-from ravine.search.subsamples import check_subsample
+from ravine.search.subsamples import resolve_subsample
 
 __all__ = [
     "LabelSettings",
     "SearchSettings",
-    "check_label_settings",
-    "check_label_terms",
     "check_penalty",
-    "check_settings",
+    "make_label_settings",
+    "make_settings",
 ]
 
-# A larger number of alphas is a mistake.
-MOST_ALPHAS = 10_000
 # Principal axes beyond the starts, among which a search in very many features looks for unusual directions.
 EXTRA_AXES = 4
 # Fewest principal axes for a search with labels in very many features.
 FEWEST_AXES = 10
-# Ratio of the bandwidth to that of the rule, for each method of classification.
-BANDWIDTH_FACTORS = {"relative": 1.5, "paper": 1.0}
 INITS = ("auto", "axes", "pca", "random")
+# Starts of a search with labels, by default.
+LABEL_STARTS = ("pc1", "pc2", "svm")
 LABEL_INITS = "one or several of 'svm', 'lda', 'means', 'pc1', 'pc2', ..."
 
 Callback = Callable[[PathStep], object]
@@ -162,111 +151,72 @@ class SearchSettings:
         return replace(self, init=_check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features))
 
 
-def check_settings(
-    *,
-    bandwidth: Any = "silverman",
-    init: Any = "auto",
-    n_init: Any = 6,
-    alpha_min: Any = 0.01,
-    alpha_max: Any = 1.5,
-    n_alpha: Any = 12,
-    max_iter: Any = 8,
-    select: Any = "deepest",
-    polish: Any = True,
-    tol: Any = 1e-6,
-    optimiser: Any = "lbfgs",
-    eta: Any = 0.01,
-    epsilon: Any = 1.0 - 1e-6,
-    subsample: Any = "auto",
-    n_jobs: Any = None,
-    callback: Any = None,
+def make_settings(
+    hyperplane: Any, path: Any, *, n_threads: int = 1, callback: Callback | None = None
 ) -> SearchSettings:
-    """Return the settings of a search without labels from the parameters of `MinimumDensityHyperplane`.
+    """Return the settings of a search without labels from the parameters of estimators, which are valid.
 
     ``init`` is checked later, by `SearchSettings.check_init`, since it depends on the number of features.
+
+    Parameters
+    ----------
+    hyperplane : MinimumDensityHyperplane
+    path : PathSettings
+    n_threads : int
+    callback : callable, optional
     """
-    largest = check_number("alpha_max", alpha_max, low=0.0, high=1e6, open_low=True)
     return SearchSettings(
-        bandwidth=check_bandwidth(bandwidth),
-        init=init,
-        n_init=check_integer("n_init", n_init, low=1),
-        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
-        alpha_max=largest,
-        n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
-        max_iter=check_integer("max_iter", max_iter, low=1),
-        select=check_choice("select", select, ("last", "deepest")),  # type: ignore[arg-type]
-        polish=check_flag("polish", polish),
-        tolerance=check_number("tol", tol, low=0.0),
-        optimiser=check_choice("optimiser", optimiser, tuple(OPTIMISERS)),
-        penalty=check_penalty(eta, epsilon),
-        subsample=check_subsample(subsample),
-        n_threads=count_threads(n_jobs),
-        callback=check_callback(callback),
+        **_convert(hyperplane, path),
+        init=hyperplane.init,
+        n_init=int(hyperplane.n_init),
+        select=path.select,
+        n_threads=n_threads,
+        callback=callback,
     )
 
 
-def check_label_settings(
-    *,
-    n_features: int,
-    labels: LabelSettings,
-    bandwidth: Any,
-    gamma: Any,
-    init: Any,
-    alpha_min: Any,
-    alpha_max: Any,
-    n_alpha: Any,
-    max_iter: Any,
-    polish: Any,
-    tol: Any,
-    optimiser: Any,
-    eta: Any,
-    epsilon: Any,
-    subsample: Any,
-    n_jobs: Any,
-    callback: Any,
+def make_label_settings(
+    hyperplane: Any, path: Any, labels: LabelSettings, *, gamma: Any, n_features: int, n_threads: int = 1
 ) -> SearchSettings:
-    """Return the settings of a search with labels from the parameters of `MinimumDensityClassifier`."""
-    largest = check_number("alpha_max", alpha_max, low=0.0, high=1e6, open_low=True)
+    """Return the settings of a search with labels from the parameters of estimators, which are valid.
+
+    Parameters
+    ----------
+    hyperplane : MinimumDensityHyperplane
+    path : PathSettings
+    labels : LabelSettings
+    gamma : float or sequence of float
+    n_features : int
+    n_threads : int
+    """
+    is_default = isinstance(hyperplane.init, str) and hyperplane.init == "auto"
     return SearchSettings(
-        bandwidth=check_bandwidth(bandwidth),
-        init=_check_label_starts(init, n_features),
-        alpha_min=check_number("alpha_min", alpha_min, low=0.0, high=largest, high_name="alpha_max"),
-        alpha_max=largest,
-        n_alpha=check_integer("n_alpha", n_alpha, low=1, high=MOST_ALPHAS),
-        max_iter=check_integer("max_iter", max_iter, low=1),
+        **_convert(hyperplane, path),
+        init=_check_label_starts(LABEL_STARTS if is_default else hyperplane.init, n_features),
         gammas=_check_increasing("gamma", gamma, high=1e100),
         select="final",
         every_start=False,
-        polish=check_flag("polish", polish),
-        tolerance=check_number("tol", tol, low=0.0),
-        optimiser=check_choice("optimiser", optimiser, tuple(OPTIMISERS)),
-        penalty=check_penalty(eta, epsilon),
-        subsample=check_subsample(subsample),
-        n_threads=count_threads(n_jobs),
-        callback=check_callback(callback),
+        n_threads=n_threads,
+        callback=hyperplane.callback,
         labels=labels,
     )
 
 
-def check_label_terms(
-    *,
-    method: Any,
-    bandwidth_factor: Any,
-    C: Any,
-    density_weight: Any,
-    start_C: Any,
-) -> LabelSettings:
-    """Return the settings that concern the labels from the parameters of `MinimumDensityClassifier`."""
-    check_choice("method", method, tuple(BANDWIDTH_FACTORS))
-    factor = BANDWIDTH_FACTORS[method] if bandwidth_factor is None else bandwidth_factor
-    return LabelSettings(
-        method=method,
-        bandwidth_factor=check_number("bandwidth_factor", factor, low=1e-6, high=1e6),
-        C=None if isinstance(C, str) and C == "auto" else check_number("C", C, low=1e-6, high=1e6),
-        density_weight=check_number("density_weight", density_weight, low=0.0, high=1e6),
-        penalty=LabelPenalty("sum", 0.0),  # eq. (16)
-        start_C=check_number("start_C", start_C, low=1e-12, high=1e12),
-    )
+def _convert(hyperplane: Any, path: Any) -> dict[str, Any]:
+    """Return the settings that searches with and without labels share."""
+    largest = float(hyperplane.alpha_max)
+    return {
+        "bandwidth": hyperplane.bandwidth,
+        "alpha_min": check_number("alpha_min", path.alpha_min, low=0.0, high=largest, high_name="alpha_max"),
+        "alpha_max": largest,
+        "n_alpha": int(path.n_alpha),
+        "max_iter": int(path.max_iter),
+        "polish": bool(path.polish),
+        "tolerance": float(path.tol),
+        "optimiser": path.optimiser,
+        "penalty": check_penalty(path.eta, path.epsilon),
+        "subsample": resolve_subsample(hyperplane.subsample),
+    }
 
 
 def check_penalty(eta: Any, epsilon: Any) -> BalancePenalty:

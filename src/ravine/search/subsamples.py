@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine.checks import check_integer
-
-__all__ = ["check_subsample", "draw_subsamples"]
+__all__ = ["draw_subsamples", "resolve_subsample"]
 
 # Number of rows in the first subsample, by default.
 SUBSAMPLE = 10_000
@@ -19,13 +15,11 @@ WORTHWHILE = 4
 GROWTH = 10
 
 
-def check_subsample(subsample: Any) -> int | None:
+def resolve_subsample(subsample: int | str | None) -> int | None:
     """Return the number of rows in the first subsample; None for no subsamples."""
-    if isinstance(subsample, str) and subsample != "auto":
-        raise ValueError(f"subsample must be an integer >= 2, 'auto' or None, got {subsample!r}.")
-    if subsample is None or isinstance(subsample, str):
-        return SUBSAMPLE if subsample == "auto" else None
-    return check_integer("subsample", subsample, low=2)
+    if subsample is None:
+        return None
+    return SUBSAMPLE if isinstance(subsample, str) else int(subsample)
 
 
 def draw_subsamples(n: int, size: int | None, rng: np.random.Generator) -> list[NDArray[np.intp]]:

@@ -69,7 +69,7 @@ class Consensus:
 
 
 def fit_consensus(
-    estimator: Any, X: ArrayLike, y: object = None, *, imputer: MultipleImputer | None = None
+    estimator: Any, X: ArrayLike, *, imputer: MultipleImputer | None = None, **fit_parameters: Any
 ) -> Consensus:
     """Cluster rows with missing cells: one tree from several random completions, and how stable it is.
 
@@ -83,10 +83,10 @@ def fit_consensus(
         Not changed. One with ``contamination`` is refused: a consensus does not mark outliers.
     X : array-like of shape (n_samples, n_features)
         NaN marks a missing cell.
-    y : object, optional
-        Passed to ``fit`` of the estimator, for example labels that are known.
     imputer : MultipleImputer, optional
         By default one with eight completions and the ``random_state`` of the estimator.
+    **fit_parameters
+        Arguments of ``fit`` of the estimator, for example known labels.
 
     Returns
     -------
@@ -117,11 +117,11 @@ def fit_consensus(
     if imputer is None:
         imputer = MultipleImputer(random_state=getattr(estimator, "random_state", None))
     imputer = clone(imputer).fit(X)
-    return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer, y)
+    return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer, **fit_parameters)
 
 
 def choose_consensus(
-    make_estimator: Callable[[], Any], completions: Array, imputer: MultipleImputer, y: object = None
+    make_estimator: Callable[[], Any], completions: Array, imputer: MultipleImputer, **fit_parameters: Any
 ) -> Consensus:
     """Fit an estimator to each completion, and choose the clustering on which they agree most.
 
@@ -131,10 +131,10 @@ def choose_consensus(
         Makes an unfitted estimator.
     completions : ndarray of shape (m, n, d)
     imputer : MultipleImputer
-    y : object, optional
-        Passed to ``fit``.
+    **fit_parameters
+        Arguments of ``fit``.
     """
-    fits = [make_estimator().fit(X, y) for X in completions]
+    fits = [make_estimator().fit(X, **fit_parameters) for X in completions]
     labels = [np.asarray(fit.labels_) for fit in fits]
     sizes = tuple(len(np.unique(one[one >= 0])) for one in labels)  # -1 marks outliers
     counts = Counter(sizes)

@@ -12,11 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from ravine.checks import is_missing_value
 from ravine.tree.editing import label_unions
 
-__all__ = ["Constraints", "make_constraints"]
+__all__ = ["Constraint", "Constraints", "describe_violations", "list_violations", "make_constraints"]
 
 Indices = NDArray[np.intp]
+# Violated constraints that a warning names.
+MOST_NAMED = 5
 # Kind of a constraint, and its two rows.
 Violation = tuple[str, int, int]
+# The same, and whether the two rows must be in one cluster.
+Constraint = tuple[str, int, int, bool]
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,36 @@ class Constraints:
 
     def list_violations(self, labels: Indices) -> list[Violation]:
         """Return the constraints that the clusters of all rows violate."""
-        return [
-            link
-            for link, joint in zip(self.links, self.is_joint, strict=True)
-            if (labels[link[1]] == labels[link[2]]) != joint
-        ]
+        return list_violations(self.list_all(), labels)
+
+    def list_all(self) -> list[Constraint]:
+        """Return the constraints as they were given."""
+        return [(*link, joint) for link, joint in zip(self.links, self.is_joint, strict=True)]
+
+
+def list_violations(constraints: list[Constraint], labels: Indices) -> list[Violation]:
+    """Return the constraints that the clusters of all rows violate."""
+    return [(kind, i, j) for kind, i, j, joint in constraints if (labels[i] == labels[j]) != joint]
+
+
+def describe_violations(violated: list[Violation], n_constraints: int) -> str:
+    """Return a sentence that names the constraints that are violated; empty if there are none."""
+    if not violated:
+        return ""
+    some = [f"{kind} ({i}, {j})" for kind, i, j in violated[:MOST_NAMED]]
+    more = len(violated) - len(some)
+    return (
+        f"{len(violated)} of {n_constraints} constraints are not met: {', '.join(some)}"
+        f"{f' and {more} more' if more else ''}. See violated_constraints_."
+    )
 
 
 def make_constraints(
-    n: int, y: Any = None, must_link: ArrayLike | None = None, cannot_link: ArrayLike | None = None
+    n: int,
+    labels: Any = None,
+    must_link: ArrayLike | None = None,
+    cannot_link: ArrayLike | None = None,
+    n_clusters: int | None = None,
 ) -> Constraints | None:
     """Return the constraints of labels and pairs; None if there are none.
 
@@ -80,13 +105,15 @@ def make_constraints(
     ----------
     n : int
         Number of rows.
-    y : array-like of shape (n,), optional
+    labels : array-like of shape (n,), optional
         Labels; -1, None or NaN for unlabelled rows.
     must_link, cannot_link : array-like of shape (m, 2), optional
         Pairs of indices of rows.
+    n_clusters : int or None
+        Number of clusters, if it is given; an error says if it is too small.
     """
     together, separate = _check_pairs("must_link", must_link, n), _check_pairs("cannot_link", cannot_link, n)
-    classes = {} if y is None else _group_labels(y, n)
+    classes = {} if labels is None else _group_labels(labels, n)
     links: list[Violation] = [("must_link", i, j) for i, j in together] + [("cannot_link", i, j) for i, j in separate]
     is_joint = [True] * len(together) + [False] * len(separate)
     firsts = {label: rows[0] for label, rows in classes.items()}
@@ -98,6 +125,12 @@ def make_constraints(
         is_joint += [False] * len(different)
     if not links:
         return None
+    if n_clusters is not None and len(classes) > n_clusters:
+        raise ValueError(
+            f"labels has {len(classes)} different labels, more than n_clusters={n_clusters}: allow more clusters."
+        )
+    if n_clusters == 1 and not all(is_joint):
+        raise ValueError("cannot_link needs at least two clusters, got n_clusters=1: allow more clusters.")
     part = label_unions(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
     root = np.unique(part, return_index=True)[1][part]  # the first row of each group
     _check_labels(classes, root)
@@ -134,11 +167,11 @@ def _check_pairs(name: str, pairs: ArrayLike | None, n: int) -> list[tuple[int, 
     return [(int(i), int(j)) for i, j in values.tolist()]
 
 
-def _group_labels(y: Any, n: int) -> dict[Any, list[int]]:
+def _group_labels(labels: Any, n: int) -> dict[Any, list[int]]:
     """Return the rows of each label."""
-    values = list(y) if np.ndim(y) == 1 else None
+    values = list(labels) if np.ndim(labels) == 1 else None
     if values is None or len(values) != n:
-        raise ValueError(f"y must be one label for each of the {n} rows, got an array of shape {np.shape(y)}.")
+        raise ValueError(f"labels must have one for each of the {n} rows, got an array of shape {np.shape(labels)}.")
     found: dict[Any, list[int]] = {}
     for i, label in enumerate(values):
         if not is_missing_value(label) and label != -1:

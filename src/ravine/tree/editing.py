@@ -146,7 +146,7 @@ def keep_significant_splits(tree: Tree, significance: float) -> Tree:
         raise ValueError(
             f"the split of node {untested[0]} was not tested"
             + (f" (nor were {len(untested) - 1} others)" if len(untested) > 1 else "")
-            + ": fit with test=True or n_clusters='auto', and split with test=True."
+            + ": fit with a hyperplane that has a test or with n_clusters='auto', and split with a test."
         )
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
 

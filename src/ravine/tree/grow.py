@@ -27,7 +27,6 @@ __all__ = [
     "Priority",
     "Split",
     "Splitter",
-    "check_split_next",
     "grow",
     "make_policy",
     "make_split_tree",
@@ -69,16 +68,6 @@ PRIORITIES: Mapping[str, Priority | None] = {
     "depth": lambda candidate: candidate.hyperplane.relative_depth,
     "significance": lambda candidate: -candidate.pvalue,
 }
-
-
-def check_split_next(split_next: Any) -> Priority | None:
-    """Return the priority for a value of ``split_next``."""
-    if callable(split_next):
-        return split_next  # type: ignore[no-any-return]
-    if not isinstance(split_next, str) or split_next not in PRIORITIES:
-        allowed = ", ".join(map(repr, PRIORITIES))
-        raise ValueError(f"split_next must be one of {allowed} or a callable, got {split_next!r}.")
-    return PRIORITIES[split_next]
 
 
 @dataclass
@@ -365,13 +354,10 @@ def _find_path(tree: Tree, node: int) -> tuple[int, ...]:
     return tuple(int(tree.right[tree.parent[k]] == k) for k in tree.ancestry(node)[1:])
 
 
-def make_split_tree(plane: Hyperplane, labels: NDArray[np.intp]) -> tuple[Tree, NDArray[np.intp]]:
-    """Return the tree of one split and the leaf of each row, from the side of each: 0 or 1."""
-    stump = _make_stump(len(labels), len(plane.normal))
-    n_right = int(np.count_nonzero(labels))
-    if not plane.splits or n_right in (0, len(labels)):
-        return stump, np.zeros(len(labels), dtype=np.intp)
-    return stump.split(0, plane, (len(labels) - n_right, n_right)), labels + 1
+def make_split_tree(plane: Hyperplane, sizes: tuple[int, int] = (1, 1)) -> Tree:
+    """Return the tree of one split with the sizes of its sides, or of one leaf if one of them is empty."""
+    stump = _make_stump(sum(sizes), len(plane.normal))
+    return stump.split(0, plane, sizes) if plane.splits and min(sizes) > 0 else stump
 
 
 def _make_stump(n: int, d: int) -> Tree:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 
 from ravine import Hyperplane, MinimumDensityHyperplane
 from ravine.checks import check_integer, check_number, check_weights, make_generator
@@ -310,8 +311,9 @@ def bandwidth_path(
     *,
     y: ArrayLike | None = None,
     n_bandwidths: int = 25,
+    hyperplane: MinimumDensityHyperplane | None = None,
     sample_weight: ArrayLike | None = None,
-    **parameters: Any,
+    random_state: Any = None,
 ) -> BandwidthPath:
     """Follow the minimum density hyperplane while the bandwidth shrinks.
 
@@ -332,10 +334,12 @@ def bandwidth_path(
         Labels of two classes for some rows; -1, None or NaN mark unlabelled rows. The hyperplane then becomes the one
         of largest margin among those that classify them correctly.
     n_bandwidths : int, default=25
+    hyperplane : MinimumDensityHyperplane or None, default=None
+        Estimator with the parameters of the search. With ``y``, its ``init`` is "auto" or directions.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the density. Rows without weight are ignored.
-    **parameters
-        Parameters of :class:`MinimumDensityHyperplane`. With ``y``, omit ``init`` or give directions.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of random starts.
 
     Returns
     -------
@@ -354,8 +358,8 @@ def bandwidth_path(
     >>> len(path.steps[-1].support)
     2
     """
-    finder = MinimumDensityHyperplane(**parameters)
-    rows = as_rows(validate_array(finder, X, reset=True))
+    finder = MinimumDensityHyperplane() if hyperplane is None else hyperplane
+    rows = as_rows(validate_array(clone(finder), X, reset=True))
     weights = check_weights(sample_weight, rows.shape[0])
     count = check_integer("n_bandwidths", n_bandwidths, low=2, high=10_000)
     settings = make_search_settings(finder, rows.shape[1])
@@ -364,7 +368,7 @@ def bandwidth_path(
         if isinstance(settings.init, str) and settings.init != "auto":
             raise ValueError(f"init must be omitted or be directions if y is given, got {settings.init!r}.")
         settings, signs = with_labels(settings), _encode_signs(y, rows.shape[0])
-    rng = make_generator(finder.random_state)
+    rng = make_generator(random_state)
     problem = Problem.of(rows, weights, signs, settings=settings, rng=rng)
     if problem.has_no_spread:
         raise ValueError("all rows of X are equal: no hyperplane has a margin.")

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ravine import Hyperplane, NoSplitWarning
+from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, PathSettings
 from ravine.checks import check_integer, check_number, check_weights, make_generator, restore_on_failure
-from ravine.estimators import validate_array
+from ravine.estimators import make_search_settings, validate_array
 from ravine.rows import Rows, as_rows
-from ravine.search import BandwidthRule, Problem, WorkingSpace, check_settings, choose_starts, points_to_larger
+from ravine.search import BandwidthRule, Problem, WorkingSpace, choose_starts, points_to_larger
 from ravine_paper._typing import Array
 from ravine_paper.theory.continuation import choose_bandwidths, follow_bandwidths
 from ravine_paper.theory.margins import HardMargin
@@ -141,15 +141,13 @@ class MaximumMarginHyperplane(ClusterMixin, BaseEstimator):
             alpha = check_number("alpha", self.alpha, low=0.0, high=1e6)
             n_bandwidths = check_integer("n_bandwidths", self.n_bandwidths, low=2, high=10_000)
             n_random = check_integer("n_random", self.n_random, low=0)
-            settings = check_settings(
-                bandwidth=self.bandwidth,
-                n_init=self.n_init,
-                alpha_min=min(0.01, alpha),
-                alpha_max=max(alpha, 1e-9),
-                subsample=None,
+            path = PathSettings(alpha_min=min(0.01, alpha))
+            finder = MinimumDensityHyperplane(
+                self.bandwidth, n_init=self.n_init, alpha_max=max(alpha, 1e-9), subsample=None, path=path
             )
             rng = make_generator(self.random_state)
             rows = as_rows(validate_array(self, X, reset=True))
+            settings = make_search_settings(finder, rows.shape[1])
             weights = check_weights(sample_weight, rows.shape[0])
             problem = Problem.of(*_merge_equal_rows(rows, weights), settings=settings, rng=rng)
             if problem.has_no_spread:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ravine import MinimumDensityHyperplane
 from ravine.optimise import measure_angle
 from ravine_paper._typing import Array
 from ravine_paper.theory import BandwidthPath, MaximumMarginHyperplane, bandwidth_path
@@ -82,6 +83,6 @@ def _measure_degrees(a: Array, c: Array) -> float:
 def follow_path(seed: int = 0, n_bandwidths: int = N_BANDWIDTHS) -> Convergence:
     """Follow the minimum density hyperplane of simulated rows, and find the maximum margin independently."""
     X = simulate_rows(seed)
-    path = bandwidth_path(X, n_bandwidths=n_bandwidths, alpha_max=ALPHA)
+    path = bandwidth_path(X, n_bandwidths=n_bandwidths, hyperplane=MinimumDensityHyperplane(alpha_max=ALPHA))
     limit = MaximumMarginHyperplane(alpha=ALPHA, n_bandwidths=n_bandwidths).fit(X)
     return Convergence(X, path, limit, find_widest_gap(X)[0])

@@ -90,10 +90,13 @@ def _fit(X: Array, start: Array, **settings: Any) -> MinimumDensityHyperplane:
     """Fit with the paper's settings from one start."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSplitWarning)
-        return MinimumDensityHyperplane(**{**paper_settings("clustering"), "init": start[None], **settings}).fit(X)
+        estimator = MinimumDensityHyperplane(**paper_settings("clustering"))
+        estimator.set_params(init=start[None], **settings)
+        return estimator.fit(X)
 
 
 def _pursue(X: Array, start: Array, alpha: float, max_iter: int) -> Hyperplane:
     """Return the hyperplane that the pursuit reaches from a start with a single value of alpha."""
-    (step,) = _fit(X, start, alpha_min=alpha, alpha_max=alpha, n_alpha=1, max_iter=max_iter).path_
+    settings = {"path__alpha_min": alpha, "path__n_alpha": 1, "path__max_iter": max_iter}
+    (step,) = _fit(X, start, alpha_max=alpha, **settings).path_
     return step.hyperplane

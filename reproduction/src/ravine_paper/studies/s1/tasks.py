@@ -57,13 +57,20 @@ def make_key(name: str, n_starts: int, seed: int) -> str:
     return f"{name}.{n_starts}.{seed}"
 
 
+def _make_estimator(settings: Mapping[str, Any]) -> MinimumDensityHyperplane:
+    """Return an estimator with the paper's settings, except for some of its path."""
+    estimator = MinimumDensityHyperplane(**paper_settings("clustering"))
+    estimator.set_params(**{f"path__{name}": value for name, value in settings.items()})
+    return estimator
+
+
 def _collect_settings(variant: Variant) -> dict[str, Any]:
     """Return everything but starts and rows on which the results of a variant depend."""
     solver: Any
     if variant.how == "sqp":
         solver = SETTINGS
     elif variant.how == "path":
-        solver = MinimumDensityHyperplane(**{**paper_settings("clustering"), **variant.settings})
+        solver = _make_estimator(variant.settings)
     else:
         solver = get_default_arguments(minimise_on_sphere)
     return {
@@ -143,10 +150,10 @@ class _Solver:
         return self.minimise_at_fixed_alpha(**settings) if how == "fixed" else self.minimise_jointly(**settings)
 
     def follow_path(self, **settings: Any) -> list[End]:
-        given = {**paper_settings("clustering"), "init": self.starts, "bandwidth": self.bandwidth, **settings}
+        estimator = _make_estimator(settings).set_params(init=self.starts, bandwidth=self.bandwidth)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = MinimumDensityHyperplane(**given).fit(self.X)
+            model = estimator.fit(self.X)
         kept: dict[int, Any] = {}
         for step in model.path_:  # the last step of each start that separates two modes, as in the paper
             if step.valid or step.start not in kept or not kept[step.start].valid:

@@ -11,21 +11,26 @@ largest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
-from ravine.tree.nodes import NONE, Tree
 
-__all__ = ["SplitOdds", "lift_own_cluster"]
+if TYPE_CHECKING:
+    from ravine.tree import Tree  # a hyperplane is fitted without a tree
+
+__all__ = ["Memberships", "SplitOdds", "lift_own_cluster", "sample_nodes"]
 
 Indices = NDArray[np.intp]
 
+NONE = -1
+# Largest number of rows of a node from which the log-odds of its split are estimated.
+MOST_ROWS = 10_000
 # Distances in bandwidths beyond this are cut off, so that their squares are finite.
 LARGEST = 1e100
 # The square of the slope is at least this share of 1 / v, also where there is no valley.
@@ -52,28 +57,51 @@ class SplitOdds:
     slopes: Array
 
     @classmethod
-    def of(cls, tree: Tree, samples: Mapping[int, Indices], rows: Rows, weights: Array | None = None) -> SplitOdds:
+    def of(cls, tree: Tree, leaves: Indices, rows: Rows, weights: Array | None = None) -> SplitOdds:
         """Estimate the slopes of all splits from rows of their nodes.
 
         Parameters
         ----------
         tree : Tree
-        samples : mapping of int to ndarray of int
-            Indices of rows of each node, by `sample_nodes`.
+        leaves : ndarray of shape (n,), int
+            Leaf of each row.
         rows : Rows
         weights : ndarray of shape (n,), optional
         """
-        widths, slopes = np.full(len(tree), np.nan), np.full(len(tree), np.nan)
-        for k in np.flatnonzero(tree.left != NONE).tolist():
-            plane, members = tree.hyperplane(k), np.sort(samples[k])
-            assert plane is not None
-            distances = plane.distance(rows, members)
-            w = np.ones(len(members)) if weights is None else weights[members]
-            share = len(members) / int(tree.size[k])
-            h = plane.bandwidth * share**-0.2
-            widths[k] = h if 0.0 < h < np.inf else _choose_bandwidth(distances)
-            slopes[k] = estimate_slope(distances / widths[k], w)
-        return cls(widths, slopes)
+        found = cls.unknown(len(tree))
+        inner = np.flatnonzero(tree.left != NONE).tolist()
+        samples = sample_nodes(tree, leaves) if inner else {}
+        for k in inner:
+            found._estimate(k, tree, samples[k], rows, weights)
+        return found
+
+    @classmethod
+    def of_hyperplane(cls, plane: Hyperplane, rows: Rows, weights: Array | None = None) -> SplitOdds:
+        """Estimate the slope of one split of all rows, which is node 0 of three."""
+        n = rows.shape[0]
+        members = None if n <= MOST_ROWS else np.sort(_choose_lowest(_draw_ranks(n), None, MOST_ROWS))
+        w = weights if weights is None or members is None else weights[members]
+        width, slope = _estimate_split(plane, plane.distance(rows, members), w, n)
+        return cls(np.array([width, np.nan, np.nan]), np.array([slope, np.nan, np.nan]))
+
+    @classmethod
+    def unknown(cls, n_nodes: int) -> SplitOdds:
+        """Return the odds of a tree without splits."""
+        return cls(np.full(n_nodes, np.nan), np.full(n_nodes, np.nan))
+
+    def _estimate(self, k: int, tree: Tree, sample: Indices, rows: Rows, weights: Array | None) -> None:
+        """Estimate the odds of one node, while the object is made."""
+        plane, members = tree.hyperplane(k), np.sort(sample)
+        assert plane is not None
+        w = None if weights is None else weights[members]
+        self.widths[k], self.slopes[k] = _estimate_split(plane, plane.distance(rows, members), w, int(tree.size[k]))
+
+    def extend(self, tree: Tree, leaf: int, leaves: Indices, rows: Rows) -> SplitOdds:
+        """Return the odds of a tree in which one leaf is split, with those of the new split."""
+        found = SplitOdds.unknown(len(tree))
+        found.widths[: len(self.widths)], found.slopes[: len(self.slopes)] = self.widths, self.slopes
+        found._estimate(leaf, tree, sample_nodes(tree, leaves)[leaf], rows, None)
+        return found
 
     def renumber(self, new_numbers: Indices, new: Tree) -> SplitOdds:
         """Return the odds of a tree that was pruned; ``new_numbers`` are those of the nodes of the old tree in it."""
@@ -117,6 +145,36 @@ class SplitOdds:
                 within = here if inside is None else inside & here
                 waiting.append((int(child), part if share is None else share * part, within))
         return out, labels
+
+
+@dataclass(frozen=True)
+class Memberships:
+    """Function from rows to memberships, which can be sent to other processes.
+
+    Attributes
+    ----------
+    odds : SplitOdds
+    tree : Tree
+    n_columns : int
+        Number of columns, at least that of the clusters of the tree.
+    """
+
+    odds: SplitOdds
+    tree: Tree
+    n_columns: int
+
+    def __call__(self, X: Any) -> Array:
+        """Return the memberships of the rows of an array."""
+        proba = self.odds.predict_proba(self.tree, X)
+        more = self.n_columns - proba.shape[1]
+        return np.pad(proba, ((0, 0), (0, more))) if more else proba
+
+
+def _estimate_split(plane: Hyperplane, distances: Array, weights: Array | None, size: int) -> tuple[float, float]:
+    """Return width and slope of a split, from the distances of some of its ``size`` rows."""
+    h = plane.bandwidth * (len(distances) / size) ** -0.2
+    width = h if 0.0 < h < np.inf else _choose_bandwidth(distances)
+    return width, estimate_slope(distances / width, np.ones(len(distances)) if weights is None else weights)
 
 
 def estimate_slope(t: Array, weights: Array) -> float:
@@ -178,3 +236,48 @@ def lift_own_cluster(proba: Array, labels: Indices) -> Array:
         some[chosen, column] = 1.0 - some.sum(axis=0)
         proba[:, bad] = some
     return proba
+
+
+def sample_nodes(tree: Tree, leaves: Indices, most: int = MOST_ROWS) -> dict[int, Indices]:
+    """Return the indices of at most ``most`` random rows of each node, in random order.
+
+    All rows have a fixed random rank, and those of the smallest rank represent a node. The choice depends on the rows
+    of the node alone, so that it stays the same if the tree is edited elsewhere.
+
+    Parameters
+    ----------
+    tree : Tree
+    leaves : ndarray of shape (n,), int
+        Leaf of each row.
+    most : int
+    """
+    rank = _draw_ranks(len(leaves))
+    sizes = np.bincount(leaves, minlength=len(tree))
+    # Nearly always, all rows that are chosen have such a rank.
+    enough = (most + 10.0 * most**0.5) / max(int(sizes[tree.left == NONE].min()), 1)
+    low = np.flatnonzero(rank < 2**32 * enough) if enough < 1.0 else np.arange(len(leaves))
+    leaf_of_low = leaves[low]
+    found: dict[int, Indices] = {}
+    for k in reversed(range(len(tree))):  # children have larger numbers than their parents
+        if tree.left[k] == NONE:
+            members = low[leaf_of_low == k]
+            if len(members) < min(most, sizes[k]):
+                members = np.flatnonzero(leaves == k)
+        else:
+            members = np.concatenate([found[int(tree.left[k])], found[int(tree.right[k])]])
+        found[k] = _choose_lowest(rank, members, most)
+    return found
+
+
+def _draw_ranks(n: int) -> NDArray[np.uint32]:
+    return np.random.default_rng(0).integers(2**32, size=n, dtype=np.uint32)
+
+
+def _choose_lowest(rank: NDArray[np.uint32], members: Indices | None, most: int) -> Indices:
+    """Return the members (by default all) of the lowest ranks, at most ``most``, in the order of their ranks."""
+    if members is None:
+        # Nearly always, this bound leaves enough.
+        members = np.flatnonzero(rank < 2**32 * (most + 10.0 * most**0.5) / len(rank))
+        if len(members) < most:
+            members = np.arange(len(rank))
+    return members[np.lexsort((members, rank[members]))[:most]]

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine.tree.memberships import estimate_slope, lift_own_cluster
-from ravine.tree.node_samples import sample_nodes
+from ravine.explain.memberships import estimate_slope, lift_own_cluster, sample_nodes
 from support.tree_twin import grow_random_tree
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["SizeLimits", "check_size", "check_sizes"]
+from ravine._typing import Array
+
+__all__ = ["SizeLimits", "count_rows", "describe_large_clusters", "make_limits"]
+
+# Clusters that a warning names.
+MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -27,21 +32,14 @@ class SizeLimits:
     largest: int | None = None
 
 
-def check_size(name: str, value: Any, total: float) -> int:
-    """Return a size as a number of rows, or of weights; a share counts from ``total``."""
-    allowed = "an integer >= 1, or a share between 0 and 1"
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}.")
-    if isinstance(value, numbers.Integral):
-        if int(value) < 1:
-            raise ValueError(f"{name} must be {allowed}, got {value!r}.")
-        return int(value)
-    if not 0.0 < float(value) < 1.0:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
-    return max(1, math.ceil(round(float(value) * total, 9)))
+def count_rows(size: float, total: float) -> int:
+    """Return a size as a number of rows, or a sum of weights; a float is a share of ``total``."""
+    if isinstance(size, numbers.Integral):
+        return int(size)
+    return max(1, math.ceil(round(float(size) * total, 9)))
 
 
-def check_sizes(min_size: Any, max_size: Any, total: float, n_clusters: int | None) -> SizeLimits:
+def make_limits(min_size: float, max_size: float | None, total: float, n_clusters: int | None) -> SizeLimits:
     """Return the limits; raise an error if no clusters can have such sizes.
 
     Parameters
@@ -52,10 +50,10 @@ def check_sizes(min_size: Any, max_size: Any, total: float, n_clusters: int | No
         Number of rows, or sum of their weights.
     n_clusters : int or None
     """
-    smallest = check_size("min_cluster_size", min_size, total)
+    smallest = count_rows(min_size, total)
     if max_size is None:
         return SizeLimits(smallest)
-    largest = check_size("max_cluster_size", max_size, total)
+    largest = count_rows(max_size, total)
     if largest < 2 * smallest:
         raise ValueError(
             f"max_cluster_size must be at least twice min_cluster_size, so that a larger cluster can be split, got "
@@ -67,3 +65,18 @@ def check_sizes(min_size: Any, max_size: Any, total: float, n_clusters: int | No
             f"{total:g} rows, got {largest}."
         )
     return SizeLimits(smallest, largest)
+
+
+def describe_large_clusters(labels: NDArray[np.intp], weights: Array | None, largest: int | None) -> str:
+    """Return a sentence that names the clusters that are larger than allowed; empty if there are none."""
+    if largest is None:
+        return ""
+    sizes = np.bincount(labels[labels >= 0], None if weights is None else weights[labels >= 0])
+    large = np.flatnonzero(sizes > largest).tolist()
+    if not large:
+        return ""
+    names = ", ".join(f"{k} ({sizes[k]:g} rows)" for k in large[:MOST_NAMED])
+    return (
+        f"{'clusters' if large[1:] else 'cluster'} {names} {'are' if large[1:] else 'is'} larger than "
+        f"max_cluster_size={largest}: allow more clusters, or larger ones."
+    )

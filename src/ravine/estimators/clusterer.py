@@ -1,0 +1,170 @@
+"""Methods that MinimumDensityHyperplane and MinimumDensityTree share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ravine._typing import Array
+from ravine.checks import check_weights
+from ravine.explain.memberships import Memberships, SplitOdds
+from ravine.rows import Rows
+from ravine.rows.inputs import allow_sparse, validate_readable_rows, validate_rows
+
+if TYPE_CHECKING:  # a hyperplane is fitted without a tree
+    from ravine.explain.outliers import OutlierModel
+    from ravine.tree import Tree
+
+__all__ = ["DensityClusterer"]
+
+
+class DensityClusterer(ClusterMixin, BaseEstimator):
+    """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.
+
+    A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.
+    """
+
+    split_odds_: SplitOdds
+    outlier_model_: OutlierModel
+
+    def _get_tree(self) -> Tree:
+        """Return the tree of the clusters."""
+        raise NotImplementedError
+
+    def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
+        """Return the function from an array to clusters."""
+        raise NotImplementedError
+
+    def _count_clusters(self) -> int:
+        return self._get_tree().n_clusters
+
+    def __sklearn_tags__(self) -> Any:
+        return allow_sparse(super().__sklearn_tags__())
+
+    def predict(self, X: ArrayLike, outliers: bool = False) -> NDArray[np.intp]:
+        """Predict the cluster of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        outliers : bool, default=False
+            Whether outliers get the label -1. Only after a fit with ``contamination``. ``labels_`` marks exactly that
+            share of the rows even if others have the same outlier score as the last of them; here none of these is an
+            outlier.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        rows = validate_rows(self, X, reset=False)
+        if not outliers:
+            return rows.apply(self._get_labeller())  # type: ignore[no-any-return]
+        if not hasattr(self, "outlier_model_"):
+            raise ValueError("predict(..., outliers=True) needs a fit with contamination: set it to a share or 'auto'.")
+        from ravine.explain.outliers import Marking
+
+        return rows.apply(Marking(self._get_labeller(), self.outlier_model_))  # type: ignore[no-any-return]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Return the memberships of each row in all clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Rows sum to 1. The largest membership is that of the cluster that `predict` returns.
+        """
+        check_is_fitted(self)
+        rows = validate_rows(self, X, reset=False)
+        function = Memberships(self.split_odds_, self._get_tree(), self._count_clusters())
+        return rows.apply(function)  # type: ignore[no-any-return]
+
+    def score_outliers(self, X: ArrayLike, reference: ArrayLike | None = None) -> Array:
+        """Return the outlier score of each row: 0.5 for the median row of the reference, and at most 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        reference : array-like of shape (n_reference, n_features), optional
+            Rows that define what is typical of each cluster. By default those of the fit if ``contamination`` was
+            given, else X itself.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Comparable across clusters. A row of a cluster without any reference row has the score 1.
+        """
+        check_is_fitted(self)
+        if reference is None and hasattr(self, "outlier_model_"):
+            return validate_rows(self, X, reset=False).apply(self.outlier_model_.score)  # type: ignore[no-any-return]
+        known = validate_readable_rows(self, X if reference is None else reference, reset=False)
+        model = self._fit_outlier_model(known)
+        rows = known if reference is None else validate_rows(self, X, reset=False)
+        return rows.apply(model.score)  # type: ignore[no-any-return]
+
+    def _fit_outlier_model(self, rows: Rows) -> OutlierModel:
+        from ravine.explain.outliers import OutlierModel
+
+        with rows.session():
+            return OutlierModel.of(self._get_tree(), rows)
+
+    def find_exemplars(self, X: ArrayLike) -> list[NDArray[np.intp]]:
+        """Find the most typical rows of each cluster: those with the smallest outlier scores, at most 5.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of ndarray of int
+            Indices of rows of X for each cluster, the most typical first.
+        """
+        from ravine.explain.exemplars import find_exemplars
+
+        check_is_fitted(self)
+        rows = validate_readable_rows(self, X, reset=False)
+        model = self.outlier_model_ if hasattr(self, "outlier_model_") else self._fit_outlier_model(rows)
+        with rows.session():
+            scores = model.score_rows(rows)
+            return find_exemplars(scores, self._find_typical_clusters(rows, scores), self._count_clusters())
+
+    def compute_centers(self, X: ArrayLike, sample_weight: ArrayLike | None = None) -> Array:
+        """Compute the mean of the rows of each cluster, without outliers if the fit marked them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_features)
+            NaN for clusters without rows.
+        """
+        from ravine.explain.exemplars import average_clusters
+
+        check_is_fitted(self)
+        rows = validate_readable_rows(self, X, reset=False)
+        weights = check_weights(sample_weight, rows.shape[0])
+        with rows.session():
+            scores = self.outlier_model_.score_rows(rows) if hasattr(self, "outlier_model_") else None
+            return average_clusters(rows, self._find_typical_clusters(rows, scores), self._count_clusters(), weights)
+
+    def _find_typical_clusters(self, rows: Rows, scores: Array | None) -> NDArray[np.intp]:
+        """Return the cluster of each row, with -1 for outliers of clusters that have other rows."""
+        from ravine.explain.exemplars import leave_out_outliers
+
+        clusters = np.asarray(rows.apply(self._get_labeller()))
+        if scores is None or not hasattr(self, "outlier_model_"):
+            return clusters
+        return leave_out_outliers(clusters, scores > self.outlier_model_.threshold)
