@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine import _kernels
+from ravine._kernels import DEEP, MAX_NODES
 from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 from ravine.density.sums import BinnedDensity, SortedDensity, Window
 
-# Below this fraction of the kernel's peak exact sums replace the bins, whose error is up to 3.2e-10 of it.
-DEEP = 1e-6
 # Where the sign and the roots of the slope matter, a flatter one (in units of the kernel's peak and of h) is computed
 # exactly: slopes and curvatures from bins have errors of up to about 1e-9.
 FLAT = 1e-5
@@ -23,8 +22,6 @@ FLAT = 1e-5
 LARGEST = 1e300
 # Newton stops after a step shorter than this (in h): near a flat extremum convergence is only linear.
 LAST_STEP = 1e-9
-# Cells are not halved any more once there are this many nodes.
-MAX_NODES = 1_000_000
 # Returns the log-density and its first two derivatives at the points as rows.
 LogEvaluate = Callable[[Array], Array]
 

@@ -14,24 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ravine import _kernels
+from ravine._kernels import (  # density.hpp explains them
+    BINNED_BUDGET,
+    BINNED_TOLERANCE,
+    MARGIN,
+    MAX_BINS,
+    MAX_BINS_PER_ROW,
+    SORTED_BUDGET,
+    SORTED_TOLERANCE,
+)
 from ravine._typing import Array
 from ravine.density.penalty import BalancePenalty, Minima
 
-# Beyond this number of bins exact sums are cheaper. It also bounds the rounding error of positions within a bin.
-MAX_BINS = 1 << 13
-# The same for bins per row, which are many only if the bandwidth is far below the distances of the rows.
-MAX_BINS_PER_ROW = 100.0
-# Rows farther than this (in h) from every point of interest only count towards n: exp(-8²/2) = 1.3e-14.
-MARGIN = 8.0
-# Tolerance of the certified global minimum, as a fraction of the kernel's peak, and the most evaluations spent on it.
-BINNED_TOLERANCE = 1e-9
-MAX_BINNED_EVALUATIONS = 20_000
 # The inverse of a smaller width overflows.
 SMALLEST_WIDTH = 2.0**-1020
 _HERMITE = np.array([_kernels.BINS_PER_BANDWIDTH**-k / math.factorial(k) for k in range(_kernels.MOMENTS)])
-# Relative tolerance of the certified global minimum, and the most evaluations spent on it.
-SORTED_TOLERANCE = 1e-10
-MAX_SORTED_EVALUATIONS = 200_000
 
 
 @dataclass(frozen=True)
@@ -94,7 +91,7 @@ class BinnedDensity:
         return Minima.from_kernel(
             *_kernels.minimise(
                 self.coefficients, self.lo, self.bandwidth, a, c,
-                penalty.factor, penalty.epsilon, penalty.eta, BINNED_TOLERANCE, MAX_BINNED_EVALUATIONS,
+                penalty.factor, penalty.epsilon, penalty.eta, BINNED_TOLERANCE, BINNED_BUDGET,
             )
         )  # fmt: skip
 
@@ -102,7 +99,7 @@ class BinnedDensity:
         """Find all global minimisers over [a, c] of the density plus a convex function of b (eq. (17))."""
         return Minima.from_kernel(
             *_kernels.minimise_with(
-                self.coefficients, self.lo, self.bandwidth, a, c, hinges, BINNED_TOLERANCE, MAX_BINNED_EVALUATIONS
+                self.coefficients, self.lo, self.bandwidth, a, c, hinges, BINNED_TOLERANCE, BINNED_BUDGET
             )
         )
 
@@ -130,7 +127,7 @@ class SortedDensity:
         return Minima.from_kernel(
             *_kernels.minimise_sorted(
                 self.projections, self.weights, self.total, self.bandwidth, a, c, self._choose_spacing(a, c),
-                penalty.factor, penalty.epsilon, penalty.eta, SORTED_TOLERANCE, MAX_SORTED_EVALUATIONS,
+                penalty.factor, penalty.epsilon, penalty.eta, SORTED_TOLERANCE, SORTED_BUDGET,
             )
         )  # fmt: skip
 
@@ -139,7 +136,7 @@ class SortedDensity:
         return Minima.from_kernel(
             *_kernels.minimise_sorted_with(
                 self.projections, self.weights, self.total, self.bandwidth, a, c, self._choose_spacing(a, c), hinges,
-                SORTED_TOLERANCE, MAX_SORTED_EVALUATIONS,
+                SORTED_TOLERANCE, SORTED_BUDGET,
             )
         )  # fmt: skip
 

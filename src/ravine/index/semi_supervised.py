@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine import _kernels
+from ravine._kernels import TOUCHING
 from ravine._typing import Array
 from ravine.density import BalancePenalty, BinnedDensity, Minima, SortedDensity
 from ravine.index.clustering import ClusteringIndex, MinimiseOver
 from ravine.rows import Moments, Sample
-
-# For a hinge closer to b than this (in h), the force computed from its rounded excess may be wrong.
-TOUCHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
+from ravine._kernels import FIRST_ANGLE
 from ravine.optimise.line_search import LineFunction, search_weak_wolfe
 from ravine.optimise.objective import FunctionObjective, Questions, SphereObjective, TiltedObjective, run
 from ravine.optimise.quasi_newton import CurvaturePairs, Solve, VectorResult, minimise_by_lbfgs
 from ravine.optimise.sphere import (
-    FIRST_ANGLE,
     Memory,
     SphereResult,
     make_unit_tangent,

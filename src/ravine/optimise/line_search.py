@@ -10,12 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
+from ravine._kernels import CURVATURE, LARGEST_ANGLE, MAX_TRIALS, SUFFICIENT_DECREASE
 from ravine.optimise.objective import Questions
-
-SUFFICIENT_DECREASE = 1e-4
-CURVATURE = 0.9
-MAX_TRIALS = 25
-LARGEST_ANGLE = 0.5 * math.pi
 
 
 @dataclass(frozen=True)

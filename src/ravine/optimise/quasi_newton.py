@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ravine._kernels import CURVATURE, SUFFICIENT_DECREASE
 from ravine._typing import Array
 from ravine.optimise.objective import Questions
 
-# Weak Wolfe conditions.
-SUFFICIENT_DECREASE = 1e-4
-CURVATURE = 0.9
 # Differences of values below this fraction are rounding: then the slope alone decides.
 RESOLUTION = 1e-9
 # Decreases below this fraction are negligible.

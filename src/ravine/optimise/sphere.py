@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ravine._kernels import FIRST_ANGLE, LARGEST_ANGLE
 from ravine._typing import Array
-from ravine.optimise.line_search import LARGEST_ANGLE, Step, search_weak_wolfe
+from ravine.optimise.line_search import Step, search_weak_wolfe
 from ravine.optimise.objective import Questions, SphereObjective
-
-# First step without curvature information: small, so that a start stays in its own basin.
-FIRST_ANGLE = 0.1
 
 
 class Memory:

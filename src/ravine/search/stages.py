@@ -97,23 +97,7 @@ class Stage:
 
     def copy_to(self, alpha: float, gamma: float, n_tied: int) -> Stage:
         """Return the same hyperplane for another alpha and gamma, which took one evaluation to confirm."""
-        return Stage(
-            start=self.start,
-            n_rows=self.n_rows,
-            bandwidth=self.bandwidth,
-            alpha=alpha,
-            gamma=gamma,
-            normal=self.normal,
-            log_index=self.log_index,
-            separation=self.separation,
-            interior=self.interior,
-            n_iter=0,
-            n_evaluations=1,
-            n_tied=n_tied,
-            converged=self.converged,
-            certified=self.certified,
-            polished=self.polished,
-        )
+        return replace(self, alpha=alpha, gamma=gamma, n_iter=0, n_evaluations=1, n_tied=n_tied)
 
     def merit(self, settings: SearchSettings) -> float:
         """Return the number by which starts are compared: the depth or, with labels, minus the log-index."""
