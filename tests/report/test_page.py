@@ -24,8 +24,8 @@ from ravine import (
     PathSettings,
     Split,
 )
-from ravine.report import page, write_report, writer
-from ravine.report.page import AUTHORS, PAPER
+from ravine.report import write_report, writer
+from ravine.report.writer import AUTHORS, PAPER, embed_json
 from support.report_files import Page, report
 
 QUICK = {"init": "pca", "n_init": 2, "random_state": 0, "path": PathSettings(n_alpha=6)}
@@ -127,10 +127,10 @@ def test_scripts_never_read_markup_from_data():
 
 
 def test_json_cannot_end_its_script():
-    text = page.embed_json({"a</script>": "<!-- & \u2028 \u2029"})
+    text = embed_json({"a</script>": "<!-- & \u2028 \u2029"})
     assert not set("<>&\u2028\u2029") & set(text)
     with pytest.raises(ValueError, match="JSON"):
-        page.embed_json([float("nan")])
+        embed_json([float("nan")])
 
 
 # ------------------------------------------------------------------------------------------------- valid

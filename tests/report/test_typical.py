@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save
 from ravine.report import write_report
 from ravine.report.findings import collect_findings
-from ravine.report.payload import Naming
-from ravine.report.typical import find_typical_rows, render_typical_rows
+from ravine.report.payload import Naming, find_typical_rows
+from ravine.report.writer import render_typical_rows
 
 X, Y = make_blobs([60, 50, 40], centers=[[0, 0], [9, 0], [0, 9]], random_state=0)
 X[0] = 60.0

@@ -19,17 +19,20 @@ _NAMES = {
     "ravine.explain.effects": ["EffectSizes", "GroupMoments", "compare_with_rest"],
     "ravine.explain.facts": [
         "Suggestion",
+        "clean_text",
         "describe_completions",
         "describe_evidence",
         "describe_groups",
         "describe_outliers",
         "describe_shape",
         "find_suggestion",
+        "format_count",
+        "format_plural",
         "list_parameters",
+        "shorten",
     ],
     "ravine.explain.feature_tests": ["FeatureTests", "compare_clusters"],
     "ravine.explain.inputs": ["check_estimator", "encode_any_labels", "encode_classes", "name_features"],
-    "ravine.explain.text": ["clean_text", "format_count", "format_plural", "shorten"],
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
 

@@ -10,22 +10,22 @@ from ravine.explain.effects import EffectSizes as EffectSizes
 from ravine.explain.effects import GroupMoments as GroupMoments
 from ravine.explain.effects import compare_with_rest as compare_with_rest
 from ravine.explain.facts import Suggestion as Suggestion
+from ravine.explain.facts import clean_text as clean_text
 from ravine.explain.facts import describe_completions as describe_completions
 from ravine.explain.facts import describe_evidence as describe_evidence
 from ravine.explain.facts import describe_groups as describe_groups
 from ravine.explain.facts import describe_outliers as describe_outliers
 from ravine.explain.facts import describe_shape as describe_shape
 from ravine.explain.facts import find_suggestion as find_suggestion
+from ravine.explain.facts import format_count as format_count
+from ravine.explain.facts import format_plural as format_plural
 from ravine.explain.facts import list_parameters as list_parameters
+from ravine.explain.facts import shorten as shorten
 from ravine.explain.feature_tests import FeatureTests as FeatureTests
 from ravine.explain.feature_tests import compare_clusters as compare_clusters
 from ravine.explain.inputs import check_estimator as check_estimator
 from ravine.explain.inputs import encode_any_labels as encode_any_labels
 from ravine.explain.inputs import encode_classes as encode_classes
 from ravine.explain.inputs import name_features as name_features
-from ravine.explain.text import clean_text as clean_text
-from ravine.explain.text import format_count as format_count
-from ravine.explain.text import format_plural as format_plural
-from ravine.explain.text import shorten as shorten
 
 __all__: list[str]

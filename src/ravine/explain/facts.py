@@ -1,25 +1,28 @@
-"""Facts about a fitted estimator, each in one sentence that terminal, model description, summary and report share."""
+"""Facts about a fitted estimator, each in one sentence for terminal, `describe`, summary and report, and names."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ravine._plurals import count
-from ravine.explain.text import shorten
 from ravine.tree import Tree
 
 __all__ = [
-    "Suggestion", "describe_completions", "describe_evidence", "describe_groups", "describe_outliers", "describe_shape",
-    "find_suggestion", "list_parameters",
+    "Suggestion", "clean_text", "describe_completions", "describe_evidence", "describe_groups", "describe_outliers",
+    "describe_shape", "find_suggestion", "format_count", "format_plural", "list_parameters", "shorten",
 ]  # fmt: skip
 
 # The number of rows at the hyperplane fell by at least this factor, in logarithms: by a fifth.
 CLEAR_DECREASE = -math.log(0.8)
 # Characters of the value of a parameter.
 MAX_CHARACTERS = 300
+# Other spaces, such as the narrow ones in numbers, stay.
+_BREAKS = re.compile("[ \t\n\r\f\v\x85\u2028\u2029]+")
 
 
 def describe_groups(n_groups: int, n_rows: int, noun: str = "cluster", plural: str | None = None) -> str:
@@ -145,3 +148,33 @@ def _show_parameter(value: Any) -> str:
     if type(value).__module__ not in ("builtins", "numpy"):
         return type(value).__qualname__
     return shorten(" ".join(repr(value).split()), MAX_CHARACTERS)
+
+
+# ----------------------------------------------------------------------------------------------- names and counts
+
+
+def clean_text(value: object) -> str:
+    """Return any value as one line of text, with control characters and lone surrogates replaced by visible marks."""
+    text = _BREAKS.sub(" ", str(value)).strip()
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs", "Co", "Cn") else c for c in text)
+
+
+def shorten(value: object, most: int) -> str:
+    """Return a name as one line of at most ``most`` characters; both of its ends are kept."""
+    text = clean_text(value)
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 3
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def format_count(n: int) -> str:
+    """Format a whole number with a narrow space between thousands."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def format_plural(n: int, singular: str, plural: str | None = None) -> str:
+    """Format a count with its noun: "1 cluster", "3 clusters"."""
+    return f"{format_count(n)} {singular if n == 1 else plural or singular + 's'}"

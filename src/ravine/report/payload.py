@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.explain import DensitySummary, format_evidence, shorten
+from ravine.explain.exemplars import find_exemplars
 from ravine.hyperplane import Hyperplane
 from ravine.report.findings import Findings
-from ravine.report.page import round_by_spread, round_figures
 from ravine.report.splits import BoundarySummary, PairSummary
 from ravine.tree import Tree
 
-__all__ = ["Budget", "Naming", "build_payload", "sample_rows"]
+__all__ = ["Budget", "Naming", "TypicalRows", "build_payload", "find_typical_rows", "sample_rows"]
 
 # Rows of each cluster that the sample contains whatever its size.
 MIN_OF_PART = 12
@@ -27,6 +27,10 @@ MIN_OF_PART = 12
 MAX_LABELS_NAMED = 5
 # Features shown for the rows of the sample, if X has as many.
 MIN_COLUMNS = 6
+# Table of typical rows: clusters, features of a centre, rows that are named, and characters of a name.
+MAX_CLUSTERS, MAX_FEATURES, MAX_NAMED, NAME_CHARACTERS = 60, 4, 5, 40
+# Rows with a smaller membership are between clusters.
+SURE = 0.8
 
 
 @dataclass(frozen=True)
@@ -329,3 +333,102 @@ def sample_rows(found: Findings, most: int) -> NDArray[np.intp]:
     rest = shuffled[~chosen[shuffled]]
     chosen[rest[: most - int(chosen.sum())]] = True
     return np.flatnonzero(chosen)
+
+
+# ----------------------------------------------------------------------------------------------- typical rows
+
+
+@dataclass(frozen=True)
+class TypicalRows:
+    """One line of the table.
+
+    Attributes
+    ----------
+    cluster : int
+    rows : list of str
+        Names of the most typical rows.
+    center : list of (str, float or None)
+        Features that set the cluster apart, with their means.
+    membership : float
+        Mean membership of the rows of the cluster.
+    n_unsure : int
+        Number of rows with a small membership.
+    outliers : list of str
+        Names of the rows with the largest outlier scores, of those that are marked.
+    n_outliers : int
+    """
+
+    cluster: int
+    rows: list[str]
+    center: list[tuple[str, float | None]]
+    membership: float
+    n_unsure: int
+    outliers: list[str]
+    n_outliers: int
+
+
+def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
+    """Return a line for each cluster of the estimator; none for classifiers."""
+    estimator, X = found.estimator, found.X
+    if found.kind == "classifier" or found.n_left_out:
+        return []
+    proba, scores = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.score_outliers(X))
+    labels = estimator.predict(X)
+    is_marked = np.zeros(len(X), dtype=bool)
+    if estimator.contamination is not None:
+        is_marked = np.asarray(estimator.predict(X, outliers=True)) < 0
+    groups = found.cuts[found.first_cut][1]
+    exemplars = find_exemplars(np.where(is_marked, 2.0, scores), labels, len(groups), MAX_NAMED)
+    return [
+        _describe(found, naming, k, group, labels == k, (proba[:, k], scores, is_marked), exemplars[k])
+        for k, group in enumerate(groups[:MAX_CLUSTERS])
+    ]
+
+
+def _describe(
+    found: Findings, naming: Naming, k: int, group: int, inside: Any, values: tuple[Any, Any, Any], exemplars: Any
+) -> TypicalRows:
+    proba, scores, is_marked = values
+    marked = np.flatnonzero(inside & is_marked)
+    features = found.effects.rank_features(group, MAX_FEATURES) or list(range(min(MAX_FEATURES, found.X.shape[1])))
+    typical = inside & ~is_marked if (inside & ~is_marked).any() else inside
+    center = []
+    for j in features:
+        mean = float(found.X[typical, j].mean(dtype=np.float64)) * float(naming.scale[j]) + float(naming.center[j])
+        spread = float(found.parts.std[j]) * abs(float(naming.scale[j]))
+        center.append((shorten(naming.features[j], NAME_CHARACTERS), round_by_spread(mean, spread)))
+    return TypicalRows(
+        k,
+        _name_rows(naming, exemplars),
+        center,
+        float(proba[inside].mean()) if inside.any() else 1.0,
+        int((proba[inside] < SURE).sum()),
+        _name_rows(naming, marked[np.argsort(-scores[marked], kind="stable")[:MAX_NAMED]]),
+        len(marked),
+    )
+
+
+def _name_rows(naming: Naming, indices: Any) -> list[str]:
+    return [shorten(i if naming.keys is None else naming.keys[i], NAME_CHARACTERS) for i in indices.tolist()]
+
+
+# ----------------------------------------------------------------------------------------------- numbers
+
+
+def encode_number(x: float) -> int | float | None:
+    """Return a number for JSON: whole numbers without a decimal point, None for those that are not finite."""
+    if not math.isfinite(x):
+        return None
+    return int(x) if x == int(x) and abs(x) < 1e15 else float(x)
+
+
+def round_figures(values: Iterable[float], digits: int = 4) -> list[int | float | None]:
+    """Round numbers to a few significant digits."""
+    return [encode_number(float(f"{x:.{digits}g}")) for x in values]
+
+
+def round_by_spread(x: float, spread: float) -> int | float | None:
+    """Round a number to about a thousandth of the spread of its feature, so that a far origin costs no digits."""
+    if not (math.isfinite(x) and math.isfinite(spread) and spread > 0.0):
+        return encode_number(x)
+    return encode_number(round(x, min(max(3 - math.floor(math.log10(spread)), -290), 320)))

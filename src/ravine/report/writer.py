@@ -1,9 +1,14 @@
-"""Report of a fitted estimator as one HTML file."""
+"""Report of a fitted estimator as one HTML file: template, style sheet and scripts, filled with the values."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import html
+import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata, resources
 from typing import Any
 
 import numpy as np
@@ -13,20 +18,29 @@ from ravine._files import write_text
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.explain import check_estimator, list_parameters, name_features, shorten
+from ravine.explain import check_estimator, clean_text, format_plural, list_parameters, name_features, shorten
 from ravine.report.findings import Findings, collect_findings
 from ravine.report.narrative import list_caveats, list_versions, write_headline, write_story
-from ravine.report.page import render_page
-from ravine.report.payload import Budget, Naming, build_payload
-from ravine.report.typical import find_typical_rows, render_typical_rows
+from ravine.report.payload import SURE, Budget, Naming, TypicalRows, build_payload, find_typical_rows
 from ravine.rows.inputs import validate_array
 
-__all__ = ["write_report"]
+__all__ = ["AUTHORS", "PAPER", "embed_json", "escape_html", "render_typical_rows", "write_report"]
 
 MAX_BYTES, MAX_ROWS = 3_000_000, 20_000
 # Limits for the notes of the caller.
 MAX_NOTES, NOTE_CHARACTERS = 100, 600
-SOURCE_CHARACTERS, VALUE_CHARACTERS = 120, 300
+SOURCE_CHARACTERS, VALUE_CHARACTERS, KEY_CHARACTERS = 120, 300, 40
+SCRIPTS = ("base.js", "picture.js", "detail.js", "boundaries.js", "page.js")
+AUTHORS = ("Pavlidis, Nicos G.", "Hofmeyr, David P.", "Tasoulis, Sotiris K.")
+PAPER = {
+    "title": "Minimum Density Hyperplanes",
+    "journal": "Journal of Machine Learning Research",
+    "volume": "17",
+    "year": "2016",
+    "pages": "1-33",
+}
+# Characters of JSON that could end the script or, in old browsers, the line.
+_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 def write_report(
@@ -140,7 +154,7 @@ def _fit_page(
     budget = Budget(n_rows)
     while True:
         data = build_payload(found, naming, budget)
-        text = render_page(
+        text = _render_page(
             data,
             title=write_headline(found, source),
             story=write_story(found, source),
@@ -170,3 +184,188 @@ def _check_vector(name: str, given: ArrayLike | None, n_features: int, default: 
     if values.shape != (n_features,) or not np.isfinite(values).all():
         raise ValueError(f"{name} must be {n_features} finite numbers, one for each feature of X, got {given!r}.")
     return values
+
+
+# ----------------------------------------------------------------------------------------------- page
+
+
+def _render_page(
+    data: dict[str, Any],
+    *,
+    title: str,
+    story: Sequence[str],
+    notes: Sequence[str],
+    tables: Sequence[tuple[str, Sequence[tuple[str, str]]]],
+    typical: str = "",
+) -> str:
+    """Return the text of the page.
+
+    Parameters
+    ----------
+    data : dict
+        Plain values for the scripts.
+    title : str
+    story, notes : sequence of str
+    tables : sequence of (str, sequence of (str, str))
+        Settings and versions, with their headings.
+    typical : str
+        Section of typical rows, as HTML.
+    """
+    style, script = _read_resource("page.css"), "\n".join(_read_resource(name) for name in SCRIPTS)
+    # Forbid loading anything and running any other script.
+    policy = (
+        f"default-src 'none'; style-src '{_hash_source(style)}'; script-src '{_hash_source(script)}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    parts = {
+        "POLICY": escape_html(policy),
+        "TITLE": escape_html(title),
+        "STYLE": style,
+        "STORY": _render_paragraphs(story),
+        "NOTES": _render_list(notes),
+        "SUMMARY": _render_summary(data),
+        "TABLES": "".join(_render_table(heading, rows) for heading, rows in tables if rows),
+        "TYPICAL": typical,
+        "TYPICAL_LINK": '<a href="#typical">Typical rows</a>' if typical else "",
+        "CITATION": _render_citation(),
+        "DATA": embed_json(data),
+        "SCRIPT": script,
+    }
+    pieces = _read_resource("page.html").split("@@")
+    # Odd pieces are names. Values are inserted once and not scanned again, so they may contain "@@" themselves.
+    return "".join(parts[piece] if k % 2 else piece for k, piece in enumerate(pieces))
+
+
+def _read_resource(name: str) -> str:
+    return resources.files("ravine.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash_source(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _render_paragraphs(texts: Iterable[str]) -> str:
+    return "".join(f"<p>{escape_html(text)}</p>" for text in texts)
+
+
+def _render_list(texts: Sequence[str]) -> str:
+    return f"<ul class='notes'>{''.join(f'<li>{escape_html(text)}</li>' for text in texts)}</ul>" if texts else ""
+
+
+def _render_table(heading: str, rows: Sequence[tuple[str, str]]) -> str:
+    cells = "".join(
+        f"<tr><th scope='row'>{escape_html(name)}</th><td>{escape_html(value)}</td></tr>" for name, value in rows
+    )
+    body = f"<div class='scroll'><table class='settings'><tbody>{cells}</tbody></table></div>"
+    return f"<details><summary>{escape_html(heading)}</summary>{body}</details>"
+
+
+def _render_summary(data: dict[str, Any]) -> str:
+    """Return the groups as a plain table, for browsers without scripts."""
+    names, groups = data["features"], data["groups"]
+    if data["cuts"]:
+        shown = [(f"cluster {k}", groups[g]) for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])]
+    else:
+        shown = [(f"class {name}", group) for name, group in zip(data["classes"], groups, strict=True)]
+    rows = []
+    for name, group in shown:
+        apart = "; ".join(f"{names[j]}: {mean} (others {rest})" for j, _, mean, rest, *_ in group["apart"][:3])
+        size = format_plural(group["size"], "row")
+        rows.append(f"<tr><th scope='row'>{escape_html(name)}</th><td>{size}</td><td>{escape_html(apart)}</td></tr>")
+    numbers = {} if not data["cuts"] else {g: k for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])}
+    for boundary in data["boundaries"]:
+        if all(g in numbers for g in boundary["groups"]):
+            pair = " and ".join(str(numbers[g]) for g in boundary["groups"])
+            rows.append(f"<tr><th scope='row'>clusters {pair}</th><td>{escape_html(boundary['z'])}</td><td></td></tr>")
+    return f"<table class='settings'><tbody>{''.join(rows)}</tbody></table>"
+
+
+def render_typical_rows(lines: Sequence[TypicalRows], key_name: str) -> str:
+    """Return the section of the page; empty without lines."""
+    if not lines:
+        return ""
+    has_outliers = any(line.n_outliers for line in lines)
+    heads = [
+        "Cluster",
+        f"Most typical ({shorten(key_name, KEY_CHARACTERS)})",
+        "Centre",
+        "Mean membership",
+        f"Rows below {SURE:g}",
+    ]
+    heads += ["Outliers"] if has_outliers else []
+    body = "".join(f"<tr>{_render_cells(line, has_outliers, heads)}</tr>" for line in lines)
+    note = (
+        "Typical rows have the smallest outlier scores of their cluster. The membership of a row in its cluster "
+        "follows from its distance to the hyperplanes; rows with a small one are between clusters."
+    )
+    columns = "".join(f"<th scope='col'>{escape_html(head)}</th>" for head in heads)
+    return (
+        "<section id='typical' aria-labelledby='typical-title'><h2 id='typical-title'>Typical rows and outliers</h2>"
+        f"<p class='quiet'>{escape_html(note)}</p><div class='scroll'><table class='settings typical'>"
+        f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div></section>"
+    )
+
+
+def _render_cells(line: TypicalRows, has_outliers: bool, heads: Sequence[str]) -> str:
+    cells = [
+        ", ".join(line.rows),
+        ", ".join(f"{name} {value}".replace(" -", " \N{MINUS SIGN}") for name, value in line.center),
+        f"{line.membership:.3f}",
+        f"{line.n_unsure}",
+    ]
+    if has_outliers:
+        cells.append(f"{line.n_outliers}" + (f" ({', '.join(line.outliers)})" if line.outliers else ""))
+    first = f"<th scope='row'>{line.cluster}</th>"
+    named = zip(heads[1:], cells, strict=True)
+    return first + "".join(f"<td data-head='{escape_html(head)}'>{escape_html(cell)}</td>" for head, cell in named)
+
+
+# ----------------------------------------------------------------------------------------------- citation
+
+
+def _render_citation() -> str:
+    """Return the references and their BibTeX entries as HTML."""
+    version = metadata.version("ravine")
+    names = [_abbreviate(name) for name in AUTHORS]
+    paper = (
+        f"{', '.join(names[:-1])} and {names[-1]}. {PAPER['title']}. {PAPER['journal']} {PAPER['volume']} "
+        f"({PAPER['year']}), {PAPER['pages'].replace('-', '–')}."
+    )
+    software = f"The ravine developers. ravine: minimum density hyperplanes for Python, version {version}."
+    code = _write_bibtex(version).replace("&", "&amp;").replace("<", "&lt;")
+    return (
+        "<p>If you use these results, please cite the paper and the software.</p>"
+        f"<ul class='notes'><li>{escape_html(paper)}</li><li>{escape_html(software)}</li></ul>"
+        f"<details><summary>BibTeX</summary><pre tabindex='0'>{code}</pre></details>"
+    )
+
+
+def _write_bibtex(version: str) -> str:
+    fields = {"author": " and ".join(AUTHORS), **PAPER, "pages": PAPER["pages"].replace("-", "--")}
+    order = ("author", "title", "journal", "volume", "year", "pages")
+    paper = ",\n".join(f"  {name:7} = {{{fields[name]}}}" for name in order)
+    software = (
+        "@software{ravine,\n  author  = {{The ravine developers}},\n"
+        f"  title   = {{ravine: minimum density hyperplanes for Python}},\n  version = {{{version}}}\n}}"
+    )
+    return f"@article{{pavlidis2016minimum,\n{paper}\n}}\n{software}"
+
+
+def _abbreviate(name: str) -> str:
+    """Turn "Family, Given Names" into "G. N. Family"."""
+    family, given = name.split(", ")
+    return " ".join([*(f"{part[0]}." for part in given.split()), family])
+
+
+# ----------------------------------------------------------------------------------------------- encoding
+
+
+def escape_html(value: object) -> str:
+    """Return text for the body or a quoted attribute of an HTML page."""
+    return html.escape(clean_text(value), quote=True)
+
+
+def embed_json(value: Any) -> str:
+    """Return JSON that is safe in a script element whatever its strings hold; NaN and infinities are rejected."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.translate(_ESCAPES)
