@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.tables import MixedScaler, MultipleImputer, select_columns, vote
-from ravine.tree import Tree
+from ravine.tree.text import describe_cluster
 
-__all__ = ["TableModel", "express_split", "write_rule"]
+__all__ = ["TableModel", "express_split"]
 
 # Categories of a column that are shown, those with the largest amounts.
 MOST_CATEGORIES = 5
@@ -87,7 +85,14 @@ class TableModel:
                 f"rules needs a MinimumDensityTree, but the estimator is a {type(self.estimator).__name__}."
             )
         number = check_integer("cluster", cluster, low=0, high=tree.n_clusters - 1)
-        return write_rule(tree, number, self.preparation, n_columns)
+
+        def express(k: int) -> tuple[str, float]:
+            terms, threshold = express_split(tree.normal[k], tree.offset[k], self.preparation)
+            hidden = terms[n_columns:]
+            rest = f" (and {len(hidden)} columns of smaller weight, at their means)" if hidden else ""
+            return " ".join(map(str, terms[:n_columns])) + rest, threshold - sum(term.mean for term in hidden)
+
+        return describe_cluster(tree, number, express)
 
 
 @dataclass(frozen=True)
@@ -150,38 +155,3 @@ def express_split(normal: Sequence[float], offset: float, scaler: MixedScaler) -
         amounts = dict(zip(texts, (weights[place] - mean).tolist(), strict=True))
         terms.append(Term(column, float("nan"), amounts, importance))
     return sorted(terms, key=lambda term: -term.importance), threshold
-
-
-def write_rule(tree: Tree, cluster: int, scaler: MixedScaler, n_columns: int = 3) -> str:
-    """Write the splits that lead to the leaves of a cluster.
-
-    Parameters
-    ----------
-    tree : Tree
-    cluster : int
-    scaler : MixedScaler
-    n_columns : int
-        Number of columns of largest weight to show for each split.
-    """
-    leaves = [leaf for leaf in tree.leaves() if tree.cluster[leaf] == cluster]
-    size = sum(int(tree.size[leaf]) for leaf in leaves)
-    start = f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if"
-    if len(leaves) == 1:
-        conditions = _list_conditions(tree, leaves[0], scaler, n_columns)
-        return "\n".join([start, *conditions]) if conditions else f"All {tree.size[0]} rows belong to one cluster."
-    lines = [f"{start} it is in one of {len(leaves)} leaves"]
-    for leaf in leaves:
-        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, scaler, n_columns)]
-    return "\n".join(lines)
-
-
-def _list_conditions(tree: Tree, leaf: Any, scaler: MixedScaler, n_columns: int) -> list[str]:
-    lines = []
-    for k, child in pairwise(tree.ancestry(leaf)):
-        terms, threshold = express_split(tree.normal[k], tree.offset[k], scaler)
-        hidden = terms[n_columns:]
-        rest = f" (and {len(hidden)} columns of smaller weight, at their means)" if hidden else ""
-        threshold -= sum(term.mean for term in hidden)
-        sign = ">" if child == tree.right[k] else "<="
-        lines.append(f"  {' '.join(map(str, terms[:n_columns]))}{rest} {sign} {threshold:.4g}")
-    return lines

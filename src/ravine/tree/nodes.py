@@ -332,12 +332,13 @@ class Tree:
         """
         if leaf is None and cluster is None:
             raise TypeError("node must be an integer, got None: give the number of a leaf, or of a cluster.")
+        express = text.express_splits(self, feature_names, n_features)
         if cluster is None:
-            return text.describe_path(self, self.check_node(leaf), feature_names, n_features)
+            return text.describe_path(self, self.check_node(leaf), express)
         if leaf is not None:
             raise ValueError(f"leaf={leaf!r} and cluster={cluster!r} are both given: choose one.")
         number = check_integer("cluster", cluster, low=0, high=self.n_clusters - 1)
-        return text.describe_cluster(self, number, feature_names, n_features)
+        return text.describe_cluster(self, number, express)
 
     # ------------------------------------------------------------------------------------------- other trees
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -65,11 +66,13 @@ def _describe_node(tree: Tree, k: int) -> str:
     return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
 
 
-def describe_path(tree: Tree, leaf: int, feature_names: Any, n_features: int) -> str:
+# Returns the left side of the inequality of a split, as text, and its right side.
+Express = Callable[[int], tuple[str, float]]
+
+
+def describe_path(tree: Tree, leaf: int, express: Express) -> str:
     """Describe the splits that lead to a node."""
-    conditions = _list_conditions(
-        tree, leaf, check_feature_names(feature_names, tree.normal.shape[1]), _check_count(n_features)
-    )
+    conditions = _list_conditions(tree, leaf, express)
     union = _note_union(tree, leaf) if tree.left[leaf] < 0 else ""
     target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
     if union:
@@ -80,38 +83,43 @@ def describe_path(tree: Tree, leaf: int, feature_names: Any, n_features: int) ->
     return "\n".join([f"A row belongs to {target} ({tree.size[leaf]} of {tree.size[0]} rows){end}", *conditions])
 
 
-def describe_cluster(tree: Tree, cluster: int, feature_names: Any, n_features: int) -> str:
+def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
     """Describe the splits that lead to each leaf of a cluster."""
     leaves = [leaf for leaf in tree.leaves() if tree.cluster[leaf] == cluster]
     if len(leaves) == 1:
-        return describe_path(tree, leaves[0], feature_names, n_features)
-    names, most = check_feature_names(feature_names, tree.normal.shape[1]), _check_count(n_features)
+        return describe_path(tree, leaves[0], express)
     size = sum(int(tree.size[leaf]) for leaf in leaves)
     lines = [
         f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if it is in one of "
         f"{_count_leaves(tree, len(leaves))}"
     ]
     for leaf in leaves:
-        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, names, most)]
+        lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, express)]
     return "\n".join(lines)
 
 
-def _check_count(n_features: Any) -> int:
+def express_splits(tree: Tree, feature_names: Any, n_features: Any) -> Express:
+    """Return a function that writes a split in terms of the features of largest weight."""
+    names = check_feature_names(feature_names, tree.normal.shape[1])
     if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
         raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}.")
-    return n_features
 
-
-def _list_conditions(tree: Tree, leaf: int, names: list[str], n_features: int) -> list[str]:
-    """Return the inequalities of the splits that lead to a node, the root first."""
-    lines = []
-    for k, child in pairwise(tree.ancestry(leaf)):
+    def express(k: int) -> tuple[str, float]:
         normal = tree.normal[k]
         order = np.argsort(-np.abs(normal), kind="stable")[:n_features]
         terms = " ".join(f"{normal[j]:+.2f}·{names[j]}" for j in order)
         rest = f" (and {len(normal) - len(order)} smaller terms)" if len(normal) > len(order) else ""
-        sign = ">" if child == tree.right[k] else "<="
-        lines.append(f"  {terms}{rest} {sign} {tree.offset[k]:.4g}")
+        return f"{terms}{rest}", float(tree.offset[k])
+
+    return express
+
+
+def _list_conditions(tree: Tree, leaf: int, express: Express) -> list[str]:
+    """Return the inequalities of the splits that lead to a node, the root first."""
+    lines = []
+    for k, child in pairwise(tree.ancestry(leaf)):
+        terms, threshold = express(k)
+        lines.append(f"  {terms} {'>' if child == tree.right[k] else '<='} {threshold:.4g}")
     return lines
 
 
