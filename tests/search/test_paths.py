@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ravine import MinimumDensityHyperplane, NoSplitWarning, PathSettings, ProjectedDensity
 from ravine.density import BalancePenalty
-from ravine.search.subsamples import draw_subsamples
+from ravine.search.problem import draw_subsamples
 from support.scoring import success_ratio
 from support.simulate import mixture, one_gaussian_line, two_clusters
 

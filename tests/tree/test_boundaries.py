@@ -13,7 +13,7 @@ from ravine.rows import as_rows
 from ravine.tree import boundaries
 from ravine.tree.boundaries import Join, Joiner, find_contact, find_weakest, label_cells, measure_boundaries
 from ravine.tree.cells import CellGraph, CutSplitter, estimate_dimension, grow_cells
-from ravine.tree.shapes import find_shapes
+from ravine.tree.joined_cells import find_joined_cells
 from support.shape_data import draw_ring, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
 
@@ -172,7 +172,7 @@ def test_boundaries_are_measured_between_all_neighbours():
 def test_one_cluster_is_not_split(seed):
     rng = np.random.default_rng(seed)
     for X in (rng.normal(size=(300, 2)), rng.random((300, 5)), draw_spiral(seed=seed)):
-        assert find_shapes(as_rows(X), None, 5, rng).n_clusters == 1
+        assert find_joined_cells(as_rows(X), None, 5, rng).n_clusters == 1
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_one_cluster_is_not_split(seed):
     ],
 )
 def test_reasons_against_cells_are_given(X, reason):
-    assert reason in find_shapes(as_rows(X), None, 5, np.random.default_rng(0))
+    assert reason in find_joined_cells(as_rows(X), None, 5, np.random.default_rng(0))

@@ -14,8 +14,6 @@ from ravine.tree import Tree
 from ravine.tree.boundaries import Contact, Joiner, find_contact
 from ravine.tree.cells import CellGraph
 
-__all__ = ["Boundary", "BoundaryFinder", "find_boundaries", "format_evidence", "get_known_evidence"]
-
 # With fewer rows there is no neighbourhood of a boundary to look at.
 FEWEST_ROWS = 20
 

@@ -11,8 +11,6 @@ import numpy as np
 from ravine._typing import Array
 from ravine.density import MARGIN, ProjectedDensity, compute_silverman_bandwidth
 
-__all__ = ["DensitySummary", "place_points", "summarise_density"]
-
 # A curve goes on for this many bandwidths beyond the outermost row.
 TAIL = 3.0
 # Fraction of the rows that a summary may leave out at each end: a few far rows would squeeze all others together.

@@ -12,8 +12,6 @@ from scipy.sparse import csr_array
 
 from ravine._typing import Array
 
-__all__ = ["EffectSizes", "GroupMoments", "compare_with_rest"]
-
 # Bytes of X in one block.
 BLOCK_BYTES = 1 << 22
 # A spread below this fraction of the difference of means is rounding: the feature is constant inside both groups.

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.rows import Rows
 
-__all__ = ["average_clusters", "find_exemplars", "leave_out_outliers"]
-
 # Exemplars of each cluster.
 MOST_EXEMPLARS = 5
 # Bytes of the rows of a block.

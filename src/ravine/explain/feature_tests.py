@@ -23,8 +23,6 @@ from ravine.rows.inputs import validate_array
 from ravine.search import resolve_bandwidth
 from ravine.validity.repeated_values import find_repeating
 
-__all__ = ["FeatureTests", "compare_clusters"]
-
 # Largest number of rows of both halves together, and of features that are tested.
 MOST_TESTED_ROWS, MOST_FEATURES = 20_000, 200
 # With fewer rows there are no halves, and a cluster with fewer judges is not tested.

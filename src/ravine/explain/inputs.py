@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine.checks import check_feature_names, is_missing_value
 
-__all__ = ["check_estimator", "encode_any_labels", "encode_classes", "name_features"]
-
 
 def check_estimator(estimator: Any) -> None:
     """Raise an error unless the estimator is a fitted one of this library, which all have a method ``plot``."""

@@ -18,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.density import compute_silverman_bandwidth
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
     from ravine.tree import Tree  # a hyperplane is fitted without a tree
-
-__all__ = ["Memberships", "SplitOdds", "lift_own_cluster", "sample_nodes"]
 
 Indices = NDArray[np.intp]
 
@@ -201,7 +200,7 @@ def _measure_scatter(t: Array, weights: Array) -> float:
 def _choose_bandwidth(distances: Array) -> float:
     """Return a bandwidth by the rule of thumb, for splits of which none is known."""
     scale = float(np.abs(distances).max()) or 1.0
-    h = 0.9 * float((distances / scale).std()) * len(distances) ** -0.2
+    h = compute_silverman_bandwidth(float((distances / scale).std()), len(distances))
     return scale * (h or 1.0)
 
 

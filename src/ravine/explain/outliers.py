@@ -22,8 +22,6 @@ from ravine.explain.memberships import sample_nodes
 from ravine.rows import Rows, as_rows, limit_library_threads
 from ravine.tree import Tree
 
-__all__ = ["LeafDensity", "Marking", "OutlierModel", "choose_outliers", "fit_leaf", "mark_outliers"]
-
 Indices = NDArray[np.intp]
 
 # Rows that estimate the density of a leaf, at most; bytes of the rows that are in memory for that; and fewest rows.

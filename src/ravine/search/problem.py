@@ -25,8 +25,11 @@ from ravine.search.label_fit import suggest_starts
 from ravine.search.settings import SearchSettings
 from ravine.search.space import WorkingSpace
 from ravine.search.starts import PrincipalAxes, choose_starts
-from ravine.search.subsamples import draw_subsamples
 
+# A subsample must be smaller than all rows by this factor to be worth a second optimisation.
+WORTHWHILE = 4
+# Each later subsample is larger than the one before, and smaller than all rows, by this factor.
+GROWTH = 10
 # Largest number of rows on which starts are proposed and screened. With very many features the number of values is
 # limited instead, but at least FEWEST_SCREENED rows are used.
 MOST_SCREENED = 3_000
@@ -272,3 +275,22 @@ class Problem:
             C=settings.labels.start_C,
             rng=self.rng,
         )
+
+
+def draw_subsamples(n: int, size: int | None, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """Draw nested random subsets of the rows, each sorted; none if all rows are few enough.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    size : int or None
+        Number of rows in the first subset; None for no subsets.
+    """
+    if size is None or n < WORTHWHILE * size:
+        return []
+    sizes = [size]
+    while sizes[-1] * GROWTH * GROWTH <= n:
+        sizes.append(sizes[-1] * GROWTH)
+    chosen = rng.choice(n, sizes[-1], replace=False, shuffle=True)
+    return [np.sort(chosen[:k]) for k in sizes]

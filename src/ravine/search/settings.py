@@ -18,20 +18,13 @@ from ravine.index import LabelPenalty, ProjectionIndex
 from ravine.rows import Moments, Sample
 from ravine.search.bandwidth import BandwidthRule
 from ravine.search.label_fit import NAMED_STARTS, parse_component
-from ravine.search.subsamples import resolve_subsample
-
-__all__ = [
-    "LabelSettings",
-    "SearchSettings",
-    "check_penalty",
-    "make_label_settings",
-    "make_settings",
-]
 
 # Principal axes beyond the starts, among which a search in very many features looks for unusual directions.
 EXTRA_AXES = 4
 # Fewest principal axes for a search with labels in very many features.
 FEWEST_AXES = 10
+# Number of rows in the first subsample, by default.
+SUBSAMPLE = 10_000
 INITS = ("auto", "axes", "pca", "random")
 # Starts of a search with labels, by default.
 LABEL_STARTS = ("pc1", "pc2", "svm")
@@ -266,3 +259,10 @@ def _check_increasing(name: str, given: Any, *, high: float) -> tuple[float, ...
     if not checked or any(later <= earlier for earlier, later in pairwise(checked)):
         raise ValueError(f"{allowed}.")
     return checked
+
+
+def resolve_subsample(subsample: int | str | None) -> int | None:
+    """Return the number of rows in the first subsample; None for no subsamples."""
+    if subsample is None:
+        return None
+    return SUBSAMPLE if isinstance(subsample, str) else int(subsample)

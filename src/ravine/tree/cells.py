@@ -120,7 +120,7 @@ def estimate_dimension(log_ratios: Array, n_neighbours: int) -> float:
 class CutSplitter:
     """Splitter by the hyperplane of least normalised cut of a graph, along some directions."""
 
-    takes_rows = True
+    accepts_rows = True
 
     def __init__(self, graph: CellGraph) -> None:
         self.graph = graph

@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from ravine.checks import is_missing_value
 from ravine.tree.editing import label_unions
 
-__all__ = ["Constraint", "Constraints", "describe_violations", "list_violations", "make_constraints"]
-
 Indices = NDArray[np.intp]
 # Violated constraints that a warning names.
 MOST_NAMED = 5

@@ -19,17 +19,15 @@ from ravine.rows import Rows, open_pool
 from ravine.search import SearchSettings
 from ravine.tree.constraints import Constraints
 from ravine.tree.grow import PRIORITIES, Candidate, Priority, Splitter, grow, split_rows
+from ravine.tree.joined_cells import JoinedCells, build_tree, choose_shape, find_curved, find_joined_cells
 from ravine.tree.linked_splits import ConstrainedSplitter, LabelSplitter, complete_constraints, join_leaves
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.refine import refine_tree
-from ravine.tree.shapes import Shapes, build_tree, choose_shape, find_curved, find_shapes
 from ravine.tree.sizes import SizeLimits
 from ravine.tree.splitter import DensitySplitter, NodeTest, SizeLimitSplitter, prefer_large
 from ravine.tree.stability import suggest_tree
 from ravine.validity.valley_test import FEWEST_ROWS
-
-__all__ = ["TreeFit", "TreeSettings", "describe_few_rows", "describe_few_valleys", "fit_tree", "split_leaf"]
 
 Indices = NDArray[np.intp]
 Partition = tuple[Tree, Indices]
@@ -170,18 +168,18 @@ def fit_tree(
     """
     work = _Work(rows, weights, constraints, settings, settings.make_splitter(weights), rng, n_threads, notify)
     with open_pool(n_threads, work.flag) as pool:
-        shapes = _find_shapes(work)
-        reason = _decide_before_growth(shapes, settings.shape)
+        groups = _find_joined_cells(work)
+        reason = _decide_before_growth(groups, settings.shape)
         if not reason:
             tree, leaves, n_separated = _grow_convex(work, pool)
-            use_shapes, reason = _decide_after_growth(shapes, tree, leaves, settings)
-            if not use_shapes:
+            use_joined, reason = _decide_after_growth(groups, tree, leaves, settings)
+            if not use_joined:
                 return _continue_growth(work, TreeFit(tree, leaves, "convex", reason, n_separated, tree.n_clusters))
-    assert isinstance(shapes, Shapes)
-    joined, leaves = build_tree(shapes, rows, work.bandwidth)
+    assert isinstance(groups, JoinedCells)
+    joined, leaves = build_tree(groups, rows, work.bandwidth)
     if notify is not None:
         notify(joined)
-    n_separated = min(shapes.count_separated(), joined.n_clusters)
+    n_separated = min(groups.count_separated(), joined.n_clusters)
     suggested = (joined, leaves) if settings.n_clusters is None else None
     return TreeFit(joined, leaves, "any", reason, n_separated, joined.n_clusters, suggested)
 
@@ -225,10 +223,10 @@ class _Work:
         return grow(self.rows, splitter, **{**self.options, **defaults, **options})
 
 
-# --------------------------------------------------------------------------------------------------- shapes
+# --------------------------------------------------------------------------------------------------- joined cells
 
 
-def _find_shapes(work: _Work) -> Shapes | str:
+def _find_joined_cells(work: _Work) -> JoinedCells | str:
     """Find clusters of any shape, unless the settings exclude it; then return the reason."""
     obstacle = _find_obstacle(work)
     if obstacle and work.settings.shape == "any":
@@ -240,7 +238,7 @@ def _find_shapes(work: _Work) -> Shapes | str:
         return obstacle
     # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
     rng, settings = np.random.default_rng([work.seed, 1]), work.settings
-    return find_shapes(work.rows, settings.n_clusters, settings.limits.smallest, rng, work.flag, settings.level)
+    return find_joined_cells(work.rows, settings.n_clusters, settings.limits.smallest, rng, work.flag, settings.level)
 
 
 def _find_obstacle(work: _Work) -> str:
@@ -260,20 +258,22 @@ def _find_obstacle(work: _Work) -> str:
     return next((name for name, applies in obstacles.items() if applies), "")
 
 
-def _decide_before_growth(shapes: Shapes | str, shape: str) -> str:
+def _decide_before_growth(groups: JoinedCells | str, shape: str) -> str:
     """Return why joined cells are used without a tree of convex clusters to compare with; empty if they are not."""
-    if isinstance(shapes, str):
+    if isinstance(groups, str):
         return ""
-    return "Set by shape='any'." if shape == "any" else find_curved(shapes)
+    return "Set by shape='any'." if shape == "any" else find_curved(groups)
 
 
-def _decide_after_growth(shapes: Shapes | str, tree: Tree, leaves: Indices, settings: TreeSettings) -> tuple[bool, str]:
+def _decide_after_growth(
+    groups: JoinedCells | str, tree: Tree, leaves: Indices, settings: TreeSettings
+) -> tuple[bool, str]:
     """Return whether joined cells replace a tree of convex clusters, and why."""
     if settings.shape == "convex":
         return False, "Set by shape='convex'."
-    if isinstance(shapes, str):
-        return False, f"Cells are not joined: {shapes}."
-    return choose_shape(shapes, tree, leaves, settings.n_clusters)
+    if isinstance(groups, str):
+        return False, f"Cells are not joined: {groups}."
+    return choose_shape(groups, tree, leaves, settings.n_clusters)
 
 
 # --------------------------------------------------------------------------------------------------- convex clusters

@@ -19,20 +19,6 @@ from ravine.rows import as_rows, open_pool
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import NONE, Tree
 
-__all__ = [
-    "PRIORITIES",
-    "Candidate",
-    "Leaf",
-    "Policy",
-    "Priority",
-    "Split",
-    "Splitter",
-    "grow",
-    "make_policy",
-    "make_split_tree",
-    "split_rows",
-]
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -302,7 +288,7 @@ def grow(
 def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.random.Generator) -> Split:
     """Apply a splitter to some rows and validate its result."""
     all_rows = as_rows(X)
-    found = splitter.split(all_rows if getattr(splitter, "takes_rows", False) else all_rows.data, rows, rng)
+    found = splitter.split(all_rows if getattr(splitter, "accepts_rows", False) else all_rows.data, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
     if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
         raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")

@@ -33,7 +33,7 @@ class ConstrainedSplitter:
         Whether only nodes are split that contain rows which cannot be in one cluster.
     """
 
-    takes_rows = True
+    accepts_rows = True
 
     def __init__(
         self, splitter: Splitter, constraints: Constraints, min_size: float = 1.0, is_exclusive: bool = False
@@ -336,7 +336,7 @@ class LabelSplitter:
         Smallest number of rows on a side.
     """
 
-    takes_rows = True
+    accepts_rows = True
 
     def __init__(self, constraints: Constraints, min_size: float) -> None:
         self.constraints, self.min_size = constraints, min_size

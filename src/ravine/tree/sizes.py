@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 
-__all__ = ["SizeLimits", "count_rows", "describe_large_clusters", "make_limits"]
-
 # Clusters that a warning names.
 MOST_NAMED = 5
 

@@ -84,7 +84,7 @@ class DensitySplitter:
     """
 
     # X is passed as `Rows`, which are measured already.
-    takes_rows = True
+    accepts_rows = True
 
     def __init__(
         self,
@@ -256,7 +256,7 @@ class SizeLimitSplitter:
         Whether other nodes are not split at all.
     """
 
-    takes_rows = True
+    accepts_rows = True
 
     def __init__(self, splitter: DensitySplitter, largest: int, is_exclusive: bool) -> None:
         self.splitter, self.largest, self.is_exclusive = splitter, largest, is_exclusive

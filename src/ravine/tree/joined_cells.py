@@ -30,7 +30,7 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Shapes:
+class JoinedCells:
     """Clusters of any shape.
 
     Attributes
@@ -82,14 +82,14 @@ class Shapes:
         return max(overlaps, default=0.0)
 
 
-def find_shapes(
+def find_joined_cells(
     rows: Rows,
     n_clusters: int | None,
     min_size: int,
     rng: np.random.Generator,
     flag: StopFlag | None = None,
     level: float = constants.USUAL_LEVEL,
-) -> Shapes | str:
+) -> JoinedCells | str:
     """Find clusters of any shape; return the reason, as a part of a sentence, if that is impossible.
 
     Parameters
@@ -110,7 +110,7 @@ def find_shapes(
     if isinstance(graph, str):
         return graph
     fewest = max(constants.FEWEST_CLUSTER_ROWS, math.ceil(min_size * len(graph.indices) / n))
-    best: list[Shapes] = []
+    best: list[JoinedCells] = []
     for seed in rng.integers(2**31, size=constants.N_CELL_SETS).tolist():
         cells, leaf_of_row = grow_cells(rows, graph, n_clusters, seed, flag)
         found, cell_of_row = np.unique(leaf_of_row[graph.indices], return_inverse=True)
@@ -122,27 +122,27 @@ def find_shapes(
             label_cells(joiner.n_cells, joins).tobytes(): joins for joins in _list_joins(joiner, n_clusters, level)
         }
         tried = [
-            Shapes(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
+            JoinedCells(graph, cells, leaf_of_row, joiner, joins, _rate(joiner, joins, n_clusters))
             for joins in different.values()
         ]
-        large_enough = [shapes for shapes in tried if shapes.smallest_size >= min_size]
+        large_enough = [groups for groups in tried if groups.smallest_size >= min_size]
         if not large_enough:
             continue
-        best.append(max(large_enough, key=lambda shapes: shapes.weakest))
-        if _find_agreement(best) or sum(shapes.n_clusters == 1 for shapes in best) >= constants.ENOUGH_SINGLE_CLUSTERS:
+        best.append(max(large_enough, key=lambda groups: groups.weakest))
+        if _find_agreement(best) or sum(groups.n_clusters == 1 for groups in best) >= constants.ENOUGH_SINGLE_CLUSTERS:
             break
     if not best:
         return "the rows cannot be cut into enough cells, or clusters would be too small"
-    separated = [shapes for shapes in best if shapes.n_clusters > 1]
+    separated = [groups for groups in best if groups.n_clusters > 1]
     # A valley that few sets of cells show may be one of the gaps between few rows.
     if n_clusters is None and not _find_agreement(best) and 2 * len(separated) <= len(best):
-        return next(shapes for shapes in best if shapes.n_clusters == 1)
-    return max(separated or best, key=lambda shapes: shapes.weakest)
+        return next(groups for groups in best if groups.n_clusters == 1)
+    return max(separated or best, key=lambda groups: groups.weakest)
 
 
-def _find_agreement(tried: list[Shapes]) -> bool:
+def _find_agreement(tried: list[JoinedCells]) -> bool:
     """Return whether two sets of cells have nearly the same clusters, and more than one."""
-    clusters = [shapes.clusters for shapes in tried if shapes.n_clusters > 1]
+    clusters = [groups.clusters for groups in tried if groups.n_clusters > 1]
     return any(_agree(one, other) for one, other in combinations(clusters, 2))
 
 
@@ -179,20 +179,20 @@ def _agree(clusters: Indices, others: Indices) -> bool:
     return bool(counts.reshape(clusters.max() + 1, -1).max(axis=1).sum() >= constants.SAME_CLUSTERS * len(clusters))
 
 
-def find_curved(shapes: Shapes) -> str:
+def find_curved(groups: JoinedCells) -> str:
     """Return why joined cells are better than any convex clusters, as a sentence; empty if they may not be."""
-    if shapes.n_clusters < 2 or shapes.weakest < constants.SEPARATED:
+    if groups.n_clusters < 2 or groups.weakest < constants.SEPARATED:
         return ""
-    curvature = shapes.measure_curvature()
+    curvature = groups.measure_curvature()
     if curvature < constants.CURVED:
         return ""
     return (
         f"Valleys separate clusters that are not convex: {100 * curvature:.0f} % of two clusters are on the wrong side "
-        f"of the best hyperplane between them, and {_describe_weakest('clusters', shapes.weakest)}."
+        f"of the best hyperplane between them, and {_describe_weakest('clusters', groups.weakest)}."
     )
 
 
-def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: int | None) -> tuple[bool, str]:
+def choose_shape(groups: JoinedCells, tree: Tree, leaf_of_row: Indices, n_clusters: int | None) -> tuple[bool, str]:
     """Return whether joined cells are clearly better clusters than the leaves of a tree, and why, as a sentence.
 
     Parameters
@@ -202,18 +202,18 @@ def choose_shape(shapes: Shapes, tree: Tree, leaf_of_row: Indices, n_clusters: i
     n_clusters : int or None
         Number of clusters that is asked for.
     """
-    if shapes.n_clusters < 2:
+    if groups.n_clusters < 2:
         return False, "Joined cells do not show more than one cluster."
-    joined = _describe_weakest("groups of joined cells", shapes.weakest)
+    joined = _describe_weakest("groups of joined cells", groups.weakest)
     if tree.n_clusters < (n_clusters or 2):
-        is_better = n_clusters is None or shapes.weakest >= constants.LEAST_JOINED_EVIDENCE
+        is_better = n_clusters is None or groups.weakest >= constants.LEAST_JOINED_EVIDENCE
         return is_better, f"A tree of convex clusters has {tree.n_clusters} only; {joined}."
-    weakest = find_weakest(shapes.graph, tree.cluster[leaf_of_row[shapes.graph.indices]])
-    is_better = weakest < math.inf and shapes.weakest >= max(
+    weakest = find_weakest(groups.graph, tree.cluster[leaf_of_row[groups.graph.indices]])
+    is_better = weakest < math.inf and groups.weakest >= max(
         weakest + constants.EVIDENCE_MARGIN, constants.LEAST_JOINED_EVIDENCE
     )
-    if n_clusters is None and tree.n_clusters >= shapes.n_clusters:
-        is_better = weakest < constants.IN_DOUBT and constants.STRONG <= shapes.weakest < math.inf
+    if n_clusters is None and tree.n_clusters >= groups.n_clusters:
+        is_better = weakest < constants.IN_DOUBT and constants.STRONG <= groups.weakest < math.inf
     convex = _describe_weakest("convex clusters", weakest)
     return is_better, f"{convex[0].upper()}{convex[1:]}; {joined}."
 
@@ -226,7 +226,7 @@ def _describe_weakest(clusters: str, evidence: float) -> str:
     return f"the weakest boundary between {clusters} {strength}"
 
 
-def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tree, Indices]:
+def build_tree(groups: JoinedCells, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tree, Indices]:
     """Return the tree whose joined leaves are the clusters, and the leaf of each row.
 
     Cells of one cluster that share a node become one leaf.
@@ -236,21 +236,21 @@ def build_tree(shapes: Shapes, rows: Rows, bandwidth: BandwidthRule) -> tuple[Tr
     bandwidth : "silverman", float or callable
         Rule for the density on the hyperplanes.
     """
-    cells = shapes.cells
+    cells = groups.cells
     leaves = np.sort(cells.leaves())  # cells are numbered in this order
     cluster = np.full(len(cells), NONE, dtype=np.intp)
-    cluster[leaves] = label_cells(len(leaves), shapes.joins)
+    cluster[leaves] = label_cells(len(leaves), groups.joins)
     joined = renumber_clusters(cells, cluster)
     tree = prune(joined, _list_uniform_nodes(joined))
     new_leaf = find_new_nodes(joined, tree)
-    tree = _describe_splits(tree, shapes.graph, rows, bandwidth)
-    all_joins = shapes.joiner.complete(shapes.joins)
+    tree = _describe_splits(tree, groups.graph, rows, bandwidth)
+    all_joins = groups.joiner.complete(groups.joins)
     pairs, evidence = _contract_joins(all_joins, new_leaf[leaves])
-    of_row = tree.cluster[new_leaf[leaves]][shapes.joiner.cell_of_row]
-    found = measure_boundaries(shapes.graph, of_row)
+    of_row = tree.cluster[new_leaf[leaves]][groups.joiner.cell_of_row]
+    found = measure_boundaries(groups.graph, of_row)
     touching = np.array(list(found), dtype=np.intp).reshape(-1, 2)
     joins = LeafJoins(pairs, evidence, touching, np.array(list(found.values()), dtype=np.float64))
-    return tree.with_arrays(joins=joins), new_leaf[shapes.leaf_of_row]
+    return tree.with_arrays(joins=joins), new_leaf[groups.leaf_of_row]
 
 
 def _list_uniform_nodes(tree: Tree) -> list[int]:
