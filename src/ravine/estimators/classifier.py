@@ -48,13 +48,11 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
     hyperplane : MinimumDensityHyperplane or None, default=None
         Its ``bandwidth`` (h0), ``subsample`` and ``callback`` are used and, for ``method="paper"``, ``init``,
         ``alpha_max`` and ``path``. Its ``init`` names directions, of which the one with the lowest index is the start:
-        ``"svm"``, ``"means"`` and ``"lda"`` are suggested by the labels, ``"pc1"``, ``"pc2"``, ... are principal
-        components, and ``"auto"`` is ``("pc1", "pc2", "svm")``. An array: its rows, each pointing to ``classes_[1]``.
-        None means ``MinimumDensityHyperplane()`` or, for ``method="paper"``, one with ``alpha_max=0.9`` and
+        ``"svm"``, ``"means"`` and ``"lda"`` come from the labels, ``"pc1"``, ``"pc2"``, ... are principal components,
+        and ``"auto"`` is ``("pc1", "pc2", "svm")``. None means, for ``method="paper"``, ``alpha_max=0.9`` and
         ``path=PathSettings(n_alpha=20, max_iter=5, polish=False)``.
     method : {"relative", "paper"}, default="relative"
-        ``"relative"`` is the method above. ``"paper"`` is that of the paper, MDP²: the hyperplane minimises the density
-        on it plus a penalty for labelled rows on the wrong side, eq. (17). Use it with
+        The method above, or that of the paper (MDP²), eq. (17), which is used with
         ``**paper_settings("classification")``.
     C : "auto" or float, default="auto"
         Inverse strength of the regularisation of the labels' hyperplane, for rows scaled to a mean variance of 1.
@@ -96,8 +94,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
     label_evidence_ : ndarray of shape (n_pairs, 2)
         Mean loss of the labels at their own hyperplane and at the final one. Not with ``method="paper"``.
     density_evidence_ : ndarray of shape (n_pairs, 3)
-        Logarithm of the number of rows at the hyperplane over that of a normal curve, at the hyperplane of the labels
-        alone and at the final one, and the angle between the two in degrees. Not with ``method="paper"``.
+        Log-ratio of the number of rows at a hyperplane to that of a normal curve, for the hyperplane of the labels and
+        for the final one, and the angle between the two in degrees. Not with ``method="paper"``.
     pair_model_ : PairModel
         Hyperplanes of all pairs with the slopes of their log-odds.
     path_ : tuple of PathStep
@@ -115,9 +113,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    The guide on classification describes the method. Rows without weight are ignored, together with their labels. A
-    class may have a single label. `score` ignores unlabelled rows of y, so cross-validation works with them if it uses
-    the default scorer; other scorers, and `OneVsRestClassifier`, treat -1 as a class.
+    The guide on classification describes the method. A class may have a single label. `score` ignores unlabelled rows
+    of y, so cross-validation works with the default scorer; other scorers treat -1 as a class.
 
     References
     ----------

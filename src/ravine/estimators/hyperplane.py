@@ -114,9 +114,9 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """Split data in two by the hyperplane of lowest density.
 
     The hyperplane minimises the integral of the kernel density of the data over it, eq. (6) of the paper, so it avoids
-    cutting through dense clusters. Minimum density projection pursuit (MDP²) finds it: for every direction the best
-    offset is found globally and exactly, and the direction is optimised over the sphere, for an interval of allowed
-    offsets that widens from the mean outwards. Standardise features that have different units.
+    cutting through dense clusters. Minimum density projection pursuit (MDP²) finds the best offset of every direction
+    exactly and optimises the direction over the sphere, for an interval of allowed offsets that widens from the mean
+    outwards. Standardise features that have different units.
 
     Parameters
     ----------
@@ -134,8 +134,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         The offset stays within alpha standard deviations of the mean projection, and alpha grows to ``alpha_max``.
         Smaller values favour balanced splits.
     subsample : int, "auto" or None, default="auto"
-        Size of a random subsample on which paths are followed if X has at least four times as many rows; the best
-        hyperplanes are then optimised on all rows. ``"auto"`` is 10,000; None disables subsampling.
+        Size of a random subsample for the paths, if X has at least four times as many rows; the best hyperplanes are
+        then optimised on all rows. ``"auto"`` is 10,000; None disables subsampling.
     path : PathSettings or None, default=None
         Steps and optimiser of the path. None means ``PathSettings()``.
     test : {"pooled", "exact"} or None, default=None

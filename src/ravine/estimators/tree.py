@@ -65,32 +65,30 @@ class MinimumDensityTree(DensityClusterer):
     """Divisive clustering by minimum density hyperplanes.
 
     The hyperplane of lowest density splits the rows, then each side is split again, until there are ``n_clusters``
-    clusters or, with ``"auto"``, until the valley test shows no further split to be real. Clusters that are not convex
-    are unions of the cells of more hyperplanes. Standardise features that have different units.
+    clusters or, with ``"auto"``, until the valley test shows no further split to be real. Standardise features that
+    have different units.
 
     Parameters
     ----------
     n_clusters : int, "auto" or "suggested", default="auto"
-        Number of clusters. With ``"auto"``, those that are shown to be real: a node is split only if the valley test is
-        significant at ``alpha`` times its share of all rows. With ``"suggested"``, at least these, and as many as trees
-        of random halves of the rows agree on.
+        Number of clusters. ``"auto"``: those that the valley test shows to be real. ``"suggested"``: at least these,
+        and as many as trees of random halves of the rows agree on.
     hyperplane : MinimumDensityHyperplane, object or None, default=None
-        Finds the hyperplane of each node, and tests it if its ``test`` is set. Its ``contamination``, ``n_jobs``,
-        ``random_state`` and ``callback`` are not used; ``init="auto"`` means ``"axes"`` for splits. None means
-        ``MinimumDensityHyperplane()``. Another object has a method ``split(X, indices, rng)`` that returns an object
-        with the attributes ``hyperplane`` and ``pvalue``, for example a :class:`Split`.
+        Finds the hyperplane of each node, and tests it if its ``test`` is set; for splits, ``init="auto"`` means
+        ``"axes"``. Its ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object
+        has a method ``split(X, indices, rng)`` that returns a :class:`Split`.
     shape : {"auto", "convex", "any"}, default="auto"
-        Shape of the clusters. ``"convex"``: each is a leaf of a tree of hyperplanes. ``"any"``: hyperplanes cut the
-        rows into more cells than there are clusters, and cells that no valley separates are joined. ``"auto"``: joined
-        cells if they are clearly better, else convex clusters.
+        ``"convex"``: each cluster is a leaf of a tree of hyperplanes. ``"any"``: hyperplanes cut the rows into more
+        cells than there are clusters, and cells that no valley separates are joined. ``"auto"``: joined cells if they
+        are clearly better.
     split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
-        Which node is split next if ``n_clusters`` is a number: the one whose split has the smallest normalised cut of
-        nearest neighbours, the largest, or that with the lowest density on its hyperplane, the largest relative depth
-        or the smallest P-value. A callable is called with a candidate, which has the attributes ``size``,
-        ``hyperplane``, ``pvalue`` and ``cut``; the largest value is next.
+        Node that is split next if ``n_clusters`` is a number: that with the smallest normalised cut of nearest
+        neighbours, the most rows, the lowest density, the largest relative depth or the smallest P-value. A callable
+        takes a candidate with the attributes ``size``, ``hyperplane``, ``pvalue`` and ``cut``; the largest value is
+        next.
     refine : bool, default=True
-        Whether to refine all hyperplanes jointly after growth, if ``n_clusters`` is a number. The refined tree is kept
-        if its normalised cut is lower. Only with ``split_next="cut"`` and without tests.
+        Whether to refine all hyperplanes jointly after growth, if ``n_clusters`` is a number, ``split_next`` is
+        ``"cut"`` and nothing is tested. The refined tree is kept if its normalised cut is lower.
     min_cluster_size : int or float, default=5
         Smallest number of rows on a side of a split, or their share of all rows; with weights, their sum.
     max_cluster_size : int, float or None, default=None
@@ -126,18 +124,15 @@ class MinimumDensityTree(DensityClusterer):
     n_iter_ : int
         Number of splits, at least 1.
     n_shown_, n_suggested_ : int
-        Number of clusters that the test shows, and that is suggested. Only if ``n_clusters`` is not a number, and until
-        the tree is edited.
+        Number of clusters that the test shows, and that is suggested. This and the next two only if ``n_clusters`` is
+        not a number, and until the tree is edited.
     suggested_tree_ : Tree
-        The tree with the suggested number of clusters.
     suggested_leaves_ : ndarray of shape (n_samples,), int
-        Number of the leaf of each row in that tree.
+        Leaf of each row in that tree.
     outlier_model_ : OutlierModel
         Robust densities of the leaves. This and the next two only with ``contamination``; edits do not change them.
     outlier_scores_ : ndarray of shape (n_samples,)
-        From 0 to 1; 0.5 is the median row.
     n_outliers_ : int
-        Number of rows that are marked with -1.
     constraints_ : list of (str, int, int, bool)
         Kind ("label", "must_link" or "cannot_link") and rows of every constraint, and whether the rows must be in one
         cluster. Only with constraints.
@@ -154,9 +149,8 @@ class MinimumDensityTree(DensityClusterer):
 
     Notes
     -----
-    The guide on trees describes the method. The P-value of the root is valid under the conditions of
-    :func:`valley_test`. Below the root, the same rows have already chosen the splits above, so those P-values are only
-    a guide. A test that is not significant does not show that there is one cluster.
+    The guide on trees describes the method. Below the root, the same rows have already chosen the splits above, so
+    P-values are only a guide there. A test that is not significant does not show that there is one cluster.
 
     Examples
     --------

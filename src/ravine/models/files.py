@@ -36,7 +36,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     model : MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
-        Fitted model. Functions and generators among its parameters (``callback``, ``splitter``, a callable
+        Fitted model. Functions and generators among its parameters (``callback``, an object that splits, a callable
         ``bandwidth`` or ``split_next``, a ``random_state`` that is not an integer) cannot be saved: a TypeError names
         them.
     path : path-like
