@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, PathSettings, Split
+from ravine.tree.constraints import count_rows
 from ravine.tree.neighbours import repeat_rows
-from ravine.tree.sizes import count_rows
 
 QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
 

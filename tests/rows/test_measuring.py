@@ -8,8 +8,8 @@ import pytest
 
 from ravine import MinimumDensityHyperplane
 from ravine.rows import ArrayRows, DenseSample, array, as_rows
+from ravine.rows.base import guess_units
 from ravine.rows.inputs import validate_array, validate_rows
-from ravine.rows.units import guess_units
 from support import reference as ref
 
 LAYOUTS = {

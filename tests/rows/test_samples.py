@@ -20,8 +20,7 @@ from ravine.rows import (
     array,
     as_rows,
 )
-from ravine.rows.base import ROWS_WORTH_A_THREAD
-from ravine.rows.units import GUESS_ROWS
+from ravine.rows.base import GUESS_ROWS, ROWS_WORTH_A_THREAD
 from support import reference as ref
 
 EPS = np.finfo(float).eps

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from ravine import MinimumDensityTree
-from ravine.rows.units import guess_units
+from ravine.rows.base import guess_units
 from ravine.tree import grow
 from support.tree_twin import ARRAYS, RandomSplitter, assert_consistent
 

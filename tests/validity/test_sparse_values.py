@@ -10,8 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, valley_test
 from ravine.rows import as_rows
 from ravine.validity.directions import Choosers, SparseChoosers, as_choosers
-from ravine.validity.repeated_values import Grids
-from ravine.validity.sparse_values import SparseGrids, find_grids
+from ravine.validity.repeated_values import Grids, SparseGrids, find_grids
 
 
 def simulate_topics(n, d, k, seed=0, length=60, contrast=2.0):

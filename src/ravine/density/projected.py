@@ -12,8 +12,7 @@ from ravine import _kernels
 from ravine._kernels import DEEP, MAX_NODES
 from ravine._properties import lazy_property
 from ravine._typing import Array
-from ravine.density.penalty import BalancePenalty, Minima
-from ravine.density.sums import BinnedDensity, SortedDensity, Window
+from ravine.density.sums import BalancePenalty, BinnedDensity, Minima, SortedDensity, Window
 
 # Where the sign and the roots of the slope matter, a flatter one (in units of the kernel's peak and of h) is computed
 # exactly: slopes and curvatures from bins have errors of up to about 1e-9.

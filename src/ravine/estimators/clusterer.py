@@ -129,7 +129,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator):
         list of ndarray of int
             Indices of rows of X for each cluster, the most typical first.
         """
-        from ravine.explain.exemplars import find_exemplars
+        from ravine.explain.outliers import find_exemplars
 
         check_is_fitted(self)
         rows = validate_readable_rows(self, X, reset=False)
@@ -151,7 +151,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator):
         ndarray of shape (n_clusters, n_features)
             NaN for clusters without rows.
         """
-        from ravine.explain.exemplars import average_clusters
+        from ravine.explain.outliers import average_clusters
 
         check_is_fitted(self)
         rows = validate_readable_rows(self, X, reset=False)
@@ -162,7 +162,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator):
 
     def _find_typical_clusters(self, rows: Rows, scores: Array | None) -> NDArray[np.intp]:
         """Return the cluster of each row, with -1 for outliers of clusters that have other rows."""
-        from ravine.explain.exemplars import leave_out_outliers
+        from ravine.explain.outliers import leave_out_outliers
 
         clusters = np.asarray(rows.apply(self._get_labeller()))
         if scores is None or not hasattr(self, "outlier_model_"):

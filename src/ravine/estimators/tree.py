@@ -34,11 +34,18 @@ from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
 from ravine.search import SearchSettings
 from ravine.tree import Candidate, Splitter, Tree
-from ravine.tree.constraints import Constraint, Constraints, describe_violations, list_violations, make_constraints
+from ravine.tree.constraints import (
+    Constraint,
+    Constraints,
+    describe_large_clusters,
+    describe_violations,
+    list_violations,
+    make_constraints,
+    make_limits,
+)
 from ravine.tree.editing import find_new_nodes
 from ravine.tree.fit import TreeFit, TreeSettings, describe_few_rows, describe_few_valleys, fit_tree, split_leaf
 from ravine.tree.grow import PRIORITIES
-from ravine.tree.sizes import describe_large_clusters, make_limits
 
 if TYPE_CHECKING:
     from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.explain import DensitySummary, format_evidence, shorten
-from ravine.explain.exemplars import find_exemplars
+from ravine.explain.outliers import find_exemplars
 from ravine.hyperplane import Hyperplane
 from ravine.report.findings import Findings
 from ravine.report.splits import BoundarySummary, PairSummary

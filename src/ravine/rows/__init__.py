@@ -1,7 +1,16 @@
 """The data, wherever it is stored: the only layer that touches X."""
 
 from ravine.rows.array import ArrayRows, DenseSample, RowSpace
-from ravine.rows.base import Indices, Rows, Sample, as_rows, draw_indices
+from ravine.rows.base import (
+    Indices,
+    Rows,
+    Sample,
+    as_rows,
+    center_and_scale,
+    draw_indices,
+    is_rounding,
+    round_to_power_of_two,
+)
 from ravine.rows.blocks import BlockSample, RowBlocks
 from ravine.rows.cluster import ClusterRows
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
@@ -22,7 +31,6 @@ from ravine.rows.questions import (
 )
 from ravine.rows.sparse import SparseRows, SparseSample
 from ravine.rows.threads import limit_library_threads, open_pool
-from ravine.rows.units import center_and_scale, is_rounding, round_to_power_of_two
 from ravine.rows.workers.rounds import ClusterError
 
 __all__ = [

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._properties import lazy_property
 from ravine._typing import Array
-from ravine.rows.base import Indices, Rows, sum_arrays
+from ravine.rows.base import GUESS_ROWS, Indices, Rows, center_and_scale, guess_units, sum_arrays
 from ravine.rows.projections import BLOCK_ROWS, LocalSample, find_near, thin
 from ravine.rows.questions import Gradient, Request, RowsIn, SetDirection, SetTangent
-from ravine.rows.units import GUESS_ROWS, center_and_scale, guess_units
 
 # Rows that are copied at a time, to be centred or gathered: few enough to stay in the cache.
 COPY_BYTES = 1 << 20

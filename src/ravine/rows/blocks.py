@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from ravine import _kernels
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample, project_array
-from ravine.rows.base import Indices, Rows, Sample
+from ravine.rows.base import Indices, Rows, Sample, guess_units, round_to_power_of_two
 from ravine.rows.projections import BLOCK_ROWS, Projections, RowCollector, SharedPassSample, find_near
 from ravine.rows.questions import Gradient, ProjectionRequest, RowsIn, RowSumRequest, SetDirection
 from ravine.rows.reading.reader import ChunkReader, ReadTask, allocate_in_file, check_spill_folder
 from ravine.rows.reading.sources import find_chunks
-from ravine.rows.units import guess_units, round_to_power_of_two
 
 # A subsample of at most this size is copied into memory; a larger one is read again and again.
 TAKE_BYTES = 1 << 29

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample
-from ravine.rows.base import Indices, Rows, Sample, sum_arrays
+from ravine.rows.base import Indices, Rows, Sample, guess_units, sum_arrays
 from ravine.rows.questions import Request, Rotate, RowsIn, SetDirection, SetTangent
-from ravine.rows.units import guess_units
 from ravine.rows.workers.rounds import Command, Rounds, get_current_client
 from ravine.rows.workers.worker import CheckedFunction, merge_answers
 

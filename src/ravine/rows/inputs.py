@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from ravine.rows.array import ArrayRows
-from ravine.rows.base import Rows
+from ravine.rows.base import Rows, is_sparse_matrix
 from ravine.rows.blocks import RowBlocks
 from ravine.rows.cluster import ClusterRows
 from ravine.rows.reading.chunks import is_frame
 from ravine.rows.reading.reader import LARGEST
-from ravine.rows.sparse import SparseRows, is_sparse_matrix
+from ravine.rows.sparse import SparseRows
 from ravine.rows.workers.rounds import ClusterError, get_current_client
 
 

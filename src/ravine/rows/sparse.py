@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.rows.array import ArrayRows, DenseSample
-from ravine.rows.base import Indices, Rows
+from ravine.rows.base import SMALLEST_UNIT, Indices, Rows, round_to_power_of_two
 from ravine.rows.moments import Moments, ProductMoments, StoredMoments
 from ravine.rows.projections import BLOCK_ROWS, SharedPassSample, find_near
 from ravine.rows.questions import (
@@ -25,7 +25,6 @@ from ravine.rows.questions import (
     RowSumRequest,
     SetDirection,
 )
-from ravine.rows.units import SMALLEST_UNIT, round_to_power_of_two
 
 # Up to this many features the covariance is stored; with more, only its products with vectors are ever formed.
 STORED_FEATURES = 1000
@@ -46,11 +45,6 @@ BLOCK_NUMBERS = 1 << 20
 T = TypeVar("T")
 # A value that differs from the origin by less than this share of it loses digits in X·v − origin·v.
 NEAR = 1e-2
-
-
-def is_sparse_matrix(X: Any) -> bool:
-    """Return whether X is a sparse matrix or array of SciPy; SciPy is not imported for anything else."""
-    return hasattr(X, "tocsr") and type(X).__module__.startswith("scipy.sparse")
 
 
 class SparseRows(Rows):

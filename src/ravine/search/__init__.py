@@ -3,7 +3,6 @@
 Read `find_hyperplane` first. It takes a `Problem`: rows, weights and labels in working units, with `SearchSettings`.
 """
 
-from ravine.search.bandwidth import BandwidthRule, check_bandwidth, check_representable, resolve_bandwidth
 from ravine.search.hyperplane import Fit, find_hyperplane, fit_hyperplane, points_to_larger
 from ravine.search.label_fit import predict_by_svm
 from ravine.search.paths import Start, choose_best, follow_paths, screen_starts
@@ -11,11 +10,15 @@ from ravine.search.problem import Problem
 from ravine.search.safe_separator import find_safe_separator
 from ravine.search.separator import Evidence, Separator, find_separator
 from ravine.search.settings import (
+    BandwidthRule,
     LabelSettings,
     SearchSettings,
+    check_bandwidth,
     check_penalty,
+    check_representable,
     make_label_settings,
     make_settings,
+    resolve_bandwidth,
 )
 from ravine.search.space import PathLog, WorkingSpace
 from ravine.search.stages import Path, Stage, describe_stage, drive, polish

@@ -20,9 +20,8 @@ from ravine.index import (
     SemiSupervisedIndex,
 )
 from ravine.rows import DenseSample, Moments, Rows, Sample
-from ravine.search.bandwidth import resolve_bandwidth
 from ravine.search.label_fit import suggest_starts
-from ravine.search.settings import SearchSettings
+from ravine.search.settings import SearchSettings, resolve_bandwidth
 from ravine.search.space import WorkingSpace
 from ravine.search.starts import PrincipalAxes, choose_starts
 

@@ -17,14 +17,13 @@ from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.rows import Rows, open_pool
 from ravine.search import SearchSettings
-from ravine.tree.constraints import Constraints
+from ravine.tree.constraints import Constraints, SizeLimits
 from ravine.tree.grow import PRIORITIES, Candidate, Priority, Splitter, grow, split_rows
 from ravine.tree.joined_cells import JoinedCells, build_tree, choose_shape, find_curved, find_joined_cells
 from ravine.tree.linked_splits import ConstrainedSplitter, LabelSplitter, complete_constraints, join_leaves
 from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import Tree
 from ravine.tree.refine import refine_tree
-from ravine.tree.sizes import SizeLimits
 from ravine.tree.splitter import DensitySplitter, NodeTest, SizeLimitSplitter, prefer_large
 from ravine.tree.stability import suggest_tree
 from ravine.validity.valley_test import FEWEST_ROWS
