@@ -29,11 +29,18 @@ __all__ = [
     "count_threads",
     "is_missing_value",
     "make_generator",
+    "require",
     "restore_on_failure",
 ]
 
 # Least share of a row in the sum of all weights; below it, fourth moments of whitened rows may overflow.
 LEAST_SHARE = 1e-100
+
+
+def require(valid: Any, what: str) -> None:
+    """Raise an error that names an invalid part of an object."""
+    if not valid:
+        raise ValueError(f"{what} is not valid.")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._html import draw_weights, format_number, make_section, make_table
 from ravine._typing import Array
-from ravine.checks import check_feature_names
+from ravine.checks import check_feature_names, require
 from ravine.rows import as_rows
 
 __all__ = ["Hyperplane", "NoSplitWarning", "PathStep", "assemble"]
@@ -110,6 +110,12 @@ class Hyperplane:
                 value.flags.writeable = False  # pickling does not keep this
             object.__setattr__(self, name, value)
 
+    def validate(self) -> None:
+        """Raise an error if the hyperplane has no unit normal, or no point on it although it splits."""
+        point = np.full(self.normal.shape, np.nan) if self.point is None else self.point
+        require(point.shape == self.normal.shape, "point")
+        check_planes(self.normal[None], point[None], np.array([self.offset]))
+
     @classmethod
     def make_many(
         cls,
@@ -203,6 +209,13 @@ class Hyperplane:
         ]
         # A hyperplane that starts from labels is not found at a value of alpha.
         return "\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"])
+
+
+def check_planes(normals: Array, points: Array, offsets: Array) -> None:
+    """Raise an error if a normal is not a unit vector, or a finite offset has no point."""
+    require((np.abs(np.sqrt(np.einsum("ij,ij->i", normals, normals)) - 1.0) < 1e-6).all(), "normal")
+    finite = np.isfinite(offsets)
+    require(not np.isnan(offsets).any() and np.isfinite(points[finite]).all(), "offset or point")
 
 
 def _wrap(terms: list[str], indent: int, width: int = 88) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import require
 from ravine.classes.calibration import count_votes, couple_log_probabilities
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
@@ -30,6 +31,8 @@ __all__ = ["PairModel", "PairSettings", "fit_pairs"]
 
 # Log-odds of all pairs are summed.
 LARGEST_ODDS = 1e300
+# Largest number of classes.
+MOST_CLASSES = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,14 @@ class PairModel:
     hyperplanes: tuple[Hyperplane, ...]
     slopes: Array
     voting: str
+
+    def validate(self) -> None:
+        """Raise an error if the hyperplanes are not those of all pairs of classes."""
+        require(2 <= self.n_classes <= MOST_CLASSES, "n_classes")
+        require(np.array_equal(self.pairs, np.stack(np.triu_indices(self.n_classes, 1), axis=1)), "pairs")
+        require(self.slopes.shape == (len(self.pairs),) == (len(self.hyperplanes),), "hyperplanes")
+        require(np.isfinite(self.slopes).all() and self.voting in ("soft", "hard"), "slopes or voting")
+        require(all(not plane.splits or plane.bandwidth > 0.0 for plane in self.hyperplanes), "bandwidth")
 
     def measure_distances(self, X: Any) -> Array:
         """Return the signed distances, one column for each pair."""

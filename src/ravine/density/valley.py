@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ravine import _kernels
 from ravine._typing import Array
+from ravine.checks import require
 from ravine.density.projected import ProjectedDensity
 from ravine.density.sums import BinnedDensity, Window
 
@@ -68,6 +69,10 @@ class Valley:
         left, left_end, start = np.searchsorted(projections, [l0, l1, m0], side="left").tolist()
         end, right, right_end = np.searchsorted(projections, [m1, r0, r1], side="right").tolist()
         return end - start, left_end - left, right_end - right
+
+    def validate(self) -> None:
+        """Raise an error if an interval is reversed."""
+        require(all(low <= high for low, high in (self.middle, self.left, self.right)), "an interval")
 
     def shares(self) -> tuple[float, float]:
         """Return the width of M as a share of the widths of M and L together, and of those of M and R."""

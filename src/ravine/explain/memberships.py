@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import require
 from ravine.density import compute_silverman_bandwidth
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows
@@ -54,6 +55,11 @@ class SplitOdds:
 
     widths: Array
     slopes: Array
+
+    def validate(self) -> None:
+        """Raise an error if a slope is negative or infinite."""
+        require(self.widths.ndim == 1 and self.widths.shape == self.slopes.shape, "shapes")
+        require((np.isnan(self.slopes) | ((self.slopes >= 0.0) & (self.slopes < np.inf))).all(), "slopes")
 
     @classmethod
     def of(cls, tree: Tree, leaves: Indices, rows: Rows, weights: Array | None = None) -> SplitOdds:

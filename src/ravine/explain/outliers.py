@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
+from ravine.checks import require
 from ravine.explain.memberships import sample_nodes
 from ravine.rows import Rows, as_rows, limit_library_threads
 from ravine.tree import Tree
@@ -73,6 +74,11 @@ class OutlierModel:
     densities: dict[int, LeafDensity]
     quartiles: Array
     threshold: float = math.nan
+
+    def validate(self) -> None:
+        """Raise an error if the densities are not those of the leaves."""
+        require(sorted(self.densities) == sorted(self.tree.leaves()) and self.quartiles.shape == (3,), "leaves")
+        require({leaf.center.shape for leaf in self.densities.values()} == {self.tree.normal.shape[1:]}, "shapes")
 
     @classmethod
     def of(cls, tree: Tree, rows: Rows, leaves: Indices | None = None) -> OutlierModel:
@@ -255,6 +261,13 @@ class LeafDensity:
     means: Array
     precisions: Array
     levels: Array
+
+    def validate(self) -> None:
+        """Raise an error if the arrays differ in shape."""
+        (d,), (c,) = self.center.shape, self.levels.shape
+        require(
+            self.means.shape == self.precisions.shape == (c, d) and self.transform.shape in ((d,), (d, d)), "shapes"
+        )
 
     def evaluate(self, X: NDArray[np.floating[Any]], overwrite: bool = False) -> Array:
         """Return the log-density at each row; with ``overwrite``, the memory of an X of float64 is used."""

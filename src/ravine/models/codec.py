@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -38,30 +38,34 @@ class Registry:
 
     Parameters
     ----------
-    checks : mapping of type to callable
-        Raises an error if an instance is not valid.
+    classes : iterable of type
+        An instance checks itself by its method ``validate``, if it has one.
     fitted : mapping of str to type
         Types of the fitted attributes of estimators; dataclasses declare their fields themselves.
     ranges : mapping of str to tuple
         Smallest and largest value of fields and attributes, by their names, and whether they may be NaN.
+    checks : mapping of type to callable
+        Checks of instances that do not check themselves.
     """
 
     def __init__(
         self,
-        checks: Mapping[type, Callable[[Any], None]],
+        classes: Iterable[type],
         fitted: Mapping[str, Any],
         ranges: Mapping[str, tuple[float, float, bool]],
+        checks: Mapping[type, Callable[[Any], None]],
     ) -> None:
-        self.checks = {kind.__name__: (kind, check) for kind, check in checks.items()}
+        self.classes = {kind.__name__: kind for kind in classes}
+        self._checks = checks
         self._fitted, self._ranges = fitted, ranges
         self._fields: dict[type, tuple[dict[str, Any], set[str]]] = {}
 
     def __contains__(self, kind: type) -> bool:
-        return self.checks.get(kind.__name__, (None,))[0] is kind
+        return self.classes.get(kind.__name__) is kind
 
     def build(self, name: str, state: dict[str, Any]) -> Any:
         """Build an instance from its fields, or from the parameters and fitted attributes of an estimator."""
-        kind, check = self.checks[name]
+        kind = self.classes[name]
         types, required = self._list_fields(kind)
         if not required <= state.keys() <= types.keys():
             odd = sorted(required - state.keys()) + sorted(state.keys() - types.keys())
@@ -75,7 +79,7 @@ class Registry:
                 made.__setstate__(state)
             else:
                 made.__dict__.update(state)
-            check(made)
+            self._checks.get(kind, getattr(kind, "validate", _accept))(made)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise ModelFileError(f"{name} is damaged ({error})") from error
         return made
@@ -99,6 +103,10 @@ class Registry:
         (low, high, unknown), values = self._ranges[name], np.asarray(value)
         inside = (values >= low) & (values <= high)
         return bool(np.all((inside | np.isnan(values)) if unknown else inside))
+
+
+def _accept(made: object) -> None:
+    """Check nothing beyond the types and ranges of the fields."""
 
 
 class Encoder:
@@ -130,8 +138,6 @@ class Encoder:
             return {"scalar": value.dtype.name, "value": self.encode(value.item())}
         if type(value) is list:
             return [self.encode(item, name) for item in value]
-        if type(value) is frozenset:
-            return {"frozenset": [self.encode(item, name) for item in sorted(value)]}
         if type(value) is tuple:
             return {"tuple": [self.encode(item, name) for item in value]}
         if type(value) is dict:
@@ -211,8 +217,6 @@ class Decoder:
                 return SPECIAL[text]
             case {"tuple": list(items), **rest} if not rest:
                 return tuple(self.decode(item) for item in items)
-            case {"frozenset": list(items), **rest} if not rest:
-                return frozenset(self.decode(item) for item in items)
             case {"dict": list(items), **rest} if not rest:
                 return {self.decode(key): self.decode(item) for key, item in items}
             case {"object": int(k), **rest} if not rest and 0 <= k < len(self._objects):
@@ -231,7 +235,7 @@ class Decoder:
                 if codes.size and not 0 <= codes.min() <= codes.max() < len(known):
                     raise ModelFileError("the texts of an array are damaged")
                 return known[codes]
-            case {"class": str(name), "state": dict(state), **rest} if name in self._registry.checks and not rest:
+            case {"class": str(name), "state": dict(state), **rest} if name in self._registry.classes and not rest:
                 return self._registry.build(name, {key: self.decode(item) for key, item in state.items()})
         raise ModelFileError(f"it contains an unknown object {str(encoded)[:60]!r}")
 
@@ -269,8 +273,8 @@ def conforms(value: Any, hint: Any) -> bool:
         return type(value) is tuple and all(conforms(item, args[0]) for item in value)
     if origin is tuple:
         return type(value) is tuple and len(value) == len(args) and all(map(conforms, value, args))
-    if origin in (list, frozenset):
-        return type(value) is origin and all(conforms(item, args[0]) for item in value)
+    if origin is list:
+        return type(value) is list and all(conforms(item, args[0]) for item in value)
     if origin in (dict, Mapping):
         return type(value) is dict and all(
             conforms(key, args[0]) and conforms(item, args[1]) for key, item in value.items()

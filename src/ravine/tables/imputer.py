@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._typing import Array
-from ravine.checks import check_integer, make_generator
+from ravine.checks import check_integer, make_generator, require
 from ravine.rows.inputs import check_unique_names
 
 __all__ = ["MultipleImputer"]
@@ -164,6 +164,14 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_integer("n_imputations", self.n_imputations, low=1, high=10_000)
         if self.n_neighbors is not None:
             check_integer("n_neighbors", self.n_neighbors, low=1)
+
+    def validate(self) -> None:
+        """Raise an error if the donors and their statistics contradict each other."""
+        m, d = self.donors_.shape
+        require(m > 0 and d == self.n_features_in_ and self.donor_gaps_.shape == (m, d), "shapes")
+        require(self.mean_.shape == self.scale_.shape == self.repeated_.shape == (d,), "shapes")
+        self._check_parameters()
+        require(not self.donor_gaps_.all(axis=0).any(), "donor_gaps_")
 
     def _validate(self, X: Any, *, reset: bool) -> Array:
         check_unique_names(X)

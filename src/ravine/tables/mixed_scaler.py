@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._plurals import count
 from ravine._typing import Array
-from ravine.checks import check_choice, check_number, is_missing_value, restore_on_failure
+from ravine.checks import check_choice, check_number, is_missing_value, require, restore_on_failure
 from ravine.rows.inputs import check_unique_names
 from ravine.tables.read import TableError
 from ravine.tables.transformers import OTHER, CategoryEncoder, QuartileScaler, ShareScaler
@@ -250,6 +250,15 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         check_number("min_frequency", self.min_frequency, low=0.0, high=0.5)
+
+    def validate(self) -> None:
+        """Raise an error if columns, categories and statistics contradict each other."""
+        names = (self._columns, *self.categories_.values(), *self.rare_.values())
+        require(all(len(set(some)) == len(some) for some in names), "columns or categories")
+        require({*self.rare_} <= {*self.categories_} <= {*self._columns}, "columns")
+        require(self.missing != "median" or {*self.fill_} == {*self._columns}, "fill_")
+        require(len(self._columns) == self.n_features_in_, "n_features_in_")
+        require(self.mean_.shape == self.scale_.shape == self.get_feature_names_out().shape, "shapes")
 
     def _find_limit(self, counts: Mapping[str, int]) -> int | None:
         """Return the count below which categories are grouped; None if fewer than two are rare."""

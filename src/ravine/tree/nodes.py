@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.checks import check_integer
-from ravine.hyperplane import Hyperplane
+from ravine.checks import check_integer, require
+from ravine.hyperplane import Hyperplane, check_planes
 from ravine.rows import as_rows
 from ravine.tree import editing, text
 
@@ -135,6 +135,43 @@ class Tree:
     order: NDArray[np.intp]
     cluster: NDArray[np.intp]
     joins: LeafJoins | None = None
+
+    def validate(self) -> None:
+        """Check that every descent ends in a leaf, and that every inner node has a hyperplane."""
+        m, d = self.normal.shape
+        names = ("parent", "left", "right", "size", "order", "cluster", "offset", "bandwidth", "alpha", "density")
+        arrays = [getattr(self, name) for name in (*names, "relative_depth", "pvalue")]
+        require(all(array.shape == (m,) for array in arrays) and self.point.shape == (m, d), "shapes")
+        nodes, inner = np.arange(m), self.left >= 0
+        require(m % 2 == 1 and self.parent[0] == -1 and (inner == (self.right >= 0)).all(), "nodes")
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        parents = np.concatenate([nodes[inner], nodes[inner]])
+        # Every node but the root is a child of exactly one earlier node.
+        require(np.array_equal(np.sort(children), nodes[1:]) and (parents < children).all(), "children")
+        require(np.array_equal(self.parent[children], parents), "parents")
+        clusters, order, size = self.cluster[~inner], self.order, self.size
+        require((self.cluster[inner] == -1).all() and 0 <= clusters.min() <= clusters.max() < m, "clusters")
+        require(np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1)), "clusters")
+        require(np.array_equal(np.sort(order[inner]), np.arange(inner.sum())) and (order[~inner] == -1).all(), "order")
+        whole = size[self.left[inner]] + size[self.right[inner]]
+        require((size > 0).all() and np.array_equal(size[inner], whole), "sizes")
+        check_planes(self.normal[inner], self.point[inner], self.offset[inner])
+        require(np.isfinite(self.offset[inner]).all(), "offset")
+        if self.joins is not None:
+            self._check_joins(self.joins)
+
+    def _check_joins(self, joins: LeafJoins) -> None:
+        """Check that the joins lead to the clusters of the tree, and from there to one."""
+        leaves, n = self.leaves(), self.n_leaves
+        require(joins.leaves.shape == (n - 1, 2) and set(joins.leaves.ravel().tolist()) <= set(leaves), "joins")
+        require(joins.evidence.shape == (n - 1,), "evidence")
+        require(len(np.unique(joins.label_leaves(len(self), n)[leaves])) == 1, "joins")
+        groups = joins.label_leaves(len(self), n - self.n_clusters)[leaves]
+        require(len({*zip(groups.tolist(), self.cluster[leaves].tolist(), strict=True)}) == self.n_clusters, "joins")
+        pairs = joins.boundaries
+        require(pairs.shape == (len(joins.boundary_evidence), 2), "boundaries")
+        require((pairs[:, 0] >= 0).all() and (pairs[:, 0] < pairs[:, 1]).all(), "boundaries")
+        require((pairs < self.n_clusters).all(), "boundaries")
 
     # ------------------------------------------------------------------------------------------- shape
 

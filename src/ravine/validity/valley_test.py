@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ravine._plurals import count, format_pvalue
 from ravine._typing import Array
+from ravine.checks import require
 from ravine.density import Judgement, Valley, find_valley, judge, outline_valley, score_valley
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, draw_indices
@@ -296,6 +297,10 @@ class Tally:
     total: int
     expected: float
 
+    def validate(self) -> None:
+        """Raise an error if the counts contradict each other."""
+        require(0 <= self.middle <= self.total and 0.0 <= self.expected <= self.total, "counts")
+
     @property
     def pvalue(self) -> float:
         """Probability of at most this number of rows in M, from a binomial distribution."""
@@ -365,6 +370,11 @@ class ValleyTest:
     method: str = "exact"
     n_folds: int = 0
     partitions: tuple[tuple[Evidence, ...], ...] = field(default=())
+
+    def validate(self) -> None:
+        """Raise an error if the P-value, the method or the partitions are impossible."""
+        known = self.method in ("pooled", "exact")
+        require(0.0 <= self.pvalue <= 1.0 and known and all(self.partitions), "pvalue or method")
 
     def __str__(self) -> str:
         """Return the result in a few lines of plain words."""
