@@ -19,8 +19,6 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-__all__ = ["CHECK_NAME", "MAX_BYTES", "ModelFileError", "read_archive", "write_archive"]
-
 DOCUMENT = "model.json"
 CHECK_NAME = "Check the name of the file."
 # A file has one member for each type of numbers and each length of text, and the document.

@@ -33,8 +33,6 @@ from ravine.tables import MixedScaler, MultipleImputer
 from ravine.tree import LeafJoins, Tree
 from ravine.validity import Evidence, Tally
 
-__all__ = ["ESTIMATORS", "REGISTRY"]
-
 ESTIMATORS = (MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier)
 Indices = NDArray[np.intp]
 # Types of the fitted attributes of all estimators.

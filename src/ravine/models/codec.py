@@ -18,8 +18,6 @@ from sklearn.base import BaseEstimator
 
 from ravine.models.archive import ModelFileError
 
-__all__ = ["Decoder", "Encoder", "Registry"]
-
 # Numbers that JSON cannot represent.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 SCALARS = (

@@ -21,8 +21,6 @@ from ravine.models.classes import ESTIMATORS, REGISTRY
 from ravine.models.codec import Decoder, Encoder
 from ravine.models.table_model import TableModel
 
-__all__ = ["ModelInfo", "inspect", "load", "save"]
-
 FORMAT, SCHEMA = "ravine model", 4
 LONGEST_TEXT = 300
 

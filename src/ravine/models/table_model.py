@@ -14,8 +14,6 @@ from ravine.checks import check_integer
 from ravine.tables import MixedScaler, MultipleImputer, select_columns, vote
 from ravine.tree.text import describe_cluster
 
-__all__ = ["TableModel", "express_split"]
-
 # Categories of a column that are shown, those with the largest amounts.
 MOST_CATEGORIES = 5
 

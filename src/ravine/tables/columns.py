@@ -16,16 +16,6 @@ from numpy.typing import NDArray
 from ravine.tables.mixed_scaler import check_finite, count_categories, is_free_text, join_names
 from ravine.tables.read import Report, TableError, is_missing, is_number
 
-__all__ = [
-    "ColumnChoices",
-    "Remedy",
-    "apply_remedy",
-    "choose_features",
-    "extract_columns",
-    "read_labels",
-    "resolve_columns",
-]
-
 # A column with more distinct texts than this is not encoded as zeros and ones.
 MAX_CATEGORIES = 50
 # Labels with fractions are measurements if there are more different ones than the first number. Labels identify rows if

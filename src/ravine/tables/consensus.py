@@ -15,8 +15,6 @@ from ravine._typing import Array
 from ravine.metrics import adjusted_rand_index, contingency_table
 from ravine.tables.imputer import MultipleImputer
 
-__all__ = ["Consensus", "average_memberships", "choose_consensus", "fit_consensus", "vote"]
-
 Labels = NDArray[np.intp]
 
 

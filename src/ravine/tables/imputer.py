@@ -14,8 +14,6 @@ from ravine._typing import Array
 from ravine.checks import check_integer, make_generator, require
 from ravine.rows.inputs import check_unique_names
 
-__all__ = ["MultipleImputer"]
-
 # Donors: complete rows that are kept, at most. More take longer and hardly change the neighbours.
 MOST_DONORS = 2000
 # Each missing cell is drawn again this many times, from neighbours in all other features.

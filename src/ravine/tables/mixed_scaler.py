@@ -27,10 +27,6 @@ from ravine.rows.inputs import check_unique_names
 from ravine.tables.read import TableError
 from ravine.tables.transformers import OTHER, CategoryEncoder, QuartileScaler, ShareScaler
 
-__all__ = [
-    "MixedScaler", "check_finite", "count_categories", "count_missing", "is_free_text", "join_counts", "join_names",
-]  # fmt: skip
-
 CHOICES = {
     "encode": ("famd", "one-hot"),
     "scale": ("standard", "robust", "none"),

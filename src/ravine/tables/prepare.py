@@ -17,8 +17,6 @@ from ravine.tables.imputer import MultipleImputer
 from ravine.tables.mixed_scaler import Columns, MixedScaler, check_finite, count_missing, join_counts, join_names
 from ravine.tables.read import Report, TableError
 
-__all__ = ["PreparedTable", "fit_table", "select_columns", "transform_table"]
-
 # Treatment of missing cells by the scaler, for each treatment of a table.
 MISSING = {"error": "error", "drop": "keep", "impute-median": "median", "multiple": "keep"}
 # Treatments to suggest, for the best of them.

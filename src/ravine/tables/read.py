@@ -19,8 +19,6 @@ import numpy as np
 
 from ravine._plurals import count
 
-__all__ = ["ReadOptions", "Report", "TableError", "is_missing", "is_number", "read_table"]
-
 # Bytes at the beginning of a file from which its format is detected.
 HEAD = 1 << 18
 # Rows at the beginning of a file from which its delimiter and header are detected.

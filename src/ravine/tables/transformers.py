@@ -12,8 +12,6 @@ from sklearn.preprocessing import OneHotEncoder, RobustScaler
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 
-__all__ = ["OTHER", "CategoryEncoder", "QuartileScaler", "ShareScaler"]
-
 # Name of the group of rare categories.
 OTHER = "other"
 
