@@ -22,13 +22,13 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
+from ravine.tree.shapes import find_shapes
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.rows import as_rows
-from ravine.tree.shapes import find_shapes
 from sets import load_standardised
 from shape_sets import CURVED, SHAPES, draw_curved, draw_mixture, draw_shapes
 from trees import NULLS

@@ -14,12 +14,12 @@ from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
+from ravine.tree.shapes import find_shapes
 
 from ravine import MinimumDensityTree
 from ravine.plotting import BoundaryDisplay, CellDisplay
 from ravine.rows import as_rows
 from ravine.tree.boundaries import label_cells
-from ravine.tree.shapes import find_shapes
 
 rng = np.random.default_rng(0)
 angle = 2.0 * np.pi * rng.random(350)

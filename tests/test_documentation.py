@@ -19,7 +19,7 @@ WITH_CODE = [
     if "```python\n" in page.read_text(encoding="utf-8")
 ]
 SITE = sorted(ROOT.glob("docs/*.md"))
-MODULES = ["ravine", "ravine.metrics", "ravine_paper", "ravine_paper.baselines", "ravine_paper.datasets"]
+MODULES = ["ravine", "ravine_paper", "ravine_paper.baselines", "ravine_paper.datasets"]
 IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 
 

@@ -14,7 +14,7 @@ LAYERS = [
     {"_typing", "_properties", "_kernels"},
     {"_files", "_html", "_plurals"},
     {"checks"},
-    {"rows", "metrics"},
+    {"rows"},
     {"density", "hyperplane"},
     {"optimise"},
     {"index"},

@@ -21,7 +21,6 @@ from ravine.explain import (
     encode_classes,
     find_suggestion,
 )
-from ravine.metrics import adjusted_rand_index
 from ravine.report.splits import (
     BoundarySummary,
     NodeSummary,
@@ -193,8 +192,7 @@ def _collect_clusters(
     members, groups_of_cuts = _unite_leaves(tree, cuts, place)
     parts = GroupMoments.of(X, part_of_row, len(leaves))
     compared = _compare(known, part_of_row, members)
-    table = None if compared is None else compared.table
-    agreements = [None if table is None else adjusted_rand_index(table[groups]) for groups in groups_of_cuts]
+    agreements = [_measure_agreement(compared, members[groups], part_of_row) for groups in groups_of_cuts]
     return Findings(
         kind=kind, estimator=estimator, X=X, part_of_row=part_of_row, part_numbers=leaves, parts=parts,
         effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
@@ -234,6 +232,18 @@ def _compare(known: Encoded | None, part_of_row: NDArray[np.intp], members: NDAr
     cells = part_of_row[labelled] * len(names) + codes[labelled]
     counts = np.bincount(cells, minlength=members.shape[1] * len(names)).reshape(-1, len(names))
     return KnownLabels(codes, names, members.astype(np.intp) @ counts)
+
+
+def _measure_agreement(
+    known: KnownLabels | None, members: NDArray[np.bool_], part_of_row: NDArray[np.intp]
+) -> float | None:
+    """Return the adjusted Rand index of the clusters of a cut and the known labels; None without a table of these."""
+    from sklearn.metrics import adjusted_rand_score
+
+    if known is None or known.table is None:
+        return None
+    labelled = known.codes >= 0
+    return float(adjusted_rand_score(known.codes[labelled], members.argmax(axis=0)[part_of_row[labelled]]))
 
 
 def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Encoded | None) -> Findings:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
 
 from ravine._typing import Array
-from ravine.metrics import adjusted_rand_index, contingency_table
 from ravine.tables.imputer import MultipleImputer
 
 Labels = NDArray[np.intp]
@@ -138,7 +138,7 @@ def choose_consensus(
     counts = Counter(sizes)
     usual = min(counts, key=lambda k: (-counts[k], k))
     agreement = [
-        sum(adjusted_rand_index(contingency_table(one, other)) for other in labels) if k == usual else -np.inf
+        sum(adjusted_rand_score(one, other) for other in labels) if k == usual else -np.inf
         for one, k in zip(labels, sizes, strict=True)
     ]
     best = int(np.argmax(agreement))
