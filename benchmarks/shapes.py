@@ -22,13 +22,13 @@ from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
-from ravine.tree.shapes import find_shapes
 from sklearn.cluster import HDBSCAN, AgglomerativeClustering, KMeans, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.rows import as_rows
+from ravine.tree.joined_cells import find_joined_cells
 from sets import load_standardised
 from shape_sets import CURVED, SHAPES, draw_curved, draw_mixture, draw_shapes
 from trees import NULLS
@@ -108,7 +108,7 @@ def is_false_split(task: tuple[str, int, int, int]) -> bool:
         X = draw_curved(family, n, seed)
     else:
         X = np.ascontiguousarray(NULLS[family](np.random.default_rng([seed, n, d, *family.encode()]), n, d))
-    shapes = find_shapes(as_rows(X.astype(np.float64)), None, 5, np.random.default_rng(seed))
+    shapes = find_joined_cells(as_rows(X.astype(np.float64)), None, 5, np.random.default_rng(seed))
     return not isinstance(shapes, str) and shapes.n_clusters > 1
 
 

@@ -14,12 +14,12 @@ from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
-from ravine.tree.shapes import find_shapes
 
 from ravine import MinimumDensityTree
 from ravine.plotting import BoundaryDisplay, CellDisplay
 from ravine.rows import as_rows
 from ravine.tree.boundaries import label_cells
+from ravine.tree.joined_cells import find_joined_cells
 
 rng = np.random.default_rng(0)
 angle = 2.0 * np.pi * rng.random(350)
@@ -34,10 +34,10 @@ print(f"shape: {mdt.shape_}")
 print(fill(mdt.shape_reason_, 88))
 
 # %%
-# The steps: rows, cells, joined cells. `find_shapes` is the function inside the
+# The steps: rows, cells, joined cells. `find_joined_cells` is the function inside the
 # estimator that cuts and joins.
 
-shapes = find_shapes(as_rows(X), 3, 5, np.random.default_rng(0))
+shapes = find_joined_cells(as_rows(X), 3, 5, np.random.default_rng(0))
 
 
 def colour_cells(clusters):
