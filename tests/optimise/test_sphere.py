@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ravine import MinimumDensityHyperplane
+from ravine import MinimumDensityHyperplane, PathSettings
 from ravine.optimise import (
     OPTIMISERS,
     FunctionObjective,
@@ -308,7 +308,7 @@ def test_estimators_use_a_registered_optimiser(rng):
     register_optimiser("mine", optimise)
     try:
         X = rng.standard_normal((60, 2)) + np.repeat([[0.0, 0.0], [7.0, 0.0]], 30, axis=0)
-        labels = MinimumDensityHyperplane(optimiser="mine", n_init=1).fit(X).labels_
+        labels = MinimumDensityHyperplane(path=PathSettings(optimiser="mine"), n_init=1).fit(X).labels_
         with pytest.raises(ValueError, match="mine"):
             register_optimiser("mine", minimise_on_sphere)
     finally:
