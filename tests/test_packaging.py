@@ -62,7 +62,7 @@ def test_wheel_fits_the_version_of_python():
     wheels = [Path(f"ravine-1-{tag}-linux.whl") for tag in ("cp311-cp311", "cp312-abi3")]
     assert choose_wheel(wheels, (3, 11)) == wheels[0]
     assert [choose_wheel(wheels, (3, minor)) for minor in (12, 13, 14)] == [wheels[1]] * 3
-    with pytest.raises(SystemExit, match=r"no wheel cp311-cp311 for Python 3\.11 .*cp312-abi3.* Install CPython 3\.11"):
+    with pytest.raises(SystemExit, match=r"cp311-cp311 .*cp312-abi3"):
         choose_wheel(wheels[1:], (3, 11))
 
 

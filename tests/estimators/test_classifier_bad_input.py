@@ -59,11 +59,11 @@ def test_cell_that_is_not_finite_is_located(value, word, fitted):
 @pytest.mark.parametrize(
     ("rows", "error", "message"),
     [
-        (with_cell("red", object), ValueError, "not numbers: feature 1"),
-        (pd.DataFrame(X, columns=list("abc")).assign(word="red"), ValueError, "not numbers: 'word'"),
+        (with_cell("red", object), ValueError, "feature 1"),
+        (pd.DataFrame(X, columns=list("abc")).assign(word="red"), ValueError, "'word'"),
         (X[:, 0], ValueError, "Expected 2D array"),
         (np.empty((0, 3)), ValueError, r"0 sample\(s\)"),
-        (scipy.sparse.csr_matrix(X * np.inf), ValueError, "Input X contains (NaN|infinity)"),
+        (scipy.sparse.csr_matrix(X * np.inf), ValueError, "(NaN|infinity)"),
         (None, ValueError, "Expected 2D array"),
     ],
     ids=["text", "text column", "1-D", "no rows", "sparse", "None"],
@@ -75,9 +75,9 @@ def test_rows_of_the_wrong_kind_are_refused(rows, error, message):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_prediction_needs_a_fit_and_its_columns(method, fitted):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
+    with pytest.raises(NotFittedError):
         getattr(MinimumDensityClassifier(), method)(X)
-    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+    with pytest.raises(ValueError, match=r"2 .*3 "):
         getattr(fitted, method)(X[:, :2])
 
 
@@ -114,7 +114,7 @@ def test_labels_of_the_wrong_kind_are_refused(y, message):
 
 
 def test_only_minus_and_plus_one_are_two_classes_with_a_warning():
-    with pytest.warns(UserWarning, match="y contains only -1 and .1.*two classes.*every row labelled.*NaN") as caught:
+    with pytest.warns(UserWarning, match=r"y .*-1.*NaN") as caught:
         model = fit(y=2 * TRUTH - 1, **QUICK)
     assert caught[0].filename == __file__
     assert_array_equal(model.classes_, [-1, 1])
@@ -146,7 +146,7 @@ def test_nan_among_minus_and_plus_one_means_unlabelled():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (TRUTH[:50], "y has 50 labels, but X has 80 rows"),
+        (TRUTH[:50], "y .*50 .*X .*80"),
         (np.full(80, -1), "y .*unlabelled"),
         (None, "y .*None"),
         (np.c_[TRUTH, TRUTH], r"1d array.*\(80, 2\)"),
@@ -171,13 +171,13 @@ def test_score_refuses_weights_it_cannot_use(weights, fitted):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.r_[np.ones(4), -2.0, np.ones(75)], "must be non-negative, got -2 in row 4"),
-        (np.zeros(80), "must contain at least one non-zero number"),
-        (np.r_[np.ones(9), np.nan, np.ones(70)], r"NaN or infinity \(row 9\)"),
-        (np.ones(79), r"one weight for each of the 80 rows.*\(79,\)"),
+        (np.r_[np.ones(4), -2.0, np.ones(75)], "-2 in row 4"),
+        (np.zeros(80), "non-zero"),
+        (np.r_[np.ones(9), np.nan, np.ones(70)], "row 9"),
+        (np.ones(79), r"80 .*\(79,\)"),
         (["heavy"] * 80, "real numbers"),
-        (np.where(Y == 1, 0.0, 1.0), "leaves only the class 0 with labels"),
-        (np.where(Y < 0, 1.0, 0.0), "leaves no class with labels"),
+        (np.where(Y == 1, 0.0, 1.0), "class 0"),
+        (np.where(Y < 0, 1.0, 0.0), "no class"),
     ],
     ids=["negative", "zero", "NaN", "short", "text", "zero for a class", "zero for all labels"],
 )
@@ -253,14 +253,14 @@ def test_warning_as_an_error_keeps_the_earlier_fit(monkeypatch):
     monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(ConvergenceWarning, match="hyperplane between 0 and 1 has not fully converged"):
+        with pytest.raises(ConvergenceWarning, match=r" 0 .* 1 "):
             model.set_params(method="paper").fit(X[:, ::-1], Y)
     assert all(vars(model)[name] is value for name, value in before.items() if name.endswith("_"))
 
 
 def test_warning_names_the_hyperplanes_that_did_not_converge(monkeypatch):
     monkeypatch.setattr(pairs, "find_separator", lambda *a, **k: replace(find_separator(*a, **k), converged=False))
-    with pytest.warns(ConvergenceWarning, match=r"between 'a' and 'b' \(and 2 more\).*increase tol") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"'a' .*'b'.* 2 .*tol") as caught:
         fit(y=np.array(list("abc"))[np.arange(80) % 3], **QUICK, method="paper")
     assert caught[0].filename.endswith("test_classifier_bad_input.py")
 
@@ -268,15 +268,15 @@ def test_warning_names_the_hyperplanes_that_did_not_converge(monkeypatch):
 def test_scores_of_unusable_labels_are_refused():
     X, y = two_clusters(60, 2)
     model = MinimumDensityClassifier(hyperplane=MinimumDensityHyperplane(path=PathSettings(n_alpha=2))).fit(X, y)
-    with pytest.raises(ValueError, match="sample_weight is zero for all labelled rows"):
+    with pytest.raises(ValueError, match="sample_weight"):
         model.score(X, np.append(y[:-1], -1), np.eye(60)[-1])
-    with pytest.raises(ValueError, match="y marks all 60 rows as unlabelled"):
+    with pytest.raises(ValueError, match=r"y .*60 .*unlabelled"):
         model.score(X, np.full(60, -1))
-    with pytest.raises(ValueError, match="y contains labels like 'a', but the classes are like 0"):
+    with pytest.raises(ValueError, match=r"y .*'a'.* 0"):
         model.score(X, np.full(60, "a"))
-    with pytest.raises(ValueError, match="labels other than -1 and"):
+    with pytest.raises(ValueError, match=r"labels .*-1"):
         MinimumDensityClassifier(hyperplane=MinimumDensityHyperplane(path=PathSettings(n_alpha=2))).fit(
             X, 2 * y - 1
         ).score(X, y + 4)
-    with pytest.raises(ValueError, match="y contains bytes"):
+    with pytest.raises(ValueError, match=r"y .*bytes"):
         MinimumDensityClassifier().fit(X, np.array([b"a", b"b"], dtype=object)[y])

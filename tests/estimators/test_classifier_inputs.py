@@ -81,7 +81,7 @@ def test_type_of_the_numbers_does_not_matter(cast):
 def test_feature_names_are_stored_and_checked():
     model = fit(pd.DataFrame(X, columns=list("abcd")))
     assert model.feature_names_in_.tolist() == list("abcd")
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match="feature names"):
         model.predict(pd.DataFrame(X, columns=list("abdc")))
 
 
@@ -222,7 +222,7 @@ def test_two_rows_are_separated(rows):
 @pytest.mark.filterwarnings("error")
 def test_equal_rows_belong_to_the_class_with_most_labels(y, majority, voting):
     rows = np.full((10, 3), 7.0)
-    with pytest.warns(NoSplitWarning, match="All rows are equal.*class with more labels"):
+    with pytest.warns(NoSplitWarning, match="equal"):
         model = MinimumDensityClassifier(voting=voting).fit(rows, y + [-1] * (10 - len(y)))
     assert_array_equal(model.predict(rows), majority)
     assert_array_equal(model.transduction_, y + [majority] * (10 - len(y)))

@@ -77,10 +77,10 @@ def test_several_classes_have_rows_between_them():
 @pytest.mark.parametrize(
     ("n", "strategy", "message"),
     [
-        (181, "diverse", "n is 181, but there are only 180 unlabelled rows"),
-        (0, "diverse", "n must be an integer >= 1"),
-        (2.5, "diverse", "n must be an integer"),
-        (3, "best", "strategy must be one of 'diverse', 'uncertainty'"),
+        (181, "diverse", "181.*180.*unlabelled"),
+        (0, "diverse", "n must"),
+        (2.5, "diverse", "n must"),
+        (3, "best", "strategy .*'diverse', 'uncertainty'"),
     ],
 )
 def test_impossible_query_is_refused(n, strategy, message):

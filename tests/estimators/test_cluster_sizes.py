@@ -56,7 +56,7 @@ def test_large_clusters_are_split_first():
 
 
 def test_clusters_that_stay_too_large_are_named():
-    with pytest.warns(UserWarning, match=r"cluster \d+ \(\d+ rows\) is larger than max_cluster_size=136"):
+    with pytest.warns(UserWarning, match="max_cluster_size=136"):
         MinimumDensityTree(2, max_cluster_size=136, **QUICK_TREE).fit(X)
 
 
@@ -75,8 +75,8 @@ def test_equal_rows_cannot_be_split():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"max_cluster_size": 8}, "at least twice min_cluster_size"),
-        ({"n_clusters": 3, "max_cluster_size": 0.3}, "at least 90 for n_clusters=3"),
+        ({"max_cluster_size": 8}, "twice min_cluster_size"),
+        ({"n_clusters": 3, "max_cluster_size": 0.3}, "90.*n_clusters=3"),
         ({"max_cluster_size": 100, "shape": "any"}, "but max_cluster_size=100: use"),
     ],
 )
@@ -126,9 +126,7 @@ def test_sizes_count_weights():
 
 
 def test_weights_below_the_smallest_size_are_named():
-    with pytest.warns(
-        NoSplitWarning, match="a sum of weights of at least min_cluster_size=5 each. All weights sum to 1: "
-    ):
+    with pytest.warns(NoSplitWarning, match=r"min_cluster_size=5.* 1: "):
         MinimumDensityTree(3, **QUICK_TREE).fit(X, sample_weight=np.full(len(X), 1.0 / len(X)))
 
 
@@ -145,7 +143,7 @@ def test_equal_weights_draw_every_row_once():
     [
         ({}, "sample_weight.*n_clusters"),
         ({"n_clusters": 3, "hyperplane": MinimumDensityHyperplane(test="pooled")}, "sample_weight.*test"),
-        ({"n_clusters": 3, "shape": "any"}, "but sample_weight is given"),
+        ({"n_clusters": 3, "shape": "any"}, "sample_weight"),
     ],
 )
 def test_weights_are_refused_with_the_reason(parameters, message):

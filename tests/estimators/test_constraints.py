@@ -143,16 +143,16 @@ def test_rows_of_one_blob_can_be_separated():
 def test_constraints_that_cannot_be_met_are_named():
     rows = X.copy()
     rows[1] = rows[0]
-    with pytest.warns(UserWarning, match=r"1 of 1 constraints are not met: cannot_link \(0, 1\)"):
+    with pytest.warns(UserWarning, match=r"1 of 1 .*cannot_link \(0, 1\)"):
         model = MinimumDensityTree(4, **QUICK_TREE).fit(rows, cannot_link=[(0, 1)])
     assert model.violated_constraints_ == [("cannot_link", 0, 1)]
 
 
 def test_more_clusters_than_asked_for_are_named():
-    with pytest.warns(UserWarning, match="the constraints are met with 3 clusters, more than n_clusters=2"):
+    with pytest.warns(UserWarning, match=r"3.*n_clusters=2"):
         model = MinimumDensityTree(2, **QUICK_TREE).fit(X, cannot_link=[(0, 1), (1, 2), (0, 2)])
     assert_met(model, None, (), [(0, 1), (1, 2), (0, 2)])
-    with pytest.raises(ValueError, match="cannot_link needs at least two clusters, got n_clusters=1"):
+    with pytest.raises(ValueError, match=r"cannot_link.*n_clusters=1"):
         MinimumDensityTree(1, **QUICK_TREE).fit(X, cannot_link=[(0, 1)])
 
 
@@ -173,7 +173,7 @@ def test_features_of_clusters_with_constraints_are_compared():
 
 
 def test_cells_cannot_be_joined_with_constraints():
-    with pytest.raises(ValueError, match="labels or links"):
+    with pytest.raises(ValueError, match="links"):
         MinimumDensityTree(3, shape="any", **QUICK_TREE).fit(X, cannot_link=[(0, 1)])
 
 
@@ -207,20 +207,20 @@ def test_edits_update_the_violated_constraints(tmp_path):
 @pytest.mark.parametrize(
     ("constraints", "message"),
     [
-        ({"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 2)]}, r"cannot_link says that rows 0 and 2 are in diff"),
-        ({"must_link": [(0, 0)]}, r"must_link must be pairs of two different rows from 0 to 269, got \(0, 0\)"),
-        ({"cannot_link": [(0, 270)]}, r"cannot_link must be pairs of two different rows from 0 to 269, got \(0, 270\)"),
-        ({"cannot_link": [0, 1]}, "cannot_link must be pairs of indices"),
+        ({"must_link": [(0, 1), (1, 2)], "cannot_link": [(0, 2)]}, "cannot_link .*rows 0 and 2"),
+        ({"must_link": [(0, 0)]}, r"must_link .*\(0, 0\)"),
+        ({"cannot_link": [(0, 270)]}, r"cannot_link .*269.*\(0, 270\)"),
+        ({"cannot_link": [0, 1]}, "cannot_link"),
         (
             {"must_link": [(0, 1), (1, 2, 3)]},
-            r"must_link must be pairs of indices of rows, .* got \[\(0, 1\), \(1, 2, 3\)\]",
+            r"must_link.*\(0, 1\).*\(1, 2, 3\)",
         ),
-        ({"must_link": [(0.5, 1.0)]}, "must_link must be pairs of indices"),
+        ({"must_link": [(0.5, 1.0)]}, "must_link"),
         (
             {"labels": ["a", "b"] + [None] * 268, "must_link": [(0, 1)]},
-            "rows 0 and 1 into one cluster, but their labels are",
+            "rows 0 .*1 .*labels",
         ),
-        ({"labels": ["a", "a"] + [None] * 268, "cannot_link": [(0, 1)]}, "cannot_link says that rows 0 and 1"),
+        ({"labels": ["a", "a"] + [None] * 268, "cannot_link": [(0, 1)]}, "cannot_link .*rows 0 and 1"),
         ({"labels": list(range(4)) + [None] * 266}, "labels.*4.*n_clusters=3"),
         ({"labels": [1, 2]}, "labels.*270 rows"),
     ],

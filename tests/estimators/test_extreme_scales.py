@@ -139,7 +139,7 @@ def test_values_whose_gradients_overflow_are_refused(rng):
 
 @pytest.mark.parametrize("model", [MinimumDensityHyperplane, MinimumDensityTree])
 def test_values_too_small_for_a_bandwidth_are_refused(rng, model):
-    with pytest.raises(ValueError, match="smallest number that can be represented: multiply X"):
+    with pytest.raises(ValueError, match="multiply X"):
         model(random_state=0).fit(rng.integers(0, 3, size=(100, 3)) * 5e-324)
 
 

@@ -53,21 +53,21 @@ def test_cell_that_is_not_finite_is_located(value, word, dtype, fitted):
 def test_cell_that_is_not_finite_is_located_among_many_rows():
     rows = np.zeros((150_000, 2))
     rows[140_001, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 140001\)"):
+    with pytest.raises(ValueError, match=r"NaN.*feature 1.*row 140001"):
         MinimumDensityHyperplane().fit(rows)
 
 
 def test_infinities_that_cancel_are_found():
     rows = with_cell(np.inf)
     rows[8, 1] = -np.inf
-    with pytest.raises(ValueError, match="infinity in feature 1"):
+    with pytest.raises(ValueError, match=r"infinity.*feature 1"):
         MinimumDensityHyperplane().fit(rows)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_error_names_the_column_of_a_value_that_is_not_finite(frame, fitted_with_names):
     for method in (MinimumDensityHyperplane().fit, fitted_with_names.predict):
-        with pytest.raises(ValueError, match=r"NaN in feature 'height' \(row 7\)"):
+        with pytest.raises(ValueError, match=r"NaN.*feature 'height'.*row 7"):
             method(frame(with_cell(np.nan)))
 
 
@@ -93,11 +93,11 @@ def test_column_that_is_not_numbers_is_named(rows, column):
     [
         (np.empty((0, 3)), ValueError, r"0 sample\(s\).*minimum of 1"),
         (np.empty((5, 0)), ValueError, r"0 feature\(s\).*minimum of 1"),
-        (X[:, 0], ValueError, "Expected 2D array.*reshape"),
+        (X[:, 0], ValueError, "2D"),
         (X[None], ValueError, "dim 3.*<= 2"),
-        (X.astype(complex), ValueError, "Complex data not supported"),
-        (scipy.sparse.csr_matrix(X * np.nan), ValueError, r"NaN in feature 0 \(row 0\)"),
-        (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale that feature"),
+        (X.astype(complex), ValueError, "Complex"),
+        (scipy.sparse.csr_matrix(X * np.nan), ValueError, "NaN.*feature 0.*row 0"),
+        (scipy.sparse.csc_array(X * 1e305), ValueError, "rescale"),
         (None, ValueError, "Expected 2D array"),
     ],
     ids=["no rows", "no columns", "1-D", "3-D", "complex", "sparse matrix", "sparse array", "None"],
@@ -109,16 +109,16 @@ def test_rows_of_the_wrong_kind_are_refused(rows, error, message):
 
 @pytest.mark.parametrize("method", ["predict", "decision_function", "transform"])
 def test_prediction_needs_a_fit_and_its_columns(method, fitted, fitted_with_names):
-    with pytest.raises(NotFittedError, match="not fitted yet"):
+    with pytest.raises(NotFittedError):
         getattr(MinimumDensityHyperplane(), method)(X)
-    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+    with pytest.raises(ValueError, match=r"2 .*3 "):
         getattr(fitted, method)(X[:, :2])
     with pytest.raises(ValueError, match=r"(?s)feature names.*- area"):
         getattr(fitted_with_names, method)(pd.DataFrame(X, columns=[*NAMES[:2], "area"]))
 
 
 def test_hyperplane_refuses_rows_of_another_width(fitted):
-    with pytest.raises(ValueError, match=r"X must have 3 features, got .*\(100, 2\)"):
+    with pytest.raises(ValueError, match=r"3.*\(100, 2\)"):
         fitted.hyperplane_.distance(X[:, :2])
 
 
@@ -128,11 +128,11 @@ def test_hyperplane_refuses_rows_of_another_width(fitted):
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.r_[np.ones(4), -2.0, np.ones(95)], "must be non-negative, got -2 in row 4"),
-        (np.zeros(100), "must contain at least one non-zero number"),
-        (np.r_[np.ones(9), np.nan, np.ones(90)], r"NaN or infinity \(row 9\)"),
-        (np.r_[np.ones(9), np.inf, np.ones(90)], r"NaN or infinity \(row 9\)"),
-        (np.ones(99), r"one weight for each of the 100 rows.*\(99,\)"),
+        (np.r_[np.ones(4), -2.0, np.ones(95)], "-2 in row 4"),
+        (np.zeros(100), "non-zero"),
+        (np.r_[np.ones(9), np.nan, np.ones(90)], "row 9"),
+        (np.r_[np.ones(9), np.inf, np.ones(90)], "row 9"),
+        (np.ones(99), r"100 .*\(99,\)"),
         (np.ones((100, 1)), r"one-dimensional.*\(100, 1\)"),
         (["heavy"] * 100, "numbers"),
         (np.full(100, 1j), "real|numbers|[Cc]omplex"),

@@ -47,7 +47,7 @@ def test_clusters_that_do_not_touch_are_found_without_a_number(draw, noise, seed
 
 def test_more_clusters_than_valleys_warn():
     rows = np.random.default_rng(0).normal(size=(300, 2))
-    with pytest.warns(NoSplitWarning, match="valleys separate no two"):
+    with pytest.warns(NoSplitWarning, match="valleys"):
         MinimumDensityTree(3, shape="any", random_state=0).fit(rows)
 
 
@@ -183,9 +183,7 @@ def test_parameters_that_contradict_any_shape_are_named(parameters, named):
 
 def test_any_shape_of_one_feature_warns_and_is_convex():
     rows = np.r_[np.random.default_rng(0).normal(size=100), np.random.default_rng(1).normal(9, 1, 100)][:, None]
-    with pytest.warns(
-        UserWarning, match="shape='any' is not possible. Cells are not joined: there is only one feature"
-    ):
+    with pytest.warns(UserWarning, match=r"shape='any' .*one feature"):
         mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
     assert (mdt.shape_, mdt.n_clusters_) == ("convex", 2)
 

@@ -55,7 +55,7 @@ def test_sweep_prefers_the_widest_gap_of_equal_cuts():
 
 @pytest.mark.parametrize("edges", [[[0, 3]], [[-1, 0]]])
 def test_sweep_refuses_edges_to_other_rows(edges):
-    with pytest.raises(ValueError, match="edges must join columns"):
+    with pytest.raises(ValueError, match="edges"):
         _kernels.sweep_cuts(np.zeros((1, 3)), np.array(edges), 1)
 
 
@@ -80,5 +80,5 @@ def test_contact_has_the_distances_of_all_pairs(m, d, seed, repeats):
 
 @pytest.mark.parametrize("first", [0, 4])
 def test_contact_refuses_an_empty_group(first):
-    with pytest.raises(ValueError, match="both groups need a row"):
+    with pytest.raises(ValueError, match="groups"):
         _kernels.measure_contact(np.zeros((4, 2)), first, 5, 10)

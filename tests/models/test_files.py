@@ -247,7 +247,7 @@ def test_model_of_a_table_round_trips(path, encode, scale):
     assert_same(model.predict(table), again.estimator.labels_)
     with pytest.raises(ValueError, match="'kind'"):
         again.predict({name: table[name] for name in ("width", "length")})
-    with pytest.raises(ValueError, match="'kind' contains 'e'"):
+    with pytest.raises(ValueError, match=r"'kind'.*'e'"):
         again.predict({**table, "kind": np.array(["e"] * 270)})
 
 
@@ -304,9 +304,9 @@ def test_other_objects_and_unfitted_models_are_not_saved(path):
     class Own(MinimumDensityTree):
         pass
 
-    with pytest.raises(TypeError, match="Own cannot be saved"):
+    with pytest.raises(TypeError, match="Own"):
         save(Own(2).fit(blobs()[0]), path)
-    with pytest.raises(TypeError, match="dict cannot be saved"):
+    with pytest.raises(TypeError, match="dict"):
         save({}, path)
     with pytest.raises(NotFittedError):
         save(MinimumDensityTree(), path)

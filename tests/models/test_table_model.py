@@ -45,7 +45,7 @@ def test_rules_name_categories():
 def test_one_cluster_and_wrong_numbers_are_described():
     model, _, features = make_model(n_clusters=1)
     assert "All 240 rows" in model.rules(0)
-    with pytest.raises(ValueError, match="cluster must be an integer from 0 to 0, got 1"):
+    with pytest.raises(ValueError, match=r"cluster .*1"):
         model.rules(1)
     plane = TableModel(MinimumDensityHyperplane().fit(features), model.preparation)
     with pytest.raises(TypeError, match="MinimumDensityTree"):

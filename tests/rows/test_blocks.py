@@ -241,19 +241,19 @@ def test_bad_input_is_named(tmp_path, rows):
     good = cut(rows, range(0, 3001, 150))
     bad = [block.copy() for block in good]
     bad[17][5, 3] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, feature 3"):
+    with pytest.raises(ValueError, match=r"NaN.*row 5.*block 17.*feature 3"):
         MinimumDensityHyperplane().fit(bad)
     model = MinimumDensityHyperplane().fit(good)
-    with pytest.raises(ValueError, match=r"NaN in row 5 of block 17, feature 3"):
+    with pytest.raises(ValueError, match=r"NaN.*row 5.*block 17.*feature 3"):
         model.predict(bad)
-    with pytest.raises(ValueError, match=r"block 2 .* 4 features.* block 0 .* 5"):
+    with pytest.raises(ValueError, match=r"block 2 .* 4 .*block 0 .* 5"):
         MinimumDensityHyperplane().fit([good[0], good[1], good[2][:, :4]])
     with pytest.raises(TypeError, match="RowBlocks"):
         RowBlocks(block for block in good)
     with pytest.raises(ValueError, match="features"):
         model.predict([good[0][:, :4]])
     np.save(tmp_path / "x.npy", bad[17])
-    with pytest.raises(ValueError, match=r"row 5 of x.npy, feature 3"):
+    with pytest.raises(ValueError, match=r"row 5.*x.npy.*feature 3"):
         MinimumDensityHyperplane().fit(RowBlocks(tmp_path))
     calls = []
 
@@ -269,13 +269,13 @@ def test_bad_input_is_named(tmp_path, rows):
     ("make", "error", "message"),
     [
         (lambda folder: RowBlocks([]), ValueError, "no blocks"),
-        (lambda folder: RowBlocks([np.empty((0, 3))]), ValueError, "at least one row"),
-        (lambda folder: RowBlocks([np.ones(3)]), ValueError, r"block 0 of X must be two-dimensional"),
-        (lambda folder: RowBlocks(5), TypeError, "cannot read blocks"),
+        (lambda folder: RowBlocks([np.empty((0, 3))]), ValueError, "one row"),
+        (lambda folder: RowBlocks([np.ones(3)]), ValueError, "block 0"),
+        (lambda folder: RowBlocks(5), TypeError, "blocks"),
         (lambda folder: RowBlocks(folder), FileNotFoundError, "neither .npy nor .parquet"),
-        (lambda folder: RowBlocks(folder / "x.npy"), FileNotFoundError, "there is no file"),
-        (lambda folder: RowBlocks([np.ones((3, 2))], state="float16"), ValueError, "state must be"),
-        (lambda folder: RowBlocks([np.array([["a", "b"]])]).take(np.array([0])), ValueError, "does not hold numbers"),
+        (lambda folder: RowBlocks(folder / "x.npy"), FileNotFoundError, "no file"),
+        (lambda folder: RowBlocks([np.ones((3, 2))], state="float16"), ValueError, "state"),
+        (lambda folder: RowBlocks([np.array([["a", "b"]])]).take(np.array([0])), ValueError, "numbers"),
     ],
 )
 def test_sources_that_cannot_be_read(make, error, message, tmp_path):

@@ -29,14 +29,14 @@ class Duck:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda folder: "rows.npy", r"X is the path 'rows.npy'.*RowBlocks\(...\)"),
-        (lambda folder: folder, r"X is the path '.*'.*RowBlocks\(...\)"),
-        (lambda folder: ["a.npy", "b.npy"], r"X is a list of paths.*RowBlocks\(...\)"),
-        (lambda folder: [folder], r"X is a list of paths.*RowBlocks\(...\)"),
-        (lambda folder: (b for b in [X, X]), r"X is a generator, which yields .* only once.*list.*RowBlocks\(...\)"),
-        (lambda folder: lambda: iter([X, X]), r"X is a function.*RowBlocks\(...\)"),
-        (lambda folder: Duck(), r"X is a Duck.*RowBlocks\(...\)"),
-        (lambda folder: [sp.csr_array(X), sp.csr_array(X)], r"list of sparse matrices.*scipy.sparse.vstack"),
+        (lambda folder: "rows.npy", "'rows.npy'.*RowBlocks"),
+        (lambda folder: folder, "'.*'.*RowBlocks"),
+        (lambda folder: ["a.npy", "b.npy"], "paths.*RowBlocks"),
+        (lambda folder: [folder], "paths.*RowBlocks"),
+        (lambda folder: (b for b in [X, X]), "generator.*RowBlocks"),
+        (lambda folder: lambda: iter([X, X]), "function.*RowBlocks"),
+        (lambda folder: Duck(), "Duck.*RowBlocks"),
+        (lambda folder: [sp.csr_array(X), sp.csr_array(X)], "sparse.vstack"),
     ],
 )
 def test_error_names_the_class_that_wraps_the_rows(model, make, message, tmp_path):

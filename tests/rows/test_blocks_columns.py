@@ -66,11 +66,11 @@ def test_names_in_files_are_those_of_the_fit(tmp_path, frame):
     model = MinimumDensityHyperplane().fit(RowBlocks(write(tmp_path, frame)))
     assert list(model.feature_names_in_) == NAMES
     np.testing.assert_array_equal(model.predict(frame), model.labels_)
-    with pytest.raises(ValueError, match="same order as they were in fit"):
+    with pytest.raises(ValueError, match="order"):
         model.predict([frame[NAMES[::-1]]])
-    with pytest.raises(ValueError, match="unseen at fit time"):
+    with pytest.raises(ValueError, match="unseen"):
         model.predict([frame.rename(columns={"a": "z"})])
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
+    with pytest.warns(UserWarning, match="feature names"):
         model.predict([frame.to_numpy()])
     model.fit([frame.to_numpy()])
     assert not hasattr(model, "feature_names_in_")
@@ -99,9 +99,9 @@ def test_index_of_a_frame_is_not_a_column(index, tmp_path, frame):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.drop(columns="b"), r"{1} of X has no column 'b', but {0} has"),
-        (lambda f: f.rename(columns={"b": "z"}), r"{1} of X has no column 'b', but {0} has"),
-        (lambda f: f.assign(z=1.0), r"{1} of X has a column 'z', but {0} has none"),
+        (lambda f: f.drop(columns="b"), "{1} .*'b'.* {0} "),
+        (lambda f: f.rename(columns={"b": "z"}), "{1} .*'b'.* {0} "),
+        (lambda f: f.assign(z=1.0), "{1} .*'z'.* {0} "),
     ],
 )
 def test_columns_less_or_more_are_named(change, message, tmp_path, frame):

@@ -124,7 +124,7 @@ def test_methods_are_lazy(client, rows):
     bad = rows.copy()
     bad[2000, 1] = np.nan
     assert "ravine" in lazy.name
-    with pytest.raises(ValueError, match=r"row 497 of block 4, feature 1"):
+    with pytest.raises(ValueError, match=r"row 497.*block 4.*feature 1"):
         model.predict(da.from_array(bad, chunks=CHUNKS)).compute()
 
 
@@ -337,7 +337,7 @@ def test_bad_input_is_named(client, rows):
         quick().fit(X[X[:, 0] > 0])
     bad = rows.copy()
     bad[1600, 2] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in row 97 of block 4, feature 2"):
+    with pytest.raises(ValueError, match=r"NaN.*row 97.*block 4.*feature 2"):
         quick().fit(da.from_array(bad, chunks=CHUNKS))
     with pytest.raises(ValueError, match="shape"):
         quick().fit(da.from_array(rows[:0], chunks=(1, 4)))
@@ -406,14 +406,14 @@ def test_blocks_of_different_types_keep_their_digits(client):
 def test_a_closed_client_is_refused(rows, monkeypatch):
     closed = distributed.Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None)
     closed.close()
-    with pytest.raises(ClusterError, match="client is closed"):
+    with pytest.raises(ClusterError, match="closed"):
         quick().fit(ClusterRows(da.from_array(rows, chunks=CHUNKS), closed))
 
     def raise_error():
         raise ValueError("No global client found")
 
     monkeypatch.setattr(distributed, "get_client", raise_error)
-    with pytest.raises(ClusterError, match="no Dask client"):
+    with pytest.raises(ClusterError, match="client"):
         quick().fit(da.from_array(rows, chunks=CHUNKS))
 
 

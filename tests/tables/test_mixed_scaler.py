@@ -122,7 +122,7 @@ def test_output_can_be_a_data_frame():
     frame = frames()[0]
     out = MixedScaler().set_output(transform="pandas").fit_transform(frame)
     assert out.columns.tolist()[:2] == ["size", "kind=x"]
-    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+    with pytest.raises(ValueError, match="feature_names_in_"):
         MixedScaler().fit(frame).get_feature_names_out(["a"] * 5)
 
 
@@ -228,7 +228,7 @@ def test_unknown_categories_are_an_error_or_average():
     X = as_objects(table())
     new = X[:1].copy()
     new[0, 1] = "new"
-    with pytest.raises(ValueError, match="'x1' contains 'new', a category unknown"):
+    with pytest.raises(ValueError, match=r"'x1'.*'new'"):
         MixedScaler().fit(X).transform(new)
     Z = MixedScaler(handle_unknown="other").fit(X).transform(new)
     np.testing.assert_allclose(Z[0, 1:4], 0.0, atol=1e-12)
@@ -242,7 +242,7 @@ def test_unknown_categories_are_an_error_or_average():
 def test_missing_cells_are_an_error_kept_or_filled():
     X = as_objects(table())
     X[0, 0], X[1, 1] = np.nan, None
-    with pytest.raises(ValueError, match="missing cells in 'x0' 1, 'x1' 1"):
+    with pytest.raises(ValueError, match="'x0' 1, 'x1' 1"):
         MixedScaler().fit(X)
     kept = MixedScaler(missing="keep").fit_transform(X)
     assert np.argwhere(np.isnan(kept)).tolist() == [[0, 0], [1, 1], [1, 2], [1, 3]]
@@ -253,11 +253,11 @@ def test_missing_cells_are_an_error_kept_or_filled():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda X: X.__setitem__((slice(None), 1), "only"), "'x1' has one category, 'only'"),
-        (lambda X: X.__setitem__((slice(None), 1), None), "'x1': all cells are missing"),
-        (lambda X: X.__setitem__((slice(None), 0), np.nan), "'x0': all cells are missing"),
+        (lambda X: X.__setitem__((slice(None), 1), "only"), "'x1'.*'only'"),
+        (lambda X: X.__setitem__((slice(None), 1), None), "'x1'.*missing"),
+        (lambda X: X.__setitem__((slice(None), 0), np.nan), "'x0'.*missing"),
         (lambda X: X.__setitem__((5, 0), np.inf), "'x0' \\(row 6\\)"),
-        (lambda X: X.__setitem__((slice(None), 1), [f"name {k}" for k in range(200)]), "'x1' has 200 distinct texts"),
+        (lambda X: X.__setitem__((slice(None), 1), [f"name {k}" for k in range(200)]), "'x1'.*200"),
     ],
 )
 def test_unusable_columns_are_named(change, message):
@@ -286,22 +286,22 @@ def test_parameters_are_checked():
 def test_columns_need_names_of_their_own():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(np.ones((5, 2)), columns=["a", "a"])
-    with pytest.raises(ValueError, match="several columns named 'a'"):
+    with pytest.raises(ValueError, match=r"columns .*'a'"):
         MixedScaler().fit(frame)
 
 
 def test_unusable_tables_are_refused_with_the_reason():
     pandas = pytest.importorskip("pandas")
     fitted = MixedScaler().fit(as_objects(table()))
-    with pytest.raises(ValueError, match="X has 0 rows and 1 column"):
+    with pytest.raises(ValueError, match="0 rows"):
         MixedScaler().fit(pandas.DataFrame({"a": []}))
-    with pytest.raises(TypeError, match="column 'a' holds values of the type datetime64"):
+    with pytest.raises(TypeError, match=r"column 'a'.*datetime64"):
         MixedScaler().fit(pandas.DataFrame({"a": np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")}))
-    with pytest.raises(ValueError, match="column 'a': all cells are missing"):
+    with pytest.raises(ValueError, match=r"'a'.*missing"):
         MixedScaler().fit(pandas.DataFrame({"a": [None, None], "b": [1.0, 2.0]}))
-    with pytest.raises(TypeError, match="got a list in X"):
+    with pytest.raises(TypeError, match="list"):
         MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
-    with pytest.raises(ValueError, match="input_features should have length equal to 5, got 2"):
+    with pytest.raises(ValueError, match=r"input_features.*5.*2"):
         fitted.get_feature_names_out(["a", "b"])
 
 

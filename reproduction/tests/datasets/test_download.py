@@ -114,7 +114,7 @@ def test_damaged_cache_is_replaced(card, pinned, damage):
 def test_file_with_wrong_hash_is_rejected_and_not_kept(card):
     with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", "0" * 64, (Member("wine.data"),)))
-        with pytest.raises(CorruptDatasetError, match="does not have the pinned SHA-256: the download is damaged or"):
+        with pytest.raises(CorruptDatasetError, match="SHA-256"):
             load("wine")
     assert cached_files() == []
 
@@ -122,7 +122,7 @@ def test_file_with_wrong_hash_is_rejected_and_not_kept(card):
 def test_member_with_wrong_hash_is_rejected_and_not_kept(card):
     with serve_files({"w.zip": ZIP}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data", ("0" * 64, "1" * 64)),)))
-        with pytest.raises(CorruptDatasetError, match=r"wine\.data in .* does not have the pinned SHA-256"):
+        with pytest.raises(CorruptDatasetError, match=r"wine\.data.*SHA-256"):
             load("wine")
     assert cached_files() == []
 
@@ -130,7 +130,7 @@ def test_member_with_wrong_hash_is_rejected_and_not_kept(card):
 def test_wrong_content_is_rejected_and_not_kept(card):
     with serve_files({"w.zip": zip_files({"wine.data": WINE.replace(b"1065", b"1066")})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
-        with pytest.raises(CorruptDatasetError, match="other values or another order"):
+        with pytest.raises(CorruptDatasetError, match="order"):
             load("wine")
         assert cached_files() == []
         assert load("wine", check=False).data[0, -1] == 1066
@@ -139,7 +139,7 @@ def test_wrong_content_is_rejected_and_not_kept(card):
 def test_archive_without_the_file_is_rejected(card):
     with serve_files({"w.zip": zip_files({"other.data": WINE})}) as (url, _):
         card(Source(url + "w.zip", None, (Member("wine.data"),)))
-        with pytest.raises(CorruptDatasetError, match=r"w\.zip does not contain wine\.data"):
+        with pytest.raises(CorruptDatasetError, match=r"w\.zip.*wine\.data"):
             load("wine")
 
 
@@ -167,7 +167,7 @@ def test_missing_connection_is_reported(card):
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/w.zip"
         card(Source(url, None, (Member("wine.data"),)))
-        with pytest.raises(DownloadError, match=r"no connection to the server.*RAVINE_DATA") as raised:
+        with pytest.raises(DownloadError, match=r"connection .*RAVINE_DATA") as raised:
             load("wine")
     assert "\n" not in str(raised.value)
 
@@ -178,7 +178,7 @@ def test_silent_server_times_out(card, monkeypatch):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         card(Source(f"http://127.0.0.1:{silent.getsockname()[1]}/w.zip", None, (Member("wine.data"),)))
-        with pytest.raises(DownloadError, match=r"no answer within 0\.2 seconds"):
+        with pytest.raises(DownloadError, match=r"0\.2 seconds"):
             load("wine")
 
 

@@ -108,19 +108,19 @@ def test_messy_files_are_read_alike(tmp_path, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "has no rows"),
-        ("p,q,r,label\n", "has no rows"),
-        (TEXT.replace("label", "class"), "last column must be 'label', but the header ends with 'class'"),
-        (TEXT.replace("3,,7,b", "3,x,7,b"), "line 3, column 'q': 'x' is not a number"),
-        (TEXT.replace("3,,7,b", "3,inf,7,b"), "line 3, column 'q': 'inf' is not a number"),
-        (TEXT.replace("3,,7,b", "3,7,b"), "line 3: expected 4 cells, got 3"),
-        (TEXT.replace("3,,7,b", "3,,7,"), "row 2: the label is missing"),
-        (TEXT[: len(TEXT) - 9], "expected 4 cells, got 1"),
-        (TEXT.replace("5,0.5,7,b\n", ""), "has 3 rows and 3 features, but wine has 4 and 3"),
-        (TEXT.replace("5,0.5,7,b", "5,0.5,7,a"), "2 rows of class 'a' as in wine, got 3"),
-        (TEXT.replace("5,0.5,7,b", "5,0.5,7,c"), "2 rows of class 'b' as in wine, got 1"),
-        (TEXT.replace("0.5", "0.6"), "other values or another order"),
-        ("\n".join([TEXT.split("\n")[i] for i in (0, 3, 2, 1, 4)]), "other values or another order"),
+        ("", "no rows"),
+        ("p,q,r,label\n", "no rows"),
+        (TEXT.replace("label", "class"), "'label'.*'class'"),
+        (TEXT.replace("3,,7,b", "3,x,7,b"), "line 3, column 'q': 'x'"),
+        (TEXT.replace("3,,7,b", "3,inf,7,b"), "line 3, column 'q': 'inf'"),
+        (TEXT.replace("3,,7,b", "3,7,b"), "line 3: .*4 .*3"),
+        (TEXT.replace("3,,7,b", "3,,7,"), "row 2: .*label"),
+        (TEXT[: len(TEXT) - 9], "4 cells, got 1"),
+        (TEXT.replace("5,0.5,7,b\n", ""), "3 rows .*wine .*4"),
+        (TEXT.replace("5,0.5,7,b", "5,0.5,7,a"), "2 .*'a' .*wine.* 3"),
+        (TEXT.replace("5,0.5,7,b", "5,0.5,7,c"), "2 .*'b' .*wine.* 1"),
+        (TEXT.replace("0.5", "0.6"), "order"),
+        ("\n".join([TEXT.split("\n")[i] for i in (0, 3, 2, 1, 4)]), "order"),
     ],
 )
 def test_damaged_file_is_rejected_in_one_sentence(tmp_path, text, message):
@@ -136,7 +136,7 @@ def test_damaged_file_is_rejected_in_one_sentence(tmp_path, text, message):
 def test_truncated_file_is_rejected(tmp_path, keep):
     path = put(tmp_path)
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(CorruptDatasetError, match=r"wine\.csv\.gz is truncated or not a gzip file"):
+    with pytest.raises(CorruptDatasetError, match=r"wine\.csv\.gz .*gzip"):
         load("wine", tmp_path)
 
 
@@ -170,29 +170,29 @@ def test_unknown_name_suggests_similar_ones(name, guess):
 
 
 def test_missing_folder_is_named(tmp_path, monkeypatch):
-    with pytest.raises(DatasetNotFoundError, match=r"folder='.*nowhere' does not exist"):
+    with pytest.raises(DatasetNotFoundError, match=r"folder='.*nowhere'"):
         load("wine", tmp_path / "nowhere")
     monkeypatch.setenv("RAVINE_DATA", str(tmp_path / "gone"))
-    with pytest.raises(DatasetNotFoundError, match=r"RAVINE_DATA='.*gone' does not exist") as raised:
+    with pytest.raises(DatasetNotFoundError, match=r"RAVINE_DATA='.*gone'") as raised:
         load("wine")
     assert isinstance(raised.value, FileNotFoundError)
 
 
 def test_file_instead_of_a_folder_is_an_error(tmp_path):
     path = put(tmp_path)
-    with pytest.raises(DatasetNotFoundError, match="is a file: choose the folder"):
+    with pytest.raises(DatasetNotFoundError, match="is a file"):
         load("wine", path)
 
 
 def test_explicit_folder_without_the_file_is_an_error(tmp_path):
     put(cache_folder())
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DatasetNotFoundError, match=r"empty.wine\.csv\.gz does not exist"):
+    with pytest.raises(DatasetNotFoundError, match=r"empty.wine\.csv\.gz"):
         load("wine", tmp_path / "empty")
 
 
 def test_absent_dataset_without_download_is_an_error(tmp_path):
-    with pytest.raises(DatasetNotFoundError, match="neither in the folder of RAVINE_DATA nor in the cache"):
+    with pytest.raises(DatasetNotFoundError, match=r"RAVINE_DATA .*cache"):
         load("wine", download=False)
 
 
@@ -207,7 +207,7 @@ def test_unreadable_file_is_named(tmp_path, monkeypatch):
         load("wine", tmp_path)
     assert str(path) in str(raised.value)
     monkeypatch.setattr(Path, "is_file", deny)
-    with pytest.raises(UnreadableDatasetError, match="check its permissions"):
+    with pytest.raises(UnreadableDatasetError, match="permissions"):
         load("wine", tmp_path)
     monkeypatch.setattr(Path, "is_dir", deny)
     with pytest.raises(UnreadableDatasetError, match="cannot be read"):
@@ -274,9 +274,9 @@ def test_standardising_drops_constant_features_exactly():
 
 def test_standardising_nothing_is_an_error():
     card = describe("wine")
-    with pytest.raises(ValueError, match="Feature 'q' of wine has no value"):
+    with pytest.raises(ValueError, match="'q' of wine"):
         Dataset("wine", np.array([[1.0, np.nan], [2.0, np.nan]]), Y[:2], ("p", "q"), card).standardised()
-    with pytest.raises(ValueError, match="All features of wine are constant"):
+    with pytest.raises(ValueError, match=r"wine .*constant"):
         Dataset("wine", np.ones((3, 2)), Y[:3], ("p", "q"), card).standardised()
 
 

@@ -71,7 +71,7 @@ def test_ionosphere_drops_its_second_attribute():
     assert (data[1, 1:] == -0.25).all()
     assert target.tolist() == ["good", "bad"]
     assert names[:3] == ("V1", "V3", "V4")
-    with pytest.raises(CorruptDatasetError, match="second attribute is not 0"):
+    with pytest.raises(CorruptDatasetError, match="second attribute"):
         parse_files("ionosphere", {"ionosphere.data": IONOSPHERE["ionosphere.data"].replace(b"1,0,", b"1,2,", 1)})
 
 
@@ -130,10 +130,10 @@ def test_smartphone_joins_features_activities_and_names():
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("y_train.txt", b"5\n", "X_train.txt has 2 rows and y_train.txt 1"),
-        ("y_test.txt", b"9\n", "y_test.txt, line 1: '9' is not one of the classes"),
-        ("features.txt", b"a\nb\nc\n", "X_train.txt, line 1: expected 3 cells, got 4"),
-        ("X_test.txt", b"1 2 3 x\n", "X_test.txt, line 1, column 4: 'x' is not a number"),
+        ("y_train.txt", b"5\n", "X_train.txt .*2 .*y_train.txt 1"),
+        ("y_test.txt", b"9\n", "y_test.txt, line 1: '9'"),
+        ("features.txt", b"a\nb\nc\n", "X_train.txt, line 1: .*3 .*4"),
+        ("X_test.txt", b"1 2 3 x\n", "X_test.txt, line 1, column 4: 'x'"),
     ],
 )
 def test_smartphone_files_must_be_consistent(file, content, message):
@@ -156,7 +156,7 @@ def test_votes_are_coded_1_0_and_minus_1():
     assert data[1].tolist() == [0] * 15 + [1]
     assert target.tolist() == ["republican", "democrat"]
     assert len(names) == 16
-    with pytest.raises(CorruptDatasetError, match="line 1, column 'handicapped_infants': 'maybe' is not"):
+    with pytest.raises(CorruptDatasetError, match="line 1, column 'handicapped_infants': 'maybe'"):
         parse_files("voting", {"house-votes-84.data": VOTING["house-votes-84.data"].replace(b",n", b",maybe", 1)})
 
 
@@ -171,7 +171,7 @@ def test_s1_takes_points_and_partition_from_two_files():
     data, target, names = parse_files("s1", S1)
     assert data.tolist() == [[664159, 550946], [665845, 557965]]
     assert (target.tolist(), names) == (["1", "15"], ("x", "y"))
-    with pytest.raises(CorruptDatasetError, match=r"s1.txt has 2 rows and s1.labels0.gz 1"):
+    with pytest.raises(CorruptDatasetError, match=r"s1.txt.*2.*s1.labels0.gz.*1"):
         parse_files("s1", {**S1, "s1.labels0.gz": gzip.compress(b"1\n")})
 
 
@@ -179,7 +179,7 @@ def test_partition_may_have_a_header():
     header = b"VQ PARTITIONING 2.0\r\n15\r\n3\r\n" + b"-" * 37 + b"\r\n"
     assert parse_partition(header + b"1\r\n2\r\n\r\n15\r\n", "s1-label.pa") == ["1", "2", "15"]
     assert parse_partition(b"4\n4\n", "s1-label.pa") == ["4", "4"]
-    with pytest.raises(CorruptDatasetError, match=r"'1\.5' is not the number of a class"):
+    with pytest.raises(CorruptDatasetError, match=r"'1\.5'"):
         parse_partition(b"1\n1.5\n", "s1-label.pa")
 
 

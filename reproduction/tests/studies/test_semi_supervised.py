@@ -189,13 +189,13 @@ def test_results_are_read_by_problem_and_split(tmp_path):
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(StudyError, match=r"Unknown data set 'wine'.*voting"):
+    with pytest.raises(StudyError, match=r"'wine'.*voting"):
         choose_label_sets("voting,wine")
-    with pytest.raises(StudyError, match="No data set is named"):
+    with pytest.raises(StudyError, match="data set"):
         choose_label_sets(" ,")
-    with pytest.raises(StudyError, match=r"Unknown method 'pddp'.*ravine, mdp2"):
+    with pytest.raises(StudyError, match=r"'pddp'.*ravine, mdp2"):
         choose_label_methods("pddp")
-    with pytest.raises(StudyError, match="No method is named"):
+    with pytest.raises(StudyError, match="method"):
         choose_label_methods("")
 
 

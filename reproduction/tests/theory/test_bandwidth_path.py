@@ -179,15 +179,15 @@ def test_bad_input_is_refused(rng):
     X = two_groups(rng)
     with pytest.raises(ValueError, match="decreasing order"):
         bandwidth_path(X, [0.1, 0.2])
-    with pytest.raises(ValueError, match="bandwidths must be a number"):
+    with pytest.raises(ValueError, match="bandwidths"):
         bandwidth_path(X, [0.1, -0.2])
     with pytest.raises(ValueError, match="decreasing order"):
         bandwidth_path(X, [])
     with pytest.raises(ValueError, match="too small"):
         bandwidth_path(X, [0.1, 1e-15])
-    with pytest.raises(ValueError, match="all rows of X are equal"):
+    with pytest.raises(ValueError, match="equal"):
         bandwidth_path(np.ones((4, 2)))
-    with pytest.raises(ValueError, match="two classes, got 3"):
+    with pytest.raises(ValueError, match="classes, got 3"):
         bandwidth_path(X, y=np.arange(60) % 3)
     with pytest.raises(ValueError, match="n_bandwidths"):
         bandwidth_path(X, n_bandwidths=1)
@@ -235,7 +235,7 @@ def test_a_carried_angle_saves_trials_on_steep_functions(rng):
 
 def test_labels_that_cannot_be_separated_are_said():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
-    with pytest.warns(UserWarning, match="2 labelled rows are on the wrong side"):
+    with pytest.warns(UserWarning, match="2 labelled"):
         bandwidth_path(X, y=[0, 1, 0, 1], n_bandwidths=5)
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -244,7 +244,7 @@ def test_labels_that_cannot_be_separated_are_said():
 
 def test_words_for_starts_are_refused_with_labels():
     X = np.array([[0.0], [1.0], [5.0], [6.0]])
-    with pytest.raises(ValueError, match="init must be omitted or be directions"):
+    with pytest.raises(ValueError, match="init"):
         bandwidth_path(X, y=[0, 0, 1, 1], n_bandwidths=5, hyperplane=MinimumDensityHyperplane(init="pca"))
 
 

@@ -218,19 +218,19 @@ def test_one_column_is_always_stationary(rng):
 def test_bad_questions_are_refused(rng):
     X = two_groups(rng, 2)
     plane = Hyperplane(np.array([1.0, 0.0]), 3.0)
-    with pytest.raises(TypeError, match="fitted must be a Hyperplane"):
+    with pytest.raises(TypeError, match=r"fitted.*Hyperplane"):
         stationarity(MinimumDensityHyperplane(), X)
-    with pytest.raises(ValueError, match="does not record the bandwidth"):
+    with pytest.raises(ValueError, match="bandwidth"):
         stationarity(plane, X)
-    with pytest.raises(ValueError, match="does not record the alpha"):
+    with pytest.raises(ValueError, match="alpha"):
         stationarity(plane, X, bandwidth=1.0)
     with pytest.raises(ValueError, match="at infinity"):
         stationarity(Hyperplane.at_infinity([1.0, 0.0]), X)
-    with pytest.raises(ValueError, match="3 features, but the hyperplane has 2"):
+    with pytest.raises(ValueError, match=r"3 .*2"):
         stationarity(plane, np.zeros((5, 3)), bandwidth=1.0, alpha=1.0)
     with pytest.raises(ValueError, match="radius"):
         stationarity(plane, X, radius=0.0, bandwidth=1.0, alpha=1.0)
-    with pytest.raises(ValueError, match="y is for classifiers only"):
+    with pytest.raises(ValueError, match=r"^y "):
         stationarity(plane, X, np.zeros(200), bandwidth=1.0, alpha=1.0)
-    with pytest.raises(ValueError, match="all rows of X are equal"):
+    with pytest.raises(ValueError, match="equal"):
         stationarity(plane, np.ones((5, 2)), bandwidth=1.0, alpha=1.0)

@@ -120,7 +120,7 @@ def test_unit_matters_only_through_c_and_gamma():
 
 @pytest.mark.parametrize("scale", [1e-140, 1e140])
 def test_extreme_unit_is_refused(scale):
-    with pytest.raises(ValueError, match=r"X has a spread of about .*rescale X"):
+    with pytest.raises(ValueError, match="rescale X"):
         IterativeSVR().fit(X * scale)
 
 
@@ -133,5 +133,5 @@ def test_too_few_regressions_warn_at_the_line_of_the_call():
 def test_open_duality_gap_is_a_warning(monkeypatch):
     solve = LaplacianRegression.solve
     monkeypatch.setattr(LaplacianRegression, "solve", lambda *args: replace(solve(*args), gap=0.5))
-    with pytest.warns(ConvergenceWarning, match="duality gap of 0.5"):
+    with pytest.warns(ConvergenceWarning, match=r"gap .*0.5"):
         IterativeSVR(random_state=0).fit(X)

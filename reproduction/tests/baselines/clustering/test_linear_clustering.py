@@ -184,11 +184,11 @@ def test_bad_rows_are_located_by_name(estimator):
     fitted = clone(estimator).fit(bad)
     bad.loc[7, "height"] = np.inf
     for use in (clone(estimator).fit, fitted.predict):
-        with pytest.raises(ValueError, match=r"infinity in feature 'height' \(row 7\)"):
+        with pytest.raises(ValueError, match=r"infinity.*feature 'height'.*row 7"):
             use(bad)
     with pytest.raises(NotFittedError, match="not fitted"):
         clone(estimator).predict(X)
-    with pytest.raises(ValueError, match=r"2 features.*expecting 3 features"):
+    with pytest.raises(ValueError, match=r"2 .*3 "):
         clone(estimator).fit(X).predict(X[:, :2])
 
 
@@ -234,7 +234,7 @@ def test_every_parameter_is_tried():
 
 @pytest.mark.parametrize("kind", [PDDP, DePDDP, LDAKMeans, IterativeSVR])
 def test_more_clusters_than_rows_is_an_error(kind):
-    with pytest.raises(ValueError, match="n_clusters=121 is more than the 120 rows"):
+    with pytest.raises(ValueError, match=r"n_clusters=121.*120"):
         kind(121).fit(X)
 
 
@@ -242,7 +242,7 @@ def test_more_clusters_than_rows_is_an_error(kind):
 def test_decision_function_needs_two_clusters(kind):
     fitted = kind(3, **{"bandwidth_scale": 0.2} if kind is DePDDP else {}).fit(X)
     assert not hasattr(fitted, "decision_function")
-    with pytest.raises(AttributeError, match="has no attribute 'decision_function'") as caught:
+    with pytest.raises(AttributeError, match="'decision_function'") as caught:
         fitted.decision_function(X)
     assert "at most two clusters, but there are 3" in str(caught.value.__cause__)
     assert hasattr(fitted.set_params(n_clusters=2).fit(X), "decision_function")

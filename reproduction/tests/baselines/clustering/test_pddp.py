@@ -197,7 +197,7 @@ def test_depddp_finds_the_number_of_far_clusters():
 
 def test_without_a_minimum_there_is_one_cluster():
     rows = one_gaussian_line()
-    with pytest.warns(NoSplitWarning, match="n_clusters=2 .*no two are separated by a minimum") as caught:
+    with pytest.warns(NoSplitWarning, match="n_clusters=2 ") as caught:
         fitted = DePDDP().fit(rows)
     assert caught[0].filename == __file__
     assert_array_equal(fitted.labels_, 0)

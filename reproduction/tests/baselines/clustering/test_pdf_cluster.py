@@ -139,7 +139,7 @@ def test_crescents_are_two_clusters():
 
 
 def test_too_few_modes_are_a_warning():
-    with pytest.warns(NoSplitWarning, match=r"n_clusters=2 .* the density has 1 mode\(s\)"):
+    with pytest.warns(NoSplitWarning, match=r"n_clusters=2 .* 1 mode"):
         pdf = PdfCluster().fit(one_gaussian_line())
     assert_array_equal(pdf.labels_, 0)
     assert pdf.n_clusters_ == 1
@@ -196,7 +196,7 @@ def test_few_rows_are_one_cluster_or_more(n, d):
 
 
 def test_rows_that_are_all_equal_are_one_cluster():
-    with pytest.warns(NoSplitWarning, match="All rows are equal"):
+    with pytest.warns(NoSplitWarning, match="equal"):
         assert_array_equal(PdfCluster().fit(np.full((9, 2), 0.1)).labels_, 0)
 
 
@@ -210,7 +210,7 @@ def test_rows_in_a_plane_use_pairs_by_default():
     X = three_gaussians()[0]
     flat = np.hstack([X, X[:, :1] + X[:, 1:]])
     assert PdfCluster("auto").fit(flat).graph_ == "pairs"
-    with pytest.raises(ValueError, match=r"graph='delaunay' found no triangulation of 150 rows.*graph='pairs'"):
+    with pytest.raises(ValueError, match=r"graph='delaunay'.*150.*graph='pairs'"):
         PdfCluster(graph="delaunay").fit(flat)
 
 
@@ -224,15 +224,15 @@ def test_a_triangulation_that_would_be_too_large_is_avoided(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"n_clusters": "many"}, ValueError, "n_clusters must be an integer >= 1 or 'auto'"),
-        ({"n_clusters": 0}, ValueError, "n_clusters must be an integer >= 1"),
-        ({"n_clusters": 151}, ValueError, "n_clusters=151 is more than the 150 rows of X .n_samples=150"),
+        ({"n_clusters": "many"}, ValueError, "n_clusters .*'auto'"),
+        ({"n_clusters": 0}, ValueError, "n_clusters"),
+        ({"n_clusters": 151}, ValueError, "n_clusters=151 .*n_samples=150"),
         ({"bandwidth_factor": 0.0}, ValueError, "bandwidth_factor must be"),
-        ({"graph": "knn"}, ValueError, "graph must be one of 'auto', 'delaunay', 'pairs'"),
-        ({"lam": 1.5}, ValueError, "lam must be"),
+        ({"graph": "knn"}, ValueError, "graph .*'auto', 'delaunay', 'pairs'"),
+        ({"lam": 1.5}, ValueError, "lam"),
         ({"n_grid": 0}, ValueError, "n_grid must be"),
         ({"n_stages": 0}, ValueError, "n_stages must be"),
-        ({"max_rows": 149}, ValueError, r"X has 150 rows, more than max_rows=149.*increase max_rows"),
+        ({"max_rows": 149}, ValueError, "150 .*max_rows=149"),
         ({"max_rows": None}, TypeError, "max_rows must be"),
     ],
 )
@@ -246,11 +246,11 @@ def test_bad_parameter_is_named_and_leaves_the_earlier_fit(settings, error, mess
 
 
 def test_far_too_many_rows_are_refused_immediately():
-    with pytest.raises(ValueError, match="X has 1000000 rows, more than max_rows=5000"):
+    with pytest.raises(ValueError, match=r"1000000.*max_rows=5000"):
         PdfCluster().fit(np.arange(1e6)[:, None])
 
 
 def test_triangulation_of_many_features_is_refused():
     X = np.random.default_rng(0).standard_normal((200, 20))
-    with pytest.raises(ValueError, match=r"'delaunay' is limited to 7 features, got 20.*Use graph='pairs'"):
+    with pytest.raises(ValueError, match=r"'delaunay'.*7.*20.*graph='pairs'"):
         PdfCluster(graph="delaunay").fit(X)

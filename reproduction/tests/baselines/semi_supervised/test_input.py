@@ -52,16 +52,16 @@ def test_two_rows_with_a_label_each_are_enough(method):
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        (np.full(120, -1), "all 120 rows as unlabelled"),
-        (np.full(120, np.nan), "all 120 rows as unlabelled"),
-        (np.where(Y == 1, -1, Y), "only one class, 0"),
-        (np.zeros(120), "only one class"),
+        (np.full(120, -1), "120 .*unlabelled"),
+        (np.full(120, np.nan), "120 .*unlabelled"),
+        (np.where(Y == 1, -1, Y), "one class, 0"),
+        (np.zeros(120), "one class"),
         (np.where(Y < 0, "", np.where(Y == 1, "yes", "no")), "the text ''"),
         (np.where(Y < 0, "-1", np.where(Y == 1, "yes", "no")), "the text '-1'"),
-        (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "the text 'nan'"),
-        (Y[:-1], "119 labels, but X has 120 rows"),
-        (np.linspace(0.0, 1.0, 120), "Unknown label type"),
-        (None, "requires y to be passed"),
+        (np.where(Y < 0, "nan", np.where(Y == 1, "yes", "no")), "'nan'"),
+        (Y[:-1], "119 .*X .*120"),
+        (np.linspace(0.0, 1.0, 120), "label type"),
+        (None, "requires y"),
     ],
 )
 def test_labels_that_cannot_be_learned_are_refused(method, y, message):
@@ -120,7 +120,7 @@ def test_parameter_out_of_range_is_named(method, parameters, error, message):
 def test_non_finite_value_is_located(method):
     rows = X.copy()
     rows[7, 1] = np.nan
-    with pytest.raises(ValueError, match=r"NaN in feature 1 \(row 7\)"):
+    with pytest.raises(ValueError, match=r"NaN.*feature 1.*row 7"):
         method().fit(rows, Y)
 
 
