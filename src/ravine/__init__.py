@@ -3,8 +3,7 @@
 Public names are imported when they are first used (PEP 562). ``__init__.pyi`` lists them for type checkers.
 """
 
-from importlib import import_module
-from typing import Any
+from ravine._imports import attach_names
 
 __version__ = "0.1.0"
 
@@ -61,18 +60,4 @@ _NAMES = {
         "Tree",
     ],
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'ravine' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+__all__, __getattr__, __dir__ = attach_names(__name__, _NAMES, "__version__")

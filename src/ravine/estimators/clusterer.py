@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:  # a hyperplane is fitted without a tree
 __all__ = ["DensityClusterer"]
 
 
-class DensityClusterer(ClusterMixin, BaseEstimator):
+class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.
 
     A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.
@@ -32,13 +33,13 @@ class DensityClusterer(ClusterMixin, BaseEstimator):
     split_odds_: SplitOdds
     outlier_model_: OutlierModel
 
+    @abstractmethod
     def _get_tree(self) -> Tree:
         """Return the tree of the clusters."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
         """Return the function from an array to clusters."""
-        raise NotImplementedError
 
     def _count_clusters(self) -> int:
         return self._get_tree().n_clusters

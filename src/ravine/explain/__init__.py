@@ -4,8 +4,7 @@ Names are imported when they are first used (PEP 562), so that a fit loads only 
 them for type checkers.
 """
 
-from importlib import import_module
-from typing import Any
+from ravine._imports import attach_names
 
 _NAMES = {
     "ravine.explain.boundaries": [
@@ -34,18 +33,4 @@ _NAMES = {
     "ravine.explain.feature_tests": ["FeatureTests", "compare_clusters"],
     "ravine.explain.inputs": ["check_estimator", "encode_any_labels", "encode_classes", "name_features"],
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
-
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'ravine.explain' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__all__, __getattr__, __dir__ = attach_names(__name__, _NAMES)
