@@ -8,8 +8,6 @@ from scipy.special import expit, log_expit
 
 from ravine._typing import Array
 
-__all__ = ["count_votes", "couple_log_probabilities"]
-
 # Number of coefficients in the linear systems that are solved at a time.
 BLOCK_SIZE = 1 << 20
 

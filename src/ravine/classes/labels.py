@@ -13,8 +13,6 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ravine._typing import Array
 
-__all__ = ["UNLABELLED", "compare_labels", "drop_weightless", "encode_labels", "make_signs"]
-
 # The code of a row without a label.
 UNLABELLED = -1
 MARKS = "Unlabelled rows are marked by -1, or by None or NaN"

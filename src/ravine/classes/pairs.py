@@ -27,8 +27,6 @@ from ravine.search import (
     predict_by_svm,
 )
 
-__all__ = ["PairModel", "PairSettings", "fit_pairs"]
-
 # Log-odds of all pairs are summed.
 LARGEST_ODDS = 1e300
 # Largest number of classes.

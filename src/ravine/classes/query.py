@@ -13,8 +13,6 @@ from ravine._typing import Array
 from ravine.checks import check_choice, check_integer
 from ravine.rows import Rows
 
-__all__ = ["STRATEGIES", "choose_rows"]
-
 STRATEGIES = ("diverse", "uncertainty", "change", "density")
 # Rows beside which distances are measured: the most uncertain ones, or an even sample for the density.
 MOST_CANDIDATES = 2_000

@@ -10,8 +10,6 @@ import click
 
 from ravine.cli.errors import translate_errors
 
-__all__ = ["COMMANDS", "LazyGroup", "app"]
-
 # Commands in the order of the help page, with the place of each. Their modules import nothing heavy.
 COMMANDS = {
     "cluster": "ravine.cli.cluster:cluster",

@@ -10,8 +10,6 @@ from ravine.cli.console import ShowProgress
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, FEATURES, READING, RESULTS, FitOptions, add_options
 
-__all__ = ["classify"]
-
 
 @click.command(cls=Command, epilog="\b\nExample:\n  ravine classify data.csv --label-column species")
 @click.argument("data", metavar="FILE")

@@ -20,8 +20,6 @@ from ravine.cli.options import (
     add_options,
 )
 
-__all__ = ["cluster", "make_clusterer"]
-
 
 @click.command(
     cls=Command,

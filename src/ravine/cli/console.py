@@ -15,8 +15,6 @@ import click
 
 from ravine.cli.options import name_options
 
-__all__ = ["Console", "ShowProgress", "cut_middle", "escape", "escape_json"]
-
 # Receives the number of completed steps, their total (None if unknown) and a short remark.
 ShowProgress = Callable[[int, int | None, str], None]
 # Length of a line above which its middle is left out.

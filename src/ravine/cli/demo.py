@@ -10,8 +10,6 @@ from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, FitOptions, OutputPath, add_options
 
-__all__ = ["demo", "simulate_birds"]
-
 MEASUREMENTS = ("wing_mm", "bill_mm", "tail_mm", "weight_g")
 # Species, number of birds, mean and standard deviation of each measurement.
 SPECIES = (

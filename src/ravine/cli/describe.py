@@ -12,8 +12,6 @@ from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, add_options
 
-__all__ = ["describe"]
-
 # Clusters, or pairs of classes, that are described.
 MAX_GROUPS = 20
 SCALINGS = {

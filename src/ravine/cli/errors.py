@@ -17,10 +17,6 @@ import click
 from ravine.cli.console import cut_middle, escape
 from ravine.cli.options import add_advice, name_options
 
-__all__ = [
-    "Command", "CommandError", "CommandGroup", "announce", "defer_signals", "describe_error", "translate_errors",
-]  # fmt: skip
-
 STOPPED = "Stopped: nothing was written."
 # Key of the state of the results in the context of the command.
 STATE = "ravine.state"

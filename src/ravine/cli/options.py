@@ -10,11 +10,6 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-__all__ = [
-    "COMMON", "FEATURES", "MEMBERSHIPS", "MISSING", "READING", "RESULTS", "SPREADSHEET", "ClusterCount", "FitOptions",
-    "OutputPath", "Share", "add_advice", "add_options", "format_choices", "name_options",
-]  # fmt: skip
-
 # From this number of rows on, threads pay off.
 MANY_ROWS = 20_000
 

@@ -18,8 +18,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["check_output_folder", "get_default_folder", "lock_stage", "remove_killed_runs", "stage_results"]
-
 ADVICE = "Choose another folder with --out."
 STAGE = re.compile(r"\.ravine-[0-9a-f]{12}")
 LOCK, UNLOCKED = "lock", "unlocked"

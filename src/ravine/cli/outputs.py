@@ -17,11 +17,6 @@ from ravine.cli.errors import announce
 from ravine.cli.summary import Result, keep_rows
 from ravine.tables import is_number
 
-__all__ = [
-    "RESULTS", "count_formulas", "make_labels_table", "print_labels", "protect_formulas", "report_formulas",
-    "write_csv", "write_outputs",
-]  # fmt: skip
-
 LABELS, MODEL, REPORT, SUMMARY, FIGURES = "labels.csv", "model.ravine", "report.html", "summary.json", "figures"
 SUGGESTIONS = "suggestions.csv"
 # Glob patterns of all figures that `_list_figures` may yield.

@@ -12,8 +12,6 @@ from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command, CommandError, announce, defer_signals
 from ravine.cli.options import COMMON, MEMBERSHIPS, MISSING, READING, SPREADSHEET, OutputPath, add_options
 
-__all__ = ["predict"]
-
 # Groups that are printed.
 MAX_GROUPS = 20
 

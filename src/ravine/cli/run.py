@@ -33,8 +33,6 @@ from ravine.tables import (
     resolve_columns,
 )
 
-__all__ = ["FitRequest", "run"]
-
 
 @dataclass(frozen=True)
 class FitRequest:

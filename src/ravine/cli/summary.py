@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from ravine.models import TableModel
     from ravine.tables import Consensus, MixedScaler
 
-__all__ = ["Result", "describe_violations", "get_row_keys", "keep_rows", "make_summary", "print_result"]
-
 PLURALS = {"cluster": "clusters", "class": "classes"}
 # Pairs of rows that contradict labels and are printed; the summary lists all.
 MAX_VIOLATIONS = 3

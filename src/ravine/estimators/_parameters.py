@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, validate_parameter_constraints
 
-__all__ = ["Number", "Splitting", "at_least", "between", "validate"]
-
 
 class Number(Interval):
     """Finite numbers in an interval; truth values are none."""

@@ -29,8 +29,6 @@ from ravine.search import Evidence, LabelSettings, Separator, make_label_setting
 if TYPE_CHECKING:
     from ravine.plotting import HyperplaneDisplay
 
-__all__ = ["MinimumDensityClassifier"]
-
 # Ratio of the bandwidth to that of the rule, for each method.
 BANDWIDTH_FACTORS = {"relative": 1.5, "paper": 1.0}
 

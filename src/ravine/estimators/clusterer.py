@@ -21,8 +21,6 @@ if TYPE_CHECKING:  # a hyperplane is fitted without a tree
     from ravine.explain.outliers import OutlierModel
     from ravine.tree import Tree
 
-__all__ = ["DensityClusterer"]
-
 
 class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.

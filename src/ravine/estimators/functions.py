@@ -16,8 +16,6 @@ from ravine.rows.inputs import validate_rows_in_memory
 from ravine.search import SearchSettings
 from ravine.validity import TEST_METHODS, ValleyTest, run_valley_test
 
-__all__ = ["make_search_settings", "minimum_density_hyperplane", "paper_settings", "valley_test"]
-
 
 def minimum_density_hyperplane(
     X: ArrayLike,

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ravine.plotting import HyperplaneDisplay
     from ravine.tree import Tree
 
-__all__ = ["MinimumDensityHyperplane", "PathSettings", "read_settings"]
-
 CONTAMINATION = [between(0, 0.5, "neither"), StrOptions({"auto"}), None]
 
 

@@ -50,8 +50,6 @@ from ravine.tree.grow import PRIORITIES
 if TYPE_CHECKING:
     from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
-__all__ = ["MinimumDensityTree"]
-
 SIZE = [at_least(1), between(0, 1, "neither")]
 PICTURES = ("tree", "cells", "boundary")
 # Attributes that only some fits have.

@@ -12,11 +12,6 @@ from typing import Any
 from ravine._plurals import count
 from ravine.tree import Tree
 
-__all__ = [
-    "Suggestion", "clean_text", "describe_completions", "describe_evidence", "describe_groups", "describe_outliers",
-    "describe_shape", "find_suggestion", "format_count", "format_plural", "list_parameters", "shorten",
-]  # fmt: skip
-
 # The number of rows at the hyperplane fell by at least this factor, in logarithms: by a fifth.
 CLEAR_DECREASE = -math.log(0.8)
 # Characters of the value of a parameter.

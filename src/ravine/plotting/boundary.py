@@ -21,8 +21,6 @@ from ravine.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BoundaryDisplay"]
-
 # Height of the strip of rows below the density, as a share of the peak.
 STRIP = 0.26
 

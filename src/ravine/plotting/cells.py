@@ -21,8 +21,6 @@ from ravine.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CellDisplay"]
-
 # Margin around the rows, as a share of their range.
 MARGIN = 0.06
 # Clusters that the legend lists.

@@ -20,8 +20,6 @@ from ravine.rows import Rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DirectionDisplay"]
-
 KINDS = ("weight", "spread")
 
 

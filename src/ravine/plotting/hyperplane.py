@@ -21,8 +21,6 @@ from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["HyperplaneDisplay"]
-
 # Rows that are drawn by default.
 MAX_ROWS = 5000
 LAYOUTS = ("stacked", "overlaid")

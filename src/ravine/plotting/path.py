@@ -23,8 +23,6 @@ from ravine.rows import Rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PathDisplay"]
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PathDisplay:

@@ -9,12 +9,6 @@ from ravine.explain import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "ACCENT", "COLOURS", "GREY", "HATCHES", "INK", "MARKERS", "PALE", "choose_hatch_colour", "choose_mark",
-    "choose_text_size", "draw_legend_below", "find_axes", "format_number", "import_pyplot", "measure_width",
-    "set_title", "shorten_name", "tidy_axes",
-]  # fmt: skip
-
 INK, GREY, PALE = "#333333", "#8a8a8a", "#d9d9d9"
 # Okabe and Ito's colours, which remain distinct under the common kinds of colour blindness; the first two also differ
 # in grey. Markers and hatches differ as well, so that colour is never needed.

@@ -21,11 +21,6 @@ from ravine.rows.inputs import validate_readable_rows
 from ravine.search import BandwidthRule, WorkingSpace, check_penalty, resolve_bandwidth
 from ravine.tree import Tree
 
-__all__ = [
-    "ProjectedRows", "Subject", "View", "check_direction", "check_rows", "check_tree", "compute_view", "find_subject",
-    "find_tree", "get_hyperplane",
-]  # fmt: skip
-
 # Below this, the part of a unit vector outside the row space is rounding.
 OUTSIDE = 1e-9
 

@@ -19,8 +19,6 @@ from ravine.tree import Tree, descend
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TreeDisplay"]
-
 # Heights of the box of a node and of the largest leaf, in levels of the tree.
 BOX, LEAF = 0.56, 0.5
 # Width of a leaf; 1 is the distance of two leaves.

@@ -34,8 +34,6 @@ from ravine.report.splits import (
 )
 from ravine.tree import Tree
 
-__all__ = ["Findings", "KnownLabels", "collect_findings"]
-
 # Clusters and pairs of classes that are shown; the report says so if there are more.
 MAX_CLUSTERS, MAX_PAIRS = 120, 190
 # A column with more different values than this identifies rows rather than kinds of rows.

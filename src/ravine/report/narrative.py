@@ -11,8 +11,6 @@ from ravine._plurals import format_pvalue
 from ravine.explain import describe_evidence, describe_outliers, describe_shape, format_count, format_plural
 from ravine.report.findings import Findings
 
-__all__ = ["list_caveats", "list_versions", "write_headline", "write_story"]
-
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
 HYPERPLANE = "A hyperplane is a flat border that divides the rows in two. "
 METHOD = HYPERPLANE + (

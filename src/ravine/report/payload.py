@@ -19,8 +19,6 @@ from ravine.report.findings import Findings
 from ravine.report.splits import BoundarySummary, PairSummary
 from ravine.tree import Tree
 
-__all__ = ["Budget", "Naming", "TypicalRows", "build_payload", "find_typical_rows", "sample_rows"]
-
 # Rows of each cluster that the sample contains whatever its size.
 MIN_OF_PART = 12
 # Labels that are named for a cluster.

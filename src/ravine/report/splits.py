@@ -18,11 +18,6 @@ from ravine.tree import Tree, descend
 from ravine.tree.boundaries import Contact
 from ravine.tree.grow import make_split_tree
 
-__all__ = [
-    "BoundarySummary", "NodeSummary", "PairSummary", "TreeCut", "list_cuts", "make_stump", "summarise_boundaries",
-    "summarise_nodes", "summarise_pairs",
-]  # fmt: skip
-
 # Points of one density, and of all densities of a report together.
 MAX_POINTS, ALL_POINTS = 400, 60_000
 MIN_POINTS = 96

@@ -24,8 +24,6 @@ from ravine.report.narrative import list_caveats, list_versions, write_headline,
 from ravine.report.payload import SURE, Budget, Naming, TypicalRows, build_payload, find_typical_rows
 from ravine.rows.inputs import validate_array
 
-__all__ = ["AUTHORS", "PAPER", "embed_json", "escape_html", "render_typical_rows", "write_report"]
-
 MAX_BYTES, MAX_ROWS = 3_000_000, 20_000
 # Limits for the notes of the caller.
 MAX_NOTES, NOTE_CHARACTERS = 100, 600
