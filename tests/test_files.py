@@ -1,13 +1,12 @@
 """Files are written whole or not at all."""
 
 import errno
-import json
 import os
 
 import pytest
 
 from ravine import _files
-from ravine._files import replace_file, write_json, write_text
+from ravine._files import replace_file, write_text
 
 
 def full_disk(*args, **kwargs):
@@ -15,13 +14,13 @@ def full_disk(*args, **kwargs):
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "a.json"
-    write_json(path, {"old": 1})
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
     monkeypatch.setattr(_files.os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space"):
-        write_json(path, {"new": 2})
-    assert json.loads(path.read_text()) == {"old": 1}
-    assert os.listdir(tmp_path) == ["a.json"]
+        write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.txt"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-__all__ = ["replace_file", "write_json", "write_text"]
+__all__ = ["replace_file", "write_text"]
 
 
 @contextmanager
@@ -53,8 +51,3 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a text file, completely or not at all."""
     with replace_file(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
-
-
-def write_json(path: str | os.PathLike[str], value: Any) -> None:
-    """Write a JSON file, completely or not at all; NaN and infinities are rejected."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
