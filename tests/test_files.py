@@ -43,9 +43,3 @@ def test_files_have_the_usual_rights(tmp_path):
     (tmp_path / "usual").write_text("")
     write_text(tmp_path / "ours", "")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
-
-
-def test_nan_is_refused_in_json(tmp_path):
-    with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "a.json", {"x": float("nan")})
-    assert os.listdir(tmp_path) == []
