@@ -96,14 +96,10 @@ def test_parameters_of_every_plain_type_round_trip(path):
     X, _ = blobs(d=3)
     directions = np.eye(3, dtype=np.float32)
     round_trip(
-        MinimumDensityHyperplane(
-            init=directions, subsample=None, n_init=np.int64(2), path=PathSettings(tol=1e-300)
-        ).fit(X),
+        MinimumDensityHyperplane(init=directions, subsample=None, n_init=2, path=PathSettings(tol=1e-300)).fit(X),
         path,
     )
-    round_trip(
-        MinimumDensityHyperplane(init=[[1.0, 0, 0], [0, 1, 1]], path=PathSettings(eta=np.float32(0.01))).fit(X), path
-    )
+    round_trip(MinimumDensityHyperplane(init=[[1.0, 0, 0], [0, 1, 1]], path=PathSettings(eta=0.01)).fit(X), path)
     wide = MinimumDensityHyperplane(path=PathSettings()).fit(X)
     wide.set_params(path__tol=float("inf"), path__alpha_min=-0.0, n_init=10**30)
     round_trip(wide, path)

@@ -8,6 +8,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -329,7 +330,6 @@ def test_pickles_are_rebuilt_from_public_values(options):
     again = pickle.loads(pickle.dumps(scaler))
     np.testing.assert_array_equal(again.transform(columns), scaler.transform(columns))
     assert again.get_feature_names_out().tolist() == scaler.get_feature_names_out().tolist()
-    assert list(again.transformer_.get_feature_names_out()) == list(scaler.transformer_.get_feature_names_out())
 
 
 @pytest.mark.filterwarnings("ignore:rare categories")
@@ -338,10 +338,9 @@ def test_fitted_transformer_is_a_column_transformer():
     columns = table_with_gaps()
     scaler = MixedScaler(missing="median").fit(columns)
     names = scaler.get_feature_names_out().tolist()
-    assert list(scaler.transformer_.get_feature_names_out()) == names
-    frame = pandas.DataFrame({name: values.astype(object if values.dtype == object else float)
-                              for name, values in columns.items()})  # fmt: skip
-    np.testing.assert_array_equal(scaler.transformer_.transform(frame), scaler.transform(columns))
+    frame = pandas.DataFrame(columns)
+    assert isinstance(scaler.transformer_, ColumnTransformer)
+    np.testing.assert_array_equal(scaler.transformer_.transform(frame.to_numpy()), scaler.transform(columns))
     pipeline = make_pipeline(MixedScaler(missing="median"), MinimumDensityTree(2, random_state=0)).fit(frame)
     assert pipeline[:-1].get_feature_names_out().tolist() == names
 
@@ -365,10 +364,3 @@ def test_robust_scale_uses_the_spread_where_quartiles_are_equal(rng):
 def test_values_that_are_too_large_are_named():
     with pytest.raises(ValueError, match="'b'"):
         MixedScaler().fit({"a": np.arange(9.0), "b": np.linspace(-1e200, 1e200, 9)})
-
-
-def test_tables_without_pandas_give_the_same_features(monkeypatch):
-    columns = table()
-    expected = MixedScaler().fit_transform(columns)
-    monkeypatch.setattr("ravine.tables.mixed_scaler.find_spec", lambda name: None)
-    np.testing.assert_allclose(MixedScaler().fit_transform(columns), expected, atol=1e-12)

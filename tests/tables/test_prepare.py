@@ -6,6 +6,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from ravine.tables import ColumnChoices, TableError, fit_table, transform_table  # noqa: E402
+from ravine.tables.read import make_frame  # noqa: E402
 
 N = 60
 
@@ -18,9 +19,9 @@ def make_table():
     rng = np.random.default_rng(0)
     size = rng.normal(size=N)
     kinds = rng.choice(["u", "v", "w"], N).tolist()
-    return pa.table({"size": pa.array(np.where(np.arange(N) % 9 == 0, np.nan, size), from_pandas=True),
+    return make_frame(pa.table({"size": pa.array(np.where(np.arange(N) % 9 == 0, np.nan, size), from_pandas=True),
                      "kind": [None if k % 11 == 5 else kind for k, kind in enumerate(kinds)],
-                     "width": rng.integers(9, size=N)})  # fmt: skip
+                     "width": rng.integers(9, size=N)}))  # fmt: skip
 
 
 @pytest.mark.parametrize("encode", ["famd", "one-hot"])
@@ -29,7 +30,7 @@ def make_table():
 def test_new_tables_are_prepared_as_the_training_table(encode, missing, scale):
     table = make_table()
     fitted = fit_table(table, ColumnChoices(encode=encode, missing=missing, scale=scale), ignore)
-    again = transform_table(table.select(["width", "kind", "size"]), fitted.scaler, missing, ignore, fitted.imputer)
+    again = transform_table(table[["width", "kind", "size"]], fitted.scaler, missing, ignore, fitted.imputer)
     np.testing.assert_allclose(again.X, fitted.X, rtol=1e-12, atol=1e-14)
     assert np.isnan(fitted.X).any() == (missing == "multiple")
     assert (fitted.kept is None) == (missing != "drop")
@@ -53,7 +54,7 @@ def test_missing_cells_are_counted_with_the_treatments():
 
 def test_problems_of_values_are_named():
     table = make_table()
-    infinite = table.set_column(2, "width", pa.array(np.where(np.arange(N) == 3, np.inf, 1.0)))
+    infinite = table.assign(width=np.where(np.arange(N) == 3, np.inf, 1.0))
     with pytest.raises(TableError, match=r"'width' \(row 4\)"):
         fit_table(infinite, ColumnChoices(encode="famd", missing="drop"), ignore)
     with pytest.raises(TableError) as info:
@@ -61,16 +62,16 @@ def test_problems_of_values_are_named():
     assert info.value.choices == {"normalize": "l2"}
     fitted = fit_table(table, ColumnChoices(encode="famd", missing="drop"), ignore)
     with pytest.raises(ValueError, match="'size'"):
-        transform_table(table.select(["width", "kind"]), fitted.scaler, "drop", ignore)
+        transform_table(table[["width", "kind"]], fitted.scaler, "drop", ignore)
     with pytest.raises(ValueError, match="'width'"):
-        transform_table(table.set_column(2, "width", pa.array(["x"] * N)), fitted.scaler, "drop", ignore)
+        transform_table(table.assign(width="x"), fitted.scaler, "drop", ignore)
     with pytest.raises(TableError, match="equal"):
-        fit_table(pa.table({"a": [1.0] * N}), ColumnChoices(), ignore)
+        fit_table(make_frame(pa.table({"a": [1.0] * N})), ColumnChoices(), ignore)
 
 
 def test_constant_columns_and_rare_categories_are_reported():
     reported = []
-    table = pa.table({"a": np.arange(200.0) ** 2, "b": [5] * 200, "kind": ["r1", "r2", *(["u", "v"] * 99)]})
+    table = make_frame(pa.table({"a": np.arange(200.0) ** 2, "b": [5] * 200, "kind": ["r1", "r2", *(["u", "v"] * 99)]}))
     fit_table(table, ColumnChoices(encode="famd"), reported.append)
     text = " ".join(reported)
     assert "'b' is constant" in text

@@ -91,7 +91,7 @@ def predict(
     if as_json:
         if out == "-":
             announce("the printed labels may be incomplete")
-        summary = {"command": "predict", "rows": table.num_rows, "counts": counts, "notes": console.notes}
+        summary = {"command": "predict", "rows": len(table), "counts": counts, "notes": console.notes}
         console.print_json({**summary, "labels": make_labels_table(result).to_pydict()} if out == "-" else summary)
     elif out == "-":
         print_labels(make_labels_table(result))
@@ -141,7 +141,7 @@ def _predict(
     missing = model.missing if options["missing"] is None else options["missing"]
     scaler = model.preparation.set_params(handle_unknown=options["unknown"])
     used = (*(name for name, _, _ in scaler.list_features()), key, model.label_column)
-    unused = [name for name in table.column_names if name not in used]
+    unused = [name for name in table.columns if name not in used]
     if unused:
         console.report(f"ignored columns, which the model does not use: {join_names(unused)}")
     prepared = transform_table(table, scaler, missing, console.report, model.imputer)

@@ -142,7 +142,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         unlabelled = np.flatnonzero([label is None for label in labels_of_fit])
         result.suggested = unlabelled[estimator.query(X[unlabelled], request.n_suggested)]
     report_formulas(result, console)
-    result.summary = make_summary(result, request, console, table.num_rows)
+    result.summary = make_summary(result, request, console, len(table))
     return result
 
 

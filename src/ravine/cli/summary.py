@@ -117,10 +117,10 @@ def keep_rows(values: Any, kept: NDArray[Any] | None) -> Any:
 def get_row_keys(table: Any, key: str | None) -> tuple[Any, str]:
     """Return the column that identifies the rows and its name: that of --key, or row numbers from 1."""
     if key is not None:
-        return table[key], key
+        return import_module("pyarrow").array(table[key]), key
     import numpy as np
 
-    return import_module("pyarrow").array(np.arange(1, table.num_rows + 1)), "row"
+    return import_module("pyarrow").array(np.arange(1, len(table) + 1)), "row"
 
 
 def profile_groups(X: NDArray[Any], labels: NDArray[Any], scaler: MixedScaler, word: str) -> list[dict[str, Any]]:

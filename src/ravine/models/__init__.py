@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ravine.models.archive import ModelFileError
+from ravine.models.codec import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
 from ravine.models.table_model import TableModel
 

@@ -16,19 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ravine.models.archive import ModelFileError
-
 # Numbers that JSON cannot represent.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-SCALARS = (
-    "bool",
-    *(f"{kind}{n}" for kind in ("int", "uint") for n in (8, 16, 32, 64)),
-    "float16",
-    "float32",
-    "float64",
-)
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
+
+
+class ModelFileError(ValueError):
+    """Raised when a file is not a model, is damaged, or was written by another version of ravine.
+
+    Parameters
+    ----------
+    problem : str
+    advice : str, default="Get a new copy of the file, or save the model again."
+    """
+
+    def __init__(self, problem: str, advice: str = "Get a new copy of the file, or save the model again.") -> None:
+        super().__init__(problem)
+        self.advice = advice
 
 
 class Registry:
@@ -132,8 +137,8 @@ class Encoder:
             return value
         if type(value) is float:
             return value if math.isfinite(value) else {"float": str(value)}
-        if isinstance(value, np.generic) and value.dtype.name in SCALARS:
-            return {"scalar": value.dtype.name, "value": self.encode(value.item())}
+        if isinstance(value, np.generic):
+            return self.encode(value.item(), name)
         if type(value) is list:
             return [self.encode(item, name) for item in value]
         if type(value) is tuple:
@@ -168,11 +173,8 @@ class Encoder:
 
     def _encode_array(self, array: NDArray[Any], name: str) -> dict[str, Any]:
         if array.dtype.kind == "O" and all(type(text) is str for text in array.flat):
-            # Labels repeat: each text is stored once.
-            texts = sorted(set(array.flat))
-            places = {text: k for k, text in enumerate(texts)}
-            codes = np.array([places[text] for text in array.flat], dtype=np.int64).reshape(array.shape)
-            return {"texts": texts, "codes": self.encode(codes)}
+            texts, codes = np.unique(array, return_inverse=True)  # labels repeat: each text is stored once
+            return {"texts": texts.tolist(), "codes": self.encode(codes.astype(np.int64).reshape(array.shape))}
         if array.dtype.kind not in "biufU":
             raise TypeError(f"{name} (an array of type {array.dtype})")
         kind = array.dtype.str[1:]
@@ -219,8 +221,6 @@ class Decoder:
                 return {self.decode(key): self.decode(item) for key, item in items}
             case {"object": int(k), **rest} if not rest and 0 <= k < len(self._objects):
                 return self._objects[k]
-            case {"scalar": str(name), "value": item, **rest} if name in SCALARS and not rest:
-                return np.dtype(name).type(_require(self.decode(item), bool | int | float))
         raise ModelFileError(f"it contains an unexpected value {str(value)[:60]!r}")
 
     def _decode_object(self, encoded: Any) -> Any:

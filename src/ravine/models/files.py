@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
+import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import warnings
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._files import replace_file
-from ravine.models.archive import CHECK_NAME, MAX_BYTES, ModelFileError, read_archive, write_archive
 from ravine.models.classes import ESTIMATORS, REGISTRY
-from ravine.models.codec import Decoder, Encoder
+from ravine.models.codec import Decoder, Encoder, ModelFileError
 from ravine.models.table_model import TableModel
 
 FORMAT, SCHEMA = "ravine model", 4
+DOCUMENT = "model.json"
+CHECK_NAME = "Check the name of the file."
+# A file has one member for each type of numbers and each length of text, and the document.
+MAX_MEMBERS = 50
+# Default limit on the memory that reading takes: enough for the labels of 60 million rows.
+MAX_BYTES = 1 << 30
+MAX_DOCUMENT_BYTES = 1 << 26
+# Memory of an array while it is checked, in sizes of the array.
+ARRAY_COPIES = 2
+# Upper bound on the memory of one JSON value and of the object that is built from it.
+VALUE_BYTES = 200
+# A constant date, so that the same model gives the same bytes.
+DATE = (1980, 1, 1, 0, 0, 0)
 LONGEST_TEXT = 300
 
 
@@ -78,7 +95,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     versions = {name: importlib.metadata.version(name) for name in ("ravine", "numpy", "scikit-learn")}
     header = {"format": FORMAT, "schema": SCHEMA, "versions": {**versions, "python": platform.python_version()}}
     with replace_file(path) as temporary:
-        write_archive(temporary, {**header, "objects": encoder.objects}, encoder.make_arrays())
+        _write_archive(temporary, {**header, "objects": encoder.objects}, encoder.make_arrays())
         _read(temporary, sys.maxsize)  # an existing file is replaced only by one that can be read
 
 
@@ -155,40 +172,84 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
 
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
-    with _name_file(path), np.errstate(all="ignore"):  # values are checked
-        document, arrays = read_archive(path, max_bytes)
-        if document.get("format") != FORMAT:
-            raise ModelFileError("it is not a ravine model", CHECK_NAME)
-        versions = document.get("versions")
-        texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
-        if document.get("schema") != SCHEMA or type(document["schema"]) is not int:
-            raise ModelFileError(
-                f"it was written by another version of ravine ({texts.get('ravine', 'unknown')[:20]}): its schema is "
-                f"{str(document.get('schema'))[:20]}, and this version reads schema {SCHEMA}",
-                "Fit and save the model again, or install that version.",
-            )
-        model = Decoder(REGISTRY, arrays).decode_all(document.get("objects"))
-        if type(model) not in (*ESTIMATORS, TableModel):
-            raise ModelFileError("it does not end with a model")
-        return ModelInfo(model, SCHEMA, texts)
+    """Read a file; any error of its content names the file."""
+    advice = "Get a new copy of the file, or save the model again."
+    with Path(path).open("rb") as stream, np.errstate(all="ignore"), warnings.catch_warnings():  # values are checked
+        warnings.simplefilter("ignore")
+        try:
+            with zipfile.ZipFile(stream) as archive:
+                return _decode(*_read_archive(archive, max_bytes))
+        except Exception as error:  # of NumPy, zipfile, zlib and json
+            problem = "it needs more memory than is available" if isinstance(error, MemoryError) else str(error)
+            if isinstance(error, ModelFileError):
+                advice = error.advice
+            problem = " ".join(problem.split()).rstrip(".")  # texts of a damaged file may be long
+            problem = problem if len(problem) <= LONGEST_TEXT else f"{problem[:LONGEST_TEXT]}..."
+            raise ModelFileError(f"{Path(path).name} cannot be read: {problem}. {advice}") from error
 
 
-@contextmanager
-def _name_file(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Add the name of the file and advice to errors."""
-    start = f"{Path(path).name} cannot be read"
-    try:
-        yield
-    except ModelFileError as error:
-        raise ModelFileError(f"{start}: {_shorten(error)}. {error.advice}") from error
-    except MemoryError as error:
-        raise ModelFileError(f"{start}: it needs more memory than is available.") from error
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        damaged = ModelFileError(f"it is damaged ({_shorten(error)})")
-        raise ModelFileError(f"{start}: {damaged}. {damaged.advice}") from error
+def _decode(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ModelInfo:
+    if document.get("format") != FORMAT:
+        raise ModelFileError("it is not a ravine model", CHECK_NAME)
+    versions = document.get("versions")
+    texts = {str(k): str(v) for k, v in versions.items()} if isinstance(versions, dict) else {}
+    if document.get("schema") != SCHEMA or type(document["schema"]) is not int:
+        raise ModelFileError(
+            f"it was written by another version of ravine ({texts.get('ravine', 'unknown')[:20]}): its schema is "
+            f"{str(document.get('schema'))[:20]}, and this version reads schema {SCHEMA}",
+            "Fit and save the model again, or install that version.",
+        )
+    model = Decoder(REGISTRY, arrays).decode_all(document.get("objects"))
+    if type(model) not in (*ESTIMATORS, TableModel):
+        raise ModelFileError("it does not end with a model")
+    return ModelInfo(model, SCHEMA, texts)
 
 
-def _shorten(error: Exception) -> str:
-    """Return the text of an error in one line; texts of a damaged file may be long."""
-    text = " ".join(str(error).split()).rstrip(".")
-    return text if len(text) <= LONGEST_TEXT else f"{text[:LONGEST_TEXT]}..."
+# ----------------------------------------------------------------------------------------------- archive
+
+
+def _write_archive(path: Path, document: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a document and one-dimensional arrays; the same content gives the same bytes."""
+    contents = {DOCUMENT: json.dumps(document, allow_nan=False, indent=1).encode("ascii")}
+    for name, array in arrays.items():
+        stream = io.BytesIO()
+        npy.write_array(stream, array.astype(array.dtype.newbyteorder("<"), copy=False), allow_pickle=False)
+        contents[f"{name}.npy"] = stream.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            info = zipfile.ZipInfo(name, DATE)
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, content, compresslevel=6 if name == DOCUMENT else 1)
+
+
+def _read_archive(archive: zipfile.ZipFile, max_bytes: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return a document and its arrays; all memory is estimated before it is allocated."""
+    members = {info.filename: info for info in archive.infolist()}
+    unexpected = [name for name in members if name != DOCUMENT and not name.endswith(".npy")]
+    if DOCUMENT not in members or unexpected or len(archive.infolist()) > MAX_MEMBERS:
+        problem = f"unexpected files such as {unexpected[0][:60]!r}" if unexpected else "too many files"
+        raise ModelFileError(f"it contains {problem if DOCUMENT in members else f'no {DOCUMENT}'}", CHECK_NAME)
+    size = members.pop(DOCUMENT).file_size
+    if size > MAX_DOCUMENT_BYTES:
+        raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than {MAX_DOCUMENT_BYTES}")
+    n_bytes = size + ARRAY_COPIES * sum(info.file_size for info in members.values())
+    _check_memory(n_bytes, max_bytes)
+    with archive.open(DOCUMENT) as stream:
+        content = stream.read(size)  # without a limit, all of it would be unpacked at once
+    _check_memory(n_bytes + VALUE_BYTES * sum(map(content.count, (b",", b":", b"[", b"{"))), max_bytes)
+    document, arrays = json.loads(content.decode("ascii")), {}
+    for name in members:
+        with archive.open(name) as stream:
+            array = npy.read_array(stream, allow_pickle=False)
+            if array.ndim != 1 or array.dtype.kind not in "biufU" or not array.dtype.itemsize or stream.read(1):
+                raise ModelFileError(f"{name[:60]!r} is not a plain array")
+        arrays[name.removesuffix(".npy")] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return document if isinstance(document, dict) else {}, arrays
+
+
+def _check_memory(n_bytes: int, max_bytes: int) -> None:
+    if n_bytes > max_bytes:
+        raise ModelFileError(
+            f"reading it takes at least {n_bytes / 1e6:.0f} MB, more than max_bytes={max_bytes}",
+            "If you trust the file, pass a larger max_bytes to load.",
+        )

@@ -6,7 +6,6 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._plurals import count
@@ -25,7 +24,6 @@ from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value, require, restore_on_failure
 from ravine.rows.inputs import check_unique_names
 from ravine.tables.read import TableError
-from ravine.tables.transformers import OTHER, CategoryEncoder, QuartileScaler, ShareScaler
 
 CHOICES = {
     "encode": ("famd", "one-hot"),
@@ -39,8 +37,8 @@ CHOICES = {
 MIN_FREQUENCY = 0.02
 # A column is free text, not categories, if more than this share of its cells have a text that is rare or unique.
 MOST_RARE = 0.5
-# Cells of the small table that a saved scaler is fitted to, at most.
-MOST_CELLS = 10_000_000
+# Name of the group of rare categories.
+OTHER = "other"
 # Floats below this have the digits of an integer; larger ones are rounded.
 LARGEST_INTEGER = 2.0**53
 
@@ -87,7 +85,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
     fill_ : dict
         Value that replaces the missing cells of each column; empty unless ``missing="median"``.
     transformer_ : ColumnTransformer
-        Imputers, encoders and scalers of the columns.
+        Imputers, encoders and scalers of the columns, for an array of the columns: it does not check cells.
     mean_, scale_ : ndarray of shape (n_features_out,)
         A feature is (value - mean) / scale; with ``encode="famd"``, these are the share of a category and its root.
     n_features_in_ : int
@@ -168,13 +166,17 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         known = {name: {*texts, *self.rare_.get(name, ())} for name, texts in self.categories_.items()}
-        columns = _convert_columns(self._read(X, reset=False), known)
+        columns = _convert_columns(self._read(X, reset=False)[0], known)
         self._check_cells(columns)
-        unknown = self._find_unknown(columns, known)
-        Z = np.asarray(self.transformer_.transform(_make_frame(columns, known)), dtype=np.float64)
+        Z = np.asarray(self.transformer_.transform(_stack(columns)), dtype=np.float64)
         for name, _, place in self.list_features():
-            if name in unknown and name not in self.rare_:  # no group takes them in
-                Z[unknown[name], place] = 0.0
+            cells = columns[name].tolist() if name in known else ()
+            unknown = [k for k, cell in enumerate(cells) if not is_missing_value(cell) and cell not in known[name]]
+            if unknown and self.handle_unknown == "error":
+                cell = cells[unknown[0]][:40]
+                raise ValueError(f"column {name!r} contains {cell!r}, a category unknown to the model.")
+            if unknown and name not in self.rare_:  # no group takes them in
+                Z[unknown, place] = 0.0
         return Z
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -186,14 +188,11 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             Names of the columns; must equal ``feature_names_in_`` if there are such.
         """
         check_is_fitted(self)
-        names = list(self._columns)
-        if input_features is not None:
-            names = [str(name) for name in input_features]
-            known = getattr(self, "feature_names_in_", None)
-            if known is not None and names != known.tolist():
-                raise ValueError("input_features is not equal to feature_names_in_")
-            if len(names) != self.n_features_in_:
-                raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}")
+        names = list(map(str, self._columns if input_features is None else input_features))
+        if input_features is not None and names != getattr(self, "feature_names_in_", np.array(names)).tolist():
+            raise ValueError("input_features is not equal to feature_names_in_")
+        if len(names) != self.n_features_in_:
+            raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}")
         out: list[str] = []
         for name, (_, texts, _) in zip(names, self.list_features(), strict=True):
             out += [name] if texts is None else [f"{name}={text}" for text in texts]
@@ -223,20 +222,28 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         """Fit to X and return its features."""
         self._check_parameters()
         with restore_on_failure(self):
-            columns = self._read(X, reset=True)
-            chosen = _choose_categorical(self.categorical, columns, _list_categorical(X))
-            counts = {name: _count_cells(name, columns[name], self.min_frequency) for name in chosen}
+            columns, declared = self._read(X, reset=True)
+            chosen = _choose_categorical(self.categorical, columns, declared)
             columns = _convert_columns(columns, dict.fromkeys(chosen, ()))
             if self.normalize == "l2" and (chosen or self.missing == "keep"):
                 raise ValueError("normalize='l2' needs columns of numbers without missing cells.")
-            _refuse_empty(columns)
+            empty = [name for name, cells in columns.items() if find_missing(cells).all()]
+            if empty:
+                raise ValueError(f"column {empty[0]!r}: all cells are missing. Leave the column out.")
             self._check_cells(columns)
             self._columns = tuple(columns)
-            self.transformer_ = self._make_transformer({name: self._find_limit(n) for name, n in counts.items()})
+            self._group_categories({name: count_categories(columns[name].tolist()) for name in chosen})
+            cells = _stack(columns)
             with np.errstate(over="ignore", invalid="ignore"):
-                Z = np.asarray(self.transformer_.fit_transform(_make_frame(columns, chosen)), dtype=np.float64)
-            self._collect(Z.shape[1])
-            self._refuse_large(Z)
+                self.transformer_ = self._make_transformer().fit(cells)
+                self._collect(max(self.min_frequency, 1.0 / len(cells)))
+                Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
+            bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
+            if bad.any():
+                raise ValueError(
+                    f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
+                    "correct them, use a larger unit, or leave the column out."
+                )
         if self.rare_:
             listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
             warnings.warn(f"rare categories are grouped as {OTHER!r} ({listed}).", UserWarning, stacklevel=3)
@@ -256,16 +263,32 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         require(len(self._columns) == self.n_features_in_, "n_features_in_")
         require(self.mean_.shape == self.scale_.shape == self.get_feature_names_out().shape, "shapes")
 
-    def _find_limit(self, counts: Mapping[str, int]) -> int | None:
-        """Return the count below which categories are grouped; None if fewer than two are rare."""
-        least = self.min_frequency * sum(counts.values())
-        n_rare = sum(n < least for n in counts.values())
-        return math.ceil(least) if self.encode == "famd" and n_rare > 1 else None
+    def _group_categories(self, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """Find the categories of columns, and the rare ones if a column has several; refuse columns without any."""
+        self.categories_: dict[str, tuple[str, ...]] = {}
+        self.rare_: dict[str, tuple[str, ...]] = {}
+        for name, cells in counts.items():
+            if len(cells) == 1:
+                raise ValueError(f"column {name!r} has one category, {next(iter(cells))[:40]!r}: leave the column out.")
+            if self.min_frequency and is_free_text(cells, 0.0):
+                raise ValueError(
+                    f"column {name!r} has {len(cells)} distinct texts, most of them only once: it is not categorical. "
+                    "Leave the column out."
+                )
+            least = self.min_frequency * sum(cells.values()) if self.encode == "famd" else 0.0
+            rare = tuple(text for text, n in cells.items() if n < least)
+            rare = rare if len(rare) > 1 else ()
+            texts = [text for text in cells if text not in rare]
+            group = OTHER
+            while group in texts:
+                group += " (rare)"
+            self.categories_[name] = (*texts, group) if rare else tuple(texts)
+            self.rare_ |= {name: rare} if rare else {}
 
-    def _make_transformer(self, limits: Mapping[str, int | None]) -> ColumnTransformer:
+    def _make_transformer(self) -> ColumnTransformer:
         """Make the unfitted transformer: one pipeline for each run of numbers, and for each column of categories."""
         parts, start = [], 0
-        for is_text, names in groupby(self._columns, key=limits.__contains__):
+        for is_text, names in groupby(self._columns, key=self.categories_.__contains__):
             for run in [[name] for name in names] if is_text else [list(names)]:
                 steps: list[tuple[str, Any]] = []
                 if self.missing == "median":
@@ -273,112 +296,89 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 if self.normalize == "l2":  # squares of large and small values overflow and vanish
                     steps += [("bound", Normalizer("max")), ("normalize", Normalizer("l2"))]
                 if is_text:
-                    options = {"min_frequency": limits[run[0]], "handle_unknown": "infrequent_if_exist"}
-                    steps.append(("encode", CategoryEncoder(**options, sparse_output=False)))
-                is_famd = is_text and self.encode == "famd"
+                    steps.append(("encode", self._make_encoder(run[0])))
                 scalers = {"standard": StandardScaler(), "robust": QuartileScaler(unit_variance=True)}
-                scaler = ShareScaler(self.min_frequency) if is_famd else scalers.get(self.scale, "passthrough")
+                is_famd = is_text and self.encode == "famd"
+                scaler = StandardScaler() if is_famd else scalers.get(self.scale, "passthrough")
                 parts.append((f"columns{start}", Pipeline([*steps, ("scale", scaler)]), slice(start, start + len(run))))
                 start += len(run)
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
 
-    def _collect(self, n_features: int) -> None:
-        """Collect the public values of the fitted transformers."""
-        self.categories_: dict[str, tuple[str, ...]] = {}
-        self.rare_: dict[str, tuple[str, ...]] = {}
-        self.fill_: dict[str, float | str] = {}
-        self.mean_, self.scale_ = np.zeros(n_features), np.ones(n_features)
+    def _make_encoder(self, name: str) -> CategoryEncoder:
+        texts, rare = self.categories_[name], self.rare_.get(name, ())
+        texts = texts[:-1] if rare else texts
+        return CategoryEncoder(  # of equally frequent categories, the first are grouped
+            categories=[[*rare, *texts]], max_categories=len(texts) + 1 if rare else None,
+            handle_unknown="infrequent_if_exist", sparse_output=False,
+        )  # fmt: skip
+
+    def _list_parts(self) -> Iterator[tuple[Pipeline, tuple[str, ...], slice]]:
+        """Yield the fitted pipelines with the names of their columns and the positions of their features."""
         for part, pipeline, place in self.transformer_.transformers_:
-            names, features, scaler = self._columns[place], self.transformer_.output_indices_[part], pipeline[-1]
-            if "encode" in pipeline.named_steps:
-                self.categories_[names[0]] = pipeline["encode"].list_names()
-                self.rare_ |= {name: rare for name in names if (rare := pipeline["encode"].list_rare())}
-            if "impute" in pipeline.named_steps:
+            yield pipeline, self._columns[place], self.transformer_.output_indices_[part]
+
+    def _collect(self, least: float) -> None:
+        """Collect the statistics of the fitted transformers; those of FAMD are set, with a least share."""
+        self.fill_: dict[str, float | str] = {}
+        n_features = sum(place.stop - place.start for _, _, place in self.list_features())
+        self.mean_, self.scale_ = np.zeros(n_features), np.ones(n_features)
+        for pipeline, names, features in self._list_parts():
+            scaler = pipeline[-1]
+            if names[0] in self.categories_ and self.encode == "famd":
+                scaler.scale_ = np.sqrt(np.maximum(scaler.mean_, least))
+            if self.missing == "median":
                 self.fill_ |= zip(names, pipeline["impute"].statistics_.tolist(), strict=True)
             self.mean_[features] = getattr(scaler, "mean_", getattr(scaler, "center_", 0.0))
             self.scale_[features] = getattr(scaler, "scale_", 1.0)
 
     def _restore(self) -> None:
-        """Fit the transformer to a small table with the same categories, and set its statistics."""
+        """Fit the transformer to one row, and set its statistics."""
         self._check_parameters()
-        cells: Columns = {}
-        for name, texts in self.categories_.items():
-            frequent = texts[:-1] if name in self.rare_ else texts
-            cells[name] = np.array([*frequent, *frequent, *self.rare_.get(name, ())], dtype=object)
-        n = max(map(len, cells.values()), default=1)
-        if n * len(self._columns) > MOST_CELLS:
-            raise ValueError("the table has too many categories and columns.")
-        columns = {name: np.resize(cells.get(name, np.zeros(1)), n) for name in self._columns}
-        for name, few in cells.items():  # each rare category once
-            columns[name][len(few) :] = few[0]
-        self.transformer_ = self._make_transformer({name: 2 if name in self.rare_ else None for name in cells})
-        self.transformer_.fit(_make_frame(columns, list(cells)))
-        for part, pipeline, place in self.transformer_.transformers_:
-            features, scaler = self.transformer_.output_indices_[part], pipeline[-1]
+        row = {name: np.array(texts[:1], dtype=object) for name, texts in self.categories_.items()}
+        row = {name: row.get(name, np.zeros(1)) for name in self._columns}
+        self.transformer_ = self._make_transformer().fit(_stack(row))
+        for pipeline, names, features in self._list_parts():
             if self.missing == "median":
-                fill = [self.fill_[name] for name in self._columns[place]]
-                pipeline["impute"].statistics_ = np.array(fill, dtype=pipeline["impute"].statistics_.dtype)
+                imputer = pipeline["impute"]
+                imputer.statistics_ = np.array([self.fill_[n] for n in names], dtype=imputer.statistics_.dtype)
             for name, values in (("mean_", self.mean_), ("center_", self.mean_), ("scale_", self.scale_)):
-                if hasattr(scaler, name):
-                    setattr(scaler, name, values[features])
+                if hasattr(pipeline[-1], name):
+                    setattr(pipeline[-1], name, values[features])
 
     def _check_cells(self, columns: Columns) -> None:
         """Refuse infinite values, and missing cells unless they are allowed."""
         check_finite(columns)
-        counts = {} if self.missing != "error" else count_missing(columns)
+        counts = count_missing(columns) if self.missing == "error" else {}
         if counts:
             raise ValueError(
                 f"Input X contains NaN: missing cells in {join_counts(counts)}. Fill them, or set missing='median' or "
                 "missing='keep'."
             )
 
-    def _find_unknown(self, columns: Columns, known: Mapping[str, set[str]]) -> dict[str, NDArray[np.bool_]]:
-        """Return the cells of each column with an unknown category; refuse them unless they are allowed."""
-        found = {}
-        for name, texts in known.items():
-            unknown = [not is_missing_value(cell) and cell not in texts for cell in columns[name].tolist()]
-            if any(unknown):
-                found[name] = np.array(unknown)
-                if self.handle_unknown == "error":
-                    cell = columns[name][found[name]][0]
-                    raise ValueError(f"column {name!r} contains {cell[:40]!r}, a category unknown to the model.")
-        return found
-
-    def _refuse_large(self, Z: Array) -> None:
-        bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
-        if bad.any():
-            raise ValueError(
-                f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
-                "correct them, use a larger unit, or leave the column out."
-            )
-
-    def _read(self, table: Any, reset: bool) -> Columns:
-        """Return the columns of a table by name."""
-        if issparse(table):
+    def _read(self, X: Any, reset: bool) -> tuple[Columns, list[str]]:
+        """Return the columns of a table by name, and the names of those whose type is categorical."""
+        if issparse(X):
             raise TypeError("MixedScaler does not accept sparse matrices: it scales columns of tables.")
-        is_other = hasattr(table, "column_names") or isinstance(table, Mapping)
-        is_frame = hasattr(table, "columns") and not is_other
-        if not is_frame and not is_other:
-            dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
-            values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)
-            return {f"x{j}": values[:, j] for j in range(values.shape[1])}
-        if is_frame:
-            check_unique_names(table)
-            validate_data(self, table, reset=reset, skip_check_array=True)
-        names = list(table.columns if is_frame else getattr(table, "column_names", table))
-        columns = {str(name): _to_array(table[name]) for name in names}
-        n_rows = len(next(iter(columns.values()), ()))
-        if not n_rows:
-            raise ValueError(
-                f"X has {count(n_rows, 'row')} and {count(len(names), 'column')}: at least one of each is required."
+        if hasattr(X, "to_pandas"):  # of polars or pyarrow
+            X = X.to_pandas()
+        elif isinstance(X, Mapping):
+            import pandas as pd
+
+            X = pd.DataFrame(
+                {name: getattr(cells, "to_pandas", lambda cells=cells: cells)() for name, cells in X.items()}
             )
-        if reset:
-            self.n_features_in_ = len(columns)
-        elif tuple(columns) != self._columns and is_other:
-            raise ValueError(f"X has the columns {join_names(names)}, but the fit had {join_names(self._columns)}.")
-        elif len(columns) != self.n_features_in_:
-            raise ValueError(f"X has {len(columns)} features, but MixedScaler expects {self.n_features_in_} features.")
-        return columns
+        if not hasattr(X, "columns"):
+            dtype = None if hasattr(X, "__array__") else object  # lists of numbers and text are not all text
+            values = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+            return {f"x{j}": values[:, j] for j in range(values.shape[1])}, []
+        check_unique_names(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if not all(X.shape):
+            size = f"{count(X.shape[0], 'row')} and {count(X.shape[1], 'column')}"
+            raise ValueError(f"X has {size}: at least one of each is required.")
+        kinds = {str(name): str(X[name].dtype) for name in X.columns}
+        declared = [name for name, kind in kinds.items() if kind.startswith(("category", "dictionary"))]
+        return {str(name): X[name].to_numpy() for name in X.columns}, declared
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -388,36 +388,50 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         return tags
 
 
+class CategoryEncoder(OneHotEncoder):
+    """One-hot encoding of a column with given categories in which missing cells stay missing."""
+
+    def transform(self, X: Any) -> Array:
+        """Return the indicators of the categories; all are NaN for a missing cell."""
+        out = np.asarray(super().transform(X), dtype=np.float64)
+        out[find_missing(np.asarray(X, dtype=object)[:, 0])] = np.nan
+        return out
+
+
+class QuartileScaler(RobustScaler):
+    """Robust scaling that uses the standard deviation of features whose quartiles are equal."""
+
+    def fit(self, X: Any, y: object = None) -> QuartileScaler:
+        """Compute medians and ranges of quartiles; NaN is ignored."""
+        super().fit(X)
+        values = np.asarray(X, dtype=np.float64)
+        low, high = np.nanpercentile(values, [25.0, 75.0], axis=0)
+        spread = np.nanstd(values, axis=0)
+        flat = (high - low < 10.0 * np.finfo(np.float64).eps) & (spread > 0.0)
+        self.scale_[flat] = spread[flat]
+        return self
+
+
 # ----------------------------------------------------------------------------------------------- cells
 
 
-def _to_array(column: Any) -> NDArray[Any]:
-    """Return a column of a data frame or table as an array; categories as their values."""
-    if type(getattr(column, "type", None)).__name__ == "DictionaryType":  # pyarrow
-        column = column.cast(column.type.value_type)
-    return np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-
-
-def _make_frame(columns: Columns, texts: Iterable[str]) -> Any:
-    """Return columns as an array of numbers or, with text, as a data frame; without pandas, as an array of objects."""
-    if not list(texts):
-        return np.column_stack(list(columns.values()))
-    if find_spec("pandas") is None:
-        return np.column_stack([column.astype(object) for column in columns.values()])
-    import pandas as pd
-
-    return pd.DataFrame({name: pd.Series(column, dtype=column.dtype) for name, column in columns.items()})
+def _stack(columns: Columns) -> NDArray[Any]:
+    """Return columns as an array: of numbers, or of objects if there are texts."""
+    is_text = any(cells.dtype.kind == "O" for cells in columns.values())
+    return np.column_stack([cells.astype(object if is_text else np.float64) for cells in columns.values()])
 
 
 def _convert_columns(columns: Columns, known: Mapping[str, Collection[str]]) -> Columns:
     """Return numbers as floats, and columns of categories as text; missing cells are NaN."""
     return {
-        name: _convert_to_texts(values, known[name]) if name in known else _convert_to_floats(name, values)
+        name: _convert_to_texts(name, values, known[name]) if name in known else _convert_to_floats(name, values)
         for name, values in columns.items()
     }
 
 
-def _convert_to_texts(values: NDArray[Any], known: Collection[str]) -> NDArray[Any]:
+def _convert_to_texts(name: str, values: NDArray[Any], known: Collection[str]) -> NDArray[Any]:
+    if values.dtype.kind not in "OUSTbiuf":
+        raise TypeError(f"column {name!r} holds values of the type {values.dtype}: convert them to numbers or text.")
     cells = np.empty(len(values), dtype=object)
     for k, value in enumerate(values.tolist()):
         text = np.nan if is_missing_value(value) else name_category(value)
@@ -456,50 +470,40 @@ def is_free_text(counts: Mapping[str, int], min_frequency: float = MIN_FREQUENCY
     return sum(n for n in counts.values() if n < needed) > MOST_RARE * total
 
 
-def count_missing(columns: Columns) -> dict[str, int]:
-    """Return the number of missing cells of each column that has any."""
-    counts = {name: int(_find_missing(cells).sum()) for name, cells in columns.items()}
+def count_missing(columns: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of missing cells of each column, of a mapping or data frame, that has any."""
+    counts = {name: int(find_missing(cells).sum()) for name, cells in columns.items()}
     return {name: n for name, n in counts.items() if n}
 
 
-def _find_missing(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.isnan(cells) if cells.dtype.kind == "f" else np.asarray(cells != cells, dtype=bool)
+def find_missing(cells: Any) -> Any:
+    """Return which cells of an array or series are missing."""
+    return cells.isna() if hasattr(cells, "isna") else np.asarray(cells != cells, dtype=bool)
 
 
-def check_finite(columns: Columns) -> None:
+def check_finite(columns: Mapping[str, Any]) -> None:
     """Raise an error that names all columns with an infinite value, and the first row of each."""
     infinite = {name: np.isinf(cells) for name, cells in columns.items() if cells.dtype.kind == "f"}
     found = [f"{name!r} (row {flags.argmax() + 1})" for name, flags in infinite.items() if flags.any()]
     if found:
-        more = f" and {len(found) - 8} more" if len(found) > 8 else ""
         raise TableError(
-            f"infinite values in {', '.join(found[:8])}{more}: correct or empty these cells. Rows are counted from 1, "
-            "without the header."
+            f"infinite values in {join_texts(found)}: correct or empty these cells (rows from 1, without the header)."
         )
 
 
 def join_names(names: Sequence[str], most: int = 8) -> str:
     """Return the first names as text, with the number of those left out."""
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return join_texts(list(map(repr, names)), most)
 
 
-def join_counts(counts: Mapping[str, int], most: int = 8) -> str:
+def join_counts(counts: Mapping[str, int]) -> str:
     """Return the first names with their counts as text, and the number of those left out."""
-    parts = [f"{name!r} {n}" for name, n in list(counts.items())[:most]]
-    return ", ".join(parts) + (f" and {len(counts) - most} more" if len(counts) > most else "")
+    return join_texts([f"{name!r} {n}" for name, n in counts.items()])
 
 
-# ----------------------------------------------------------------------------------------------- categories
-
-
-def _list_categorical(table: Any) -> list[str]:
-    """Return the names of the columns of a data frame or table whose type is categorical, whatever their values are."""
-    if hasattr(table, "column_names"):
-        kinds = {str(name): table[name].type for name in table.column_names}
-    else:
-        kinds = {str(name): getattr(table[name], "dtype", None) for name in getattr(table, "columns", ())}
-    kinds = {name: getattr(kind, "pyarrow_dtype", kind) for name, kind in kinds.items()}
-    return [name for name, kind in kinds.items() if type(kind).__name__ in ("CategoricalDtype", "DictionaryType")]
+def join_texts(parts: Sequence[str], most: int = 8) -> str:
+    """Return the first texts, with the number of those left out."""
+    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
 
 
 def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str]) -> list[str]:
@@ -530,25 +534,3 @@ def _is_numeric(values: NDArray[Any]) -> bool:
         if isinstance(cell, dict | list | set | tuple):
             raise TypeError(f"argument must be a string or a number, got a {type(cell).__name__} in X.")
     return bool(cells) and all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in cells)
-
-
-def _count_cells(name: str, values: NDArray[Any], min_frequency: float) -> dict[str, int]:
-    """Return the categories of a column and their numbers of cells; refuse a column that has no categories."""
-    if values.dtype.kind not in "OUSTbiuf":
-        raise TypeError(f"column {name!r} holds values of the type {values.dtype}: convert them to numbers or text.")
-    counts = count_categories(values.tolist())
-    if len(counts) == 1:
-        only = next(iter(counts))[:40]
-        raise ValueError(f"column {name!r} has one category, {only!r}: it cannot separate rows. Leave the column out.")
-    if min_frequency and counts and is_free_text(counts, 0.0):
-        raise ValueError(
-            f"column {name!r} has {len(counts)} distinct texts, most of them only once: it is not categorical. Leave "
-            "the column out."
-        )
-    return counts
-
-
-def _refuse_empty(columns: Columns) -> None:
-    for name, cells in columns.items():
-        if _find_missing(cells).all():
-            raise ValueError(f"column {name!r}: all cells are missing. Leave the column out.")

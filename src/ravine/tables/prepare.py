@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ravine._plurals import count
 from ravine._typing import Array
-from ravine.tables.columns import ColumnChoices, choose_features, extract_columns
+from ravine.tables.columns import ColumnChoices, choose_features
 from ravine.tables.imputer import MultipleImputer
-from ravine.tables.mixed_scaler import Columns, MixedScaler, check_finite, count_missing, join_counts, join_names
+from ravine.tables.mixed_scaler import MixedScaler, check_finite, count_missing, join_counts, join_names
 from ravine.tables.read import Report, TableError
 
 # Treatment of missing cells by the scaler, for each treatment of a table.
@@ -53,9 +53,7 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
         raise TableError(
             f"rows can be divided by their lengths only if all cells are numbers, but {problem}.", normalize="l2"
         )
-    columns, kept = _treat_missing(
-        extract_columns(select_columns(table, names)), choices.missing, report, FILLS[choices.fill]
-    )
+    rows, kept = _treat_missing(table[names], choices.missing, report, FILLS[choices.fill])
     if kept is not None and kept.sum() < 2:
         raise TableError("every row has a missing cell: fill them, or drop the emptiest columns.")
     encode = "famd" if choices.encode == "famd" else "one-hot"
@@ -65,7 +63,7 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # rare categories are reported below
-        X = scaler.fit_transform(columns)
+        X = scaler.fit_transform(rows)
     _report_categories(scaler, report)
     features = scaler.get_feature_names_out()
     constant = features[(X[0] == X).all(axis=0)].tolist()
@@ -98,35 +96,33 @@ def transform_table(
         raise TableError("the model has no medians: fit it to filled cells, or leave these rows out.", missing=missing)
     if missing == "multiple" and imputer is None:
         raise TableError("the model has no rows to fill cells with: fit it with the same treatment.", missing=missing)
-    columns, kept = _treat_missing(extract_columns(select_columns(table, scaler._columns)), missing, report)
-    X = scaler.transform(columns) if kept is None or kept.any() else np.empty((0, len(scaler.mean_)))
+    select_columns(table, scaler._columns)
+    rows, kept = _treat_missing(table[list(scaler._columns)], missing, report)
+    X = scaler.transform(rows) if kept is None or kept.any() else np.empty((0, len(scaler.mean_)))
     return PreparedTable(X, kept, scaler, imputer)
 
 
 def _treat_missing(
-    columns: Columns, missing: str, report: Report, fills: Sequence[str] = ()
-) -> tuple[Columns, NDArray[np.bool_] | None]:
-    """Return the cells of the rows to use, and the mask of these rows (None for all)."""
-    check_finite(columns)
-    counts = count_missing(columns)
+    table: Any, missing: str, report: Report, fills: Sequence[str] = ()
+) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Return the rows to use, and their mask (None for all)."""
+    check_finite(table)
+    counts = count_missing(table)
     if not counts:
-        return columns, None
+        return table, None
     if missing == "error":
         raise TableError(
             f"missing cells: {join_counts(counts)}. Leave these rows out{', or fill the cells' if fills else ''}.",
             missing=("drop", *fills),
         )
     if missing == "drop":
-        gaps = [column != column for column in columns.values()]
-        kept = ~np.asarray(np.any(gaps, axis=0), dtype=bool)
+        kept = table.notna().all(axis=1).to_numpy()
         report(f"{int((~kept).sum())} of {len(kept)} rows have missing cells and get no label: {join_counts(counts)}")
-        return {name: cells[kept] for name, cells in columns.items()}, kept
-    of_text = (
-        " (text: the most frequent category)" if any(cells.dtype.kind == "O" for cells in columns.values()) else ""
-    )
-    how = "several times with values of similar rows" if missing == "multiple" else f"with medians{of_text}"
+        return table[kept], kept
+    medians = "with medians (text: the most frequent category)"
+    how = "several times with values of similar rows" if missing == "multiple" else medians
     report(f"missing cells filled {how}: {join_counts(counts)}")
-    return columns, None
+    return table, None
 
 
 def select_columns(table: Any, names: Sequence[str]) -> dict[str, Any]:

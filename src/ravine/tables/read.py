@@ -6,10 +6,11 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -18,18 +19,24 @@ from typing import Any
 import numpy as np
 
 from ravine._plurals import count
+from ravine.checks import is_missing_value
 
-# Bytes at the beginning of a file from which its format is detected.
-HEAD = 1 << 18
-# Rows at the beginning of a file from which its delimiter and header are detected.
-MAX_ROWS = 200
+# Bytes and rows at the beginning of a text file from which its delimiter and header are detected.
+HEAD, MAX_ROWS = 1 << 18, 200
 # Cells that are read as missing, the same as those of pyarrow.
 MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
     "NaN", "n/a", "nan", "null",
 )  # fmt: skip
+# First bytes of files that are not text.
+MARKS = {
+    b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "NumPy", b"PK\x03\x04": "Excel",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "Excel",
+}  # fmt: skip
 BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+# The name that pandas gives to an unnamed index when it writes a data frame.
+PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 # Receives a remark about what was detected or done.
 Report = Callable[[str], None]
 
@@ -72,7 +79,7 @@ class ReadOptions:
 
 
 def read_table(source: str, options: ReadOptions, report: Report) -> Any:
-    """Read a pyarrow table from a file, or from standard input for "-".
+    """Read a data frame from a file, or from standard input for "-".
 
     Parameters
     ----------
@@ -81,203 +88,160 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
     report : callable
         Receives what was detected.
     """
-    name, content = _open(source)
-    head = _read_head(content)
-    if head[:2] == b"\x1f\x8b":
-        content = _gunzip(content if isinstance(content, bytes) else content.read_bytes(), name)
-        head = content[:HEAD]
-    if not head.strip():
+    pa = import_module("pyarrow")  # pyarrow has no type hints
+    name, content = _read_bytes(source)
+    if not content[:HEAD].strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
-    if head[:4] == b"PAR1":
-        table = _read_arrow("pyarrow.parquet", content, name, "Parquet", report)
-    elif head[:6] == b"ARROW1" or head[:4] == b"FEA1":
-        table = _read_arrow("pyarrow.feather", content, name, "Feather", report)
-    elif head[:6] == b"\x93NUMPY":
-        table = _read_numpy(content, name, report)
-    elif head[:4] == b"PK\x03\x04" or head[:8] == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+    kind = next((kind for mark, kind in MARKS.items() if content.startswith(mark)), "text")
+    detail = kind
+    if kind == "Excel":
         raise TableError(f"{name} is a zip or Excel file: export the sheet as CSV and use that.")
-    else:
-        table = _read_text(content, head, name, options, report)
+    try:
+        if kind == "text":
+            table, detail = _read_text(content, name, options, report)
+        elif kind == "NumPy":
+            table, detail = _read_numpy(content)
+        else:
+            table = import_module(f"pyarrow.{kind.lower()}").read_table(pa.BufferReader(content))
+    except UnicodeDecodeError as error:
+        raise _make_encoding_error(name, options.encoding or "utf-8", error) from error
+    except TableError:
+        raise
+    except (pa.ArrowException, EOFError, OSError, ValueError) as error:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+        raise TableError(f"{name} is a damaged {kind} file ({reason}): get a new copy, or correct it.") from error
     _check_unique(table.column_names, name)
     if not table.num_rows:
-        raise TableError(_describe_no_rows(name))
-    return table
+        raise TableError(f"{name} has a header but no rows.")
+    report(f"{name}: {count(table.num_rows, 'row')}, {count(table.num_columns, 'column')}; {detail}")
+    for column in filter(PANDAS_INDEX.fullmatch, table.column_names):
+        if column not in options.as_text:
+            table = table.drop_columns([column])
+            report(f"{column!r}: index of a data frame, not used (as key it is copied to the results)")
+    return make_frame(table, options.as_text)
 
 
-def _gunzip(content: bytes, name: str) -> bytes:
-    """Return the content of a gzip file."""
+def make_frame(table: Any, as_text: tuple[str, ...] = ()) -> Any:
+    """Return a pyarrow table as a data frame; texts that stand for missing values are missing, except in some columns.
+
+    Floats are those of NumPy and texts those of pandas; all other types are those of pyarrow.
+    """
+    import pandas as pd
+
+    types = import_module("pyarrow").types
+
+    def choose_type(kind: Any) -> Any:
+        is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+        return None if types.is_floating(kind) else pd.StringDtype() if is_text else pd.ArrowDtype(kind)
+
+    for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if types.is_dictionary(column.type):
+            table = table.set_column(k, name, column.cast(column.type.value_type))
+    frame = table.to_pandas(types_mapper=choose_type, ignore_metadata=True)
+    for name, column in frame.items():
+        if isinstance(column.dtype, pd.StringDtype) and name not in as_text:
+            frame[name] = column.mask(column.str.strip().isin(MISSING_CELLS))
+    return frame
+
+
+def _read_bytes(source: str) -> tuple[str, bytes]:
+    """Return the name of a source for messages, and its unpacked content."""
+    if source == "-":
+        if sys.stdin is None:
+            raise TableError("standard input is closed: give the name of a file.")
+        name, content = "standard input", sys.stdin.buffer.read()
+    else:
+        path = Path(source)
+        if path.is_dir() or not path.exists():
+            problem = "is a folder: choose a file in it" if path.is_dir() else "does not exist: check the name"
+            raise TableError(f"{source!r} {problem}.")
+        name, content = path.name, path.read_bytes()
+    if not content.startswith(b"\x1f\x8b"):
+        return name, content
     try:
-        return gzip.decompress(content)
+        return name, gzip.decompress(content)
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(f"{name} is truncated or not a gzip file ({error}): get a new copy.") from error
 
 
-def _open(source: str) -> tuple[str, Path | bytes]:
-    """Return the name of a source for messages, and its path or, if it can be read only once, its content."""
-    if source == "-":
-        if sys.stdin is None:
-            raise TableError("standard input is closed: give the name of a file.")
-        return "standard input", sys.stdin.buffer.read()
-    path = Path(source)
-    if path.is_dir():
-        raise TableError(f"{source!r} is a folder: choose a file in it.")
-    if not path.exists():
-        raise TableError(f"{source!r} does not exist: check the name.")
-    return path.name, path if path.is_file() else path.read_bytes()
-
-
-def _read_head(content: Path | bytes) -> bytes:
-    if isinstance(content, bytes):
-        return content[:HEAD]
-    with content.open("rb") as stream:
-        return stream.read(HEAD)
-
-
-def _read_arrow(module: str, content: Path | bytes, name: str, kind: str, report: Report) -> Any:
-    pa = import_module("pyarrow")  # pyarrow has no type hints
-    try:
-        table = import_module(module).read_table(_as_arrow_source(content))
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise TableError(f"{name} is a damaged {kind} file ({_first_line(error)}): get a new copy.") from error
-    report(f"{name}: {_describe_size(table)}; {kind}")
-    return table
-
-
-def _as_arrow_source(content: Path | bytes) -> Any:
-    return import_module("pyarrow").BufferReader(content) if isinstance(content, bytes) else str(content)
-
-
-def _describe_size(table: Any) -> str:
-    return f"{count(table.num_rows, 'row')}, {count(table.num_columns, 'column')}"
-
-
-def _describe_no_rows(name: str) -> str:
-    return f"{name} has a header but no rows."
-
-
-def _read_numpy(content: Path | bytes, name: str, report: Report) -> Any:
-    pa = import_module("pyarrow")
-    try:
-        array = np.load(io.BytesIO(content) if isinstance(content, bytes) else content, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise TableError(f"{name} cannot be read ({_first_line(error)}): save an array of numbers.") from error
+def _read_numpy(content: bytes) -> tuple[Any, str]:
+    array = np.load(io.BytesIO(content), allow_pickle=False)
     if array.dtype.names is not None and array.ndim == 1:
         columns = {column: array[column] for column in array.dtype.names}
     elif array.ndim in (1, 2) and array.dtype.kind in "biuf":
         array = array.astype(array.dtype.newbyteorder("="), copy=False).reshape(len(array), -1)
         columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
     else:
-        raise TableError(
-            f"{name} holds an array of shape {array.shape} and type {array.dtype}: save a matrix of numbers."
-        )
-    table = pa.table({column: np.ascontiguousarray(values) for column, values in columns.items()})
-    report(f"{name}: {_describe_size(table)}; NumPy, columns named {next(iter(columns))} to {[*columns][-1]}")
-    return table
+        raise ValueError(f"an array of shape {array.shape} and type {array.dtype}, not a matrix of numbers")
+    table = import_module("pyarrow").table({name: np.ascontiguousarray(values) for name, values in columns.items()})
+    return table, f"NumPy, columns named {next(iter(columns), 'x0')} to {[*columns, 'x0'][len(columns) - 1]}"
 
 
 # ----------------------------------------------------------------------------------------------- text
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Layout of a text file: its encoding, its delimiter, and the lines of its header.
-
-    Attributes
-    ----------
-    encoding, delimiter : str
-    names : tuple of str
-        Names of the columns.
-    n_header_lines : int
-        Number of lines before the first row of data; 0 if the names are not from the file.
-    """
-
-    encoding: str
-    delimiter: str
-    names: tuple[str, ...]
-    n_header_lines: int
-
-    @property
-    def delimiter_name(self) -> str:
-        """Name of the delimiter, for messages."""
-        return DELIMITERS.get(self.delimiter, repr(self.delimiter))
-
-
-def _read_text(content: Path | bytes, head: bytes, name: str, options: ReadOptions, report: Report) -> Any:
-    pa = import_module("pyarrow")
-    layout = _detect_layout(head, name, options, report)
-    encoding = layout.encoding
-    _check_unique(layout.names, name)  # pyarrow would silently keep one of two columns with the same name
-    # Line breaks in quotes may come late, and pyarrow may misread a block that begins within quotes without an error.
-    quoted = b'"' in head or _contains(content, b'"')
-    if quoted:  # pyarrow reads an unclosed quote up to the next quote, or to the end of the file, without an error
-        with _open_text(content, encoding) as stream:
-            line = find_open_quote((line.removeprefix("\ufeff").rstrip("\n") for line in stream), layout.delimiter)
-        if line is not None:
-            raise TableError(f"{name}, line {line}: a quote opens there and is never closed. Close it, or remove it.")
+def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) -> tuple[Any, str]:
+    """Return the table of a text file, and a description of its layout."""
+    pa, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
+    encoding, text = _decode_head(content, name, options)
+    content = content.removeprefix(codecs.BOM_UTF8)
+    delimiter = _detect_delimiter(text) if options.delimiter is None else options.delimiter
+    rows, n_lines = _read_first_rows(text, delimiter)
+    first = [cell.strip() for cell in rows[0]]
+    if _has_header(rows) if options.header is None else options.header:
+        names, header = [cell or f"column{j}" for j, cell in enumerate(first, start=1)], "with a header"
+        for j in (j for j, cell in enumerate(first, start=1) if not cell):
+            report(f"column {j} has no name: called 'column{j}' (if it counts the rows, drop it or choose it as key)")
+    else:
+        names, n_lines = [f"x{j}" for j in range(len(first))], 0
+        header = f"no header: columns named x0 to x{len(first) - 1}"
+    _check_unique(names, name)  # pyarrow would silently keep one of two columns with the same name
+    # Line breaks in quotes may come late, and pyarrow reads an unclosed quote up to the next quote without an error.
+    is_quoted = b'"' in content
+    if is_quoted:
+        _check_rows(content, encoding, delimiter, len(names), name)
     try:
-        table = _parse_csv(content, layout, options, quoted)
-    except UnicodeDecodeError as error:
-        raise _make_encoding_error(name, encoding, error) from error
+        table = arrow_csv.read_csv(
+            pa.BufferReader(content),
+            read_options=arrow_csv.ReadOptions(
+                column_names=names, skip_rows=n_lines, encoding=encoding, block_size=1 << 22
+            ),
+            parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={column: pa.string() for column in options.as_text if column in names},
+                decimal_point=options.decimal, strings_can_be_null=False,
+            ),
+        )  # fmt: skip
     except pa.ArrowInvalid as error:
+        if "Empty CSV" in str(error):
+            return pa.table({column: [] for column in names}), ""
         if "invalid UTF8" in str(error):
             raise _make_encoding_error(name, encoding) from error
-        if "Empty CSV" in str(error):
-            raise TableError(_describe_no_rows(name)) from error
-        raise TableError(_find_bad_line(content, layout, name, error)) from error
+        _check_rows(content, encoding, delimiter, len(names), name)
+        raise
     if any(pa.types.is_binary(column.type) for column in table.schema):
         raise _make_encoding_error(name, encoding)
-    header = "with a header" if layout.n_header_lines else f"no header: columns named x0 to x{len(layout.names) - 1}"
     suffix = "" if encoding == "utf-8" else f"; {encoding}"
-    report(f"{name}: {_describe_size(table)}; {layout.delimiter_name}-separated, {header}{suffix}")
-    return table
+    return table, f"{DELIMITERS.get(delimiter, repr(delimiter))}-separated, {header}{suffix}"
 
 
-def _parse_csv(content: Path | bytes, layout: Layout, options: ReadOptions, quoted: bool) -> Any:
-    pa, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
-    return arrow_csv.read_csv(
-        _as_arrow_source(content),
-        read_options=arrow_csv.ReadOptions(
-            column_names=layout.names, skip_rows=layout.n_header_lines, encoding=layout.encoding, block_size=1 << 22
-        ),
-        parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=quoted),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types={column: pa.string() for column in options.as_text if column in layout.names},
-            decimal_point=options.decimal,
-            strings_can_be_null=False,
-        ),
-    )
-
-
-def _detect_layout(head: bytes, name: str, options: ReadOptions, report: Report) -> Layout:
-    """Detect the encoding, the delimiter and the header of a text file from its beginning."""
-    marked = next((found for mark, found in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
-    encoding = options.encoding or marked
+def _decode_head(content: bytes, name: str, options: ReadOptions) -> tuple[str, str]:
+    """Return the encoding of a text file, and the text of its first lines."""
+    head = content[:HEAD]
+    encoding = options.encoding or next((found for mark, found in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
     try:
         text = codecs.getincrementaldecoder(encoding)().decode(head).removeprefix("\ufeff")
     except LookupError as error:
         raise TableError(f"{encoding!r} is an unknown encoding: try latin-1, cp1252 or utf-16.") from error
-    except UnicodeDecodeError as error:
-        raise _make_encoding_error(name, encoding, error) from error
     if "\0" in text:
         raise TableError(
             f"{name} contains zero bytes: it is not a text file, or it is UTF-16 without a byte order mark.",
             encoding="utf-16-le",
         )
-    if len(head) == HEAD:  # the last line may be incomplete
-        text = text[: text.rfind("\n") + 1] or text
+    text = text if len(head) < HEAD else text[: text.rfind("\n") + 1] or text  # the last line may be incomplete
     if not text.strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
-    delimiter = _detect_delimiter(text) if options.delimiter is None else options.delimiter
-    rows, n_lines = _read_first_rows(text, delimiter)
-    first = [cell.strip() for cell in rows[0]]
-    if not (_has_header(rows) if options.header is None else options.header):
-        return Layout(encoding, delimiter, tuple(f"x{j}" for j in range(len(first))), 0)
-    for j, column in enumerate(first, start=1):
-        if not column:
-            report(f"column {j} has no name: called 'column{j}' (if it counts the rows, drop it or choose it as key)")
-    return Layout(encoding, delimiter, tuple(cell or f"column{j}" for j, cell in enumerate(first, start=1)), n_lines)
+    return encoding, text
 
 
 def _make_encoding_error(name: str, encoding: str, error: UnicodeDecodeError | None = None) -> TableError:
@@ -304,15 +268,14 @@ def _read_first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
 
 def _detect_delimiter(text: str) -> str:
     """Return the delimiter that splits most rows into the same number of cells; more cells win a tie."""
-    best, best_score = ",", (0.0, 0)
+    scores = {",": (0.0, 1)}
     for delimiter in DELIMITERS:
         counts = Counter(len(row) for row in _read_first_rows(text, delimiter)[0])
         n_cells, n_rows = max(counts.items(), key=lambda item: (item[1], item[0]))
         weight = 0.5 if delimiter == " " else 1.0  # spaces also occur inside cells
-        score = (weight * n_rows / counts.total(), n_cells) if n_cells > 1 else (0.0, 0)
-        if score > best_score:
-            best, best_score = delimiter, score
-    return best
+        if n_cells > 1:
+            scores[delimiter] = (weight * n_rows / counts.total(), n_cells)
+    return max(scores, key=scores.__getitem__)
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -336,50 +299,10 @@ def is_number(cell: str) -> bool:
 
 def is_missing(cell: Any) -> bool:
     """Return whether a cell is None, NaN or a text that stands for a missing value."""
-    return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING_CELLS)
+    return is_missing_value(cell) or (isinstance(cell, str) and cell.strip() in MISSING_CELLS)
 
 
-def find_open_quote(lines: Iterable[str], delimiter: str) -> int | None:
-    """Return the number of the line where a quote opens that is not closed at the end of a cell; None if all are.
-
-    A quote opens at the start of a cell. Inside quotes, two quotes stand for one. Text after a closing quote is ignored
-    unless the quotes join several lines.
-    """
-    is_open, opened = False, 0
-    for number, line in enumerate(lines, start=1):
-        if not is_open and '"' not in line:
-            continue
-        is_closed = False  # whether the last quote closed a cell
-        *before, rest = line.split('"')
-        for k, text in enumerate(before):
-            if is_open:
-                is_open, is_closed = False, True
-            elif is_closed and not text:
-                is_open, is_closed = True, False
-            elif is_closed and opened < number and not text.startswith(delimiter):
-                return opened
-            elif text.endswith(delimiter) or (k == 0 and not text):
-                is_open, opened = True, number
-            else:
-                is_closed = False
-        if is_closed and opened < number and rest and not rest.startswith(delimiter):
-            return opened
-    return opened if is_open else None
-
-
-def _contains(content: Path | bytes, character: bytes) -> bool:
-    if isinstance(content, bytes):
-        return character in content
-    with content.open("rb") as stream:
-        return any(character in block for block in iter(lambda: stream.read(1 << 22), b""))
-
-
-def _open_text(content: Path | bytes, encoding: str, newline: str | None = None) -> io.TextIOWrapper:
-    raw: Any = io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-    return io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline=newline)
-
-
-def _check_unique(names: Sequence[str], file: str) -> None:
+def _check_unique(names: list[str], file: str) -> None:
     repeated = [column for column, n in Counter(names).items() if n > 1]
     if repeated:
         shown = ", ".join(map(repr, repeated[:5]))
@@ -387,25 +310,19 @@ def _check_unique(names: Sequence[str], file: str) -> None:
         raise TableError(f"{file} has several columns named {shown}: {advice}", header=False)
 
 
-def _find_bad_line(content: Path | bytes, layout: Layout, name: str, error: Exception) -> str:
-    """Return a message with the number of the line that cannot be read."""
-    width, first, hint = len(layout.names), 1, ""
-    with _open_text(content, layout.encoding, newline="") as stream:
-        reader = csv.reader(stream, delimiter=layout.delimiter)
-        try:
-            for row in reader:
-                if row and len(row) != width:
-                    return (
-                        f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}{hint}. Correct that line, "
-                        f"or set the delimiter (detected: {layout.delimiter_name})."
-                    )
-                is_long = reader.line_num > first
-                hint = f" (quotes join the lines {first} to {reader.line_num} before it)" if is_long else ""
-                first = reader.line_num + 1
-        except csv.Error as problem:
-            return f"{name}, line {reader.line_num}: {problem}. Correct that line."
-    return f"{name} cannot be read: {_first_line(error)}."
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
+def _check_rows(content: bytes, encoding: str, delimiter: str, width: int, name: str) -> None:
+    """Raise an error that names the first line with another number of cells, or with a quote that is not closed."""
+    first = 1
+    stream = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, errors="replace", newline="")
+    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                sign = DELIMITERS.get(delimiter, repr(delimiter))
+                raise TableError(
+                    f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}. Correct that line, or set "
+                    f"the delimiter (detected: {sign})."
+                )
+            first = reader.line_num + 1
+    except csv.Error as error:
+        raise TableError(f"{name}, line {first}: a quote is not closed, or text follows it ({error}).") from error
