@@ -292,7 +292,7 @@ def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
 
 def test_tree_with_a_custom_splitter_cannot_be_saved(path):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
-    with pytest.raises(TypeError, match=r"hyperplane.*split_next"):
+    with pytest.raises(TypeError, match="hyperplane"):
         save(mdt.set_params(hyperplane=object(), split_next=len), path)
 
 

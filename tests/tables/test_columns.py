@@ -5,8 +5,9 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
-from ravine.tables import ColumnChoices, TableError, apply_remedy, choose_features, read_labels, resolve_columns  # noqa: E402
+from ravine.tables import ColumnChoices, TableError, apply_remedy, read_labels, resolve_columns  # noqa: E402
 from ravine.tables import columns as module  # noqa: E402
+from ravine.tables.columns import choose_features  # noqa: E402
 from ravine.tables.read import make_frame  # noqa: E402
 
 N = 40

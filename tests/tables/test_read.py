@@ -205,12 +205,6 @@ def test_layout_ignores_an_incomplete_last_line(path):
     assert read(path, text)[0].columns.tolist() == ["a", "b"]
 
 
-def test_structured_and_single_columns_of_numpy_are_read(tmp_path):
-    rows = np.array([(1.5, "a"), (2.5, "b")], dtype=[("size", "f8"), ("kind", "U1")])
-    np.save(tmp_path / "named.npy", rows)
+def test_single_columns_of_numpy_are_read(tmp_path):
     np.save(tmp_path / "one.npy", np.array([3, 4]))
-    assert read_table(tmp_path / "named.npy", ReadOptions(), print).to_dict("list") == {
-        "size": [1.5, 2.5],
-        "kind": ["a", "b"],
-    }
     assert read_table(tmp_path / "one.npy", ReadOptions(), print).to_dict("list") == {"x0": [3, 4]}

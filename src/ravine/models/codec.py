@@ -8,18 +8,74 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+
+from ravine import estimators as fitted
+from ravine._typing import Array
+from ravine.checks import require
+from ravine.classes.pairs import PairModel
+from ravine.density import Judgement, Valley
+from ravine.explain.memberships import SplitOdds
+from ravine.explain.outliers import LeafDensity, OutlierModel
+from ravine.hyperplane import Hyperplane
+from ravine.models.table_model import TableModel
+from ravine.tables import MixedScaler, MultipleImputer
+from ravine.tree import LeafJoins, Tree
+from ravine.validity import Evidence, Tally
 
 # Numbers that JSON cannot represent.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
+ESTIMATORS = (fitted.MinimumDensityHyperplane, fitted.MinimumDensityTree, fitted.MinimumDensityClassifier)
+Indices = NDArray[np.intp]
+# Types of the fitted attributes of all estimators.
+_ATTRIBUTES: dict[Any, str] = {
+    int: "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ n_outliers_ seed_",
+    float: "density_ relative_depth_ bandwidth_ pvalue_",
+    Array: "coef_ intercept_ label_evidence_ density_evidence_ donors_ mean_ scale_ outlier_scores_",
+    Indices: "labels_ leaves_ suggested_leaves_",
+    NDArray[np.bool_]: "donor_gaps_ repeated_",
+    NDArray[Any]: "feature_names_in_ classes_ transduction_",
+    str: "shape_ shape_reason_",
+    Tree: "tree_ suggested_tree_",
+    Hyperplane: "hyperplane_",
+    dict[tuple[Any, Any], Hyperplane]: "hyperplanes_",
+    tuple[fitted.PathStep, ...]: "path_",
+    fitted.ValleyTest: "valley_test_",
+    list[tuple[str, int, int]]: "violated_constraints_",
+    list[tuple[str, int, int, bool]]: "constraints_",
+    PairModel: "pair_model_",
+    SplitOdds: "split_odds_",
+    OutlierModel: "outlier_model_",
+    tuple[str, ...]: "_columns",
+    dict[str, tuple[str, ...]]: "categories_ rare_",
+    dict[str, float | str]: "fill_",
+}
+SMALLEST, LARGEST, INFINITY = 5e-324, sys.float_info.max, np.inf
+# Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
+_RANGES: dict[tuple[float, float, bool], str] = {
+    (0, INFINITY, False): "start n_iter n_evaluations n_tied n_rows pair counts total n_folds grid_columns "
+    + _ATTRIBUTES[int],
+    (0, INFINITY, True): "density relative_depth alpha gamma",
+    (0, 1, True): "pvalue pvalue_left pvalue_right threshold outlier_scores_",
+    (0, LARGEST, True): "widths",
+    (0, LARGEST, False): "precisions",
+    (SMALLEST, LARGEST, True): "bandwidth",
+    (SMALLEST, LARGEST, False): "scale_",
+    (-LARGEST, LARGEST, False): "center transform means levels quartiles donors_ mean_ label_evidence_ "
+    "density_evidence_",
+}
+ATTRIBUTES = {name: kind for kind, names in _ATTRIBUTES.items() for name in names.split()}
+RANGES = {name: limits for limits, names in _RANGES.items() for name in names.split()}
 
 
 class ModelFileError(ValueError):
@@ -36,93 +92,145 @@ class ModelFileError(ValueError):
         self.advice = advice
 
 
-class Registry:
-    """Classes that a file may contain, with the types of their fields and a function that checks an instance.
-
-    Parameters
-    ----------
-    classes : iterable of type
-        An instance checks itself by its method ``validate``, if it has one.
-    fitted : mapping of str to type
-        Types of the fitted attributes of estimators; dataclasses declare their fields themselves.
-    ranges : mapping of str to tuple
-        Smallest and largest value of fields and attributes, by their names, and whether they may be NaN.
-    checks : mapping of type to callable
-        Checks of instances that do not check themselves.
-    """
-
-    def __init__(
-        self,
-        classes: Iterable[type],
-        fitted: Mapping[str, Any],
-        ranges: Mapping[str, tuple[float, float, bool]],
-        checks: Mapping[type, Callable[[Any], None]],
-    ) -> None:
-        self.classes = {kind.__name__: kind for kind in classes}
-        self._checks = checks
-        self._fitted, self._ranges = fitted, ranges
-        self._fields: dict[type, tuple[dict[str, Any], set[str]]] = {}
-
-    def __contains__(self, kind: type) -> bool:
-        return self.classes.get(kind.__name__) is kind
-
-    def build(self, name: str, state: dict[str, Any]) -> Any:
-        """Build an instance from its fields, or from the parameters and fitted attributes of an estimator."""
-        kind = self.classes[name]
-        types, required = self._list_fields(kind)
-        if not required <= state.keys() <= types.keys():
-            odd = sorted(required - state.keys()) + sorted(state.keys() - types.keys())
-            raise ModelFileError(f"{name} lacks the field, or has the unknown field {odd[0][:60]!r}")
-        for key, value in state.items():
-            if not conforms(value, types[key]) or not self._is_inside(key, value, types[key]):
-                raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(value)[:60]!r}")
-        made: Any = object.__new__(kind)
-        try:
-            if hasattr(made, "__setstate__"):
-                made.__setstate__(state)
-            else:
-                made.__dict__.update(state)
-            self._checks.get(kind, getattr(kind, "validate", _accept))(made)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ModelFileError(f"{name} is damaged ({error})") from error
-        return made
-
-    def _list_fields(self, kind: type) -> tuple[dict[str, Any], set[str]]:
-        """Return the types of all fields of a class, and the names of those that every instance has."""
-        if kind not in self._fields:
-            if dataclasses.is_dataclass(kind):
-                types = get_type_hints(kind)
-                names = {field.name for field in dataclasses.fields(kind)}
-            else:
-                names = set(kind().get_params(deep=False)) if issubclass(kind, BaseEstimator) else set()
-                types = {**self._fitted, **dict.fromkeys(names, Any)}
-            self._fields[kind] = types, names
-        return self._fields[kind]
-
-    def _is_inside(self, name: str, value: Any, hint: Any) -> bool:
-        """Return whether the values of a field lie in their range; parameters, of any type, have none."""
-        if name not in self._ranges or value is None or hint is Any:
-            return True
-        (low, high, unknown), values = self._ranges[name], np.asarray(value)
-        inside = (values >= low) & (values <= high)
-        return bool(np.all((inside | np.isnan(values)) if unknown else inside))
+def _check_coefficients(model: Any, planes: Sequence[Hyperplane]) -> None:
+    test = getattr(model, "valley_test_", None)
+    halves, columns = ((), ()) if test is None else (test.halves, test.grid_columns)
+    others = (part.hyperplane for part in (*halves, *model.path_))
+    require({plane.normal.shape for plane in (*planes, *others)} == {(model.n_features_in_,)}, "n_features_in_")
+    require(max(columns, default=0) < model.n_features_in_, "grid_columns")
+    require(np.array_equal(model.coef_, [plane.normal for plane in planes]), "coef_")
+    require(np.array_equal(model.intercept_, [-plane.offset for plane in planes]), "intercept_")
 
 
-def _accept(made: object) -> None:
-    """Check nothing beyond the types and ranges of the fields."""
+def _check_hyperplane_estimator(mdh: Any) -> None:
+    _check_coefficients(mdh, [mdh.hyperplane_])
+    labels = np.asarray(mdh.labels_)
+    require(labels.ndim == 1 and np.isin(labels, (-1, 0, 1)).all(), "labels_")
+    slopes = mdh.split_odds_.slopes
+    require(len(slopes) == 1 or (len(slopes) == 3 and mdh.hyperplane_.splits and slopes[0] >= 0.0), "split_odds_")
+    _check_outlier_scores(mdh)
+
+
+def _check_outlier_scores(model: Any) -> None:
+    if hasattr(model, "outlier_model_"):
+        require(model.outlier_scores_.shape == model.labels_.shape, "outlier_scores_")
+        require(model.outlier_model_.tree.normal.shape[1] == model.n_features_in_, "outlier_model_")
+
+
+def _check_tree_estimator(mdt: Any) -> None:
+    _check_partition(mdt, mdt.tree_, mdt.leaves_, mdt.n_clusters_)
+    labels = mdt.tree_.cluster[mdt.leaves_]
+    require(np.array_equal(mdt.labels_, np.where(mdt.labels_ < 0, -1, labels)), "labels_")
+    require(mdt.shape_ in ("convex", "any") and (mdt.shape_ == "any" or mdt.tree_.joins is None), "shape_")
+    if hasattr(mdt, "n_suggested_"):
+        _check_partition(mdt, mdt.suggested_tree_, mdt.suggested_leaves_, mdt.n_suggested_)
+        require(len(mdt.suggested_leaves_) == len(mdt.leaves_), "suggested_leaves_")
+        require(1 <= mdt.n_shown_ <= mdt.n_clusters_, "n_shown_")
+    require(np.array_equal(np.isnan(mdt.split_odds_.slopes), mdt.tree_.left < 0), "split_odds_")
+    rows = {i for _, *pair, _ in getattr(mdt, "constraints_", []) for i in pair}
+    require(not rows or 0 <= min(rows) <= max(rows) < len(mdt.leaves_), "constraints_")
+    _check_outlier_scores(mdt)
+
+
+def _check_partition(mdt: Any, tree: Tree, leaves: Indices, n_clusters: int) -> None:
+    require(tree.normal.shape[1] == mdt.n_features_in_ and tree.n_clusters == n_clusters, "tree")
+    require(leaves.ndim == 1 and 0 <= leaves.min() <= leaves.max() < len(tree), "leaves")
+    sizes = np.where(tree.left < 0, tree.size, 0)
+    require(np.array_equal(np.bincount(leaves, minlength=len(tree)), sizes), "the rows of the leaves")
+
+
+def _check_classifier(mdc: Any) -> None:
+    known, model = mdc.classes_.tolist(), mdc.pair_model_
+    require(mdc.classes_.ndim == 1 and known == sorted(set(known)) and len(known) == model.n_classes, "classes_")
+    require(set(mdc.transduction_.tolist()) <= set(known), "transduction_")
+    _check_coefficients(mdc, model.hyperplanes)
+    for name, width in {"label_evidence_": 2, "density_evidence_": 3}.items():
+        evidence = getattr(mdc, name, np.zeros((len(model.pairs), width)))
+        require(evidence.shape == (len(model.pairs), width), name)
+
+
+def _check_estimator(check: Callable[[Any], None], model: Any) -> None:
+    """Check what all estimators share, then one kind of them, then its predictions."""
+    if not hasattr(model, "n_features_in_"):  # a parameter, not fitted
+        return
+    names = getattr(model, "feature_names_in_", None)
+    require(names is None or names.shape == (model.n_features_in_,), "feature_names_in_")
+    check(model)
+    if hasattr(model, "predict_proba"):
+        with warnings.catch_warnings():  # the array has no feature names
+            warnings.simplefilter("ignore")
+            memberships = model.predict_proba(np.zeros((1, model.n_features_in_)))
+        require(np.isclose(memberships.sum(), 1.0), "memberships")
+
+
+def _check_table_model(model: TableModel) -> None:
+    require(type(model.estimator) in ESTIMATORS, "estimator")
+    widths = {model.estimator.n_features_in_, len(model.preparation.mean_)}
+    require(len(widths | ({model.imputer.n_features_in_} if model.imputer else set())) == 1, "features")
+
+
+CLASSES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        *ESTIMATORS, Evidence, Hyperplane, Judgement, LeafDensity, LeafJoins, MixedScaler, MultipleImputer,
+        OutlierModel, PairModel, SplitOdds, TableModel, Tally, Tree, Valley, fitted.HalfTest, fitted.PathSettings,
+        fitted.PathStep, fitted.ValleyTest,
+    )
+}  # fmt: skip
+# Checks of instances that do not check themselves by a method ``validate``.
+CHECKS: dict[type, Callable[[Any], None]] = {
+    fitted.MinimumDensityHyperplane: partial(_check_estimator, _check_hyperplane_estimator),
+    fitted.MinimumDensityTree: partial(_check_estimator, _check_tree_estimator),
+    fitted.MinimumDensityClassifier: partial(_check_estimator, _check_classifier),
+    TableModel: _check_table_model,
+}
+
+
+def build(name: str, state: dict[str, Any]) -> Any:
+    """Build an instance from its fields, or from the parameters and fitted attributes of an estimator."""
+    kind = CLASSES[name]
+    types, required = _list_fields(kind)
+    if not required <= state.keys() <= types.keys():
+        odd = sorted(required - state.keys()) + sorted(state.keys() - types.keys())
+        raise ModelFileError(f"{name} lacks the field, or has the unknown field {odd[0][:60]!r}")
+    for key, value in state.items():
+        if not conforms(value, types[key]) or not _is_inside(key, value, types[key]):
+            raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(value)[:60]!r}")
+    made: Any = object.__new__(kind)
+    if hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    else:
+        made.__dict__.update(state)
+    try:
+        CHECKS.get(kind, getattr(kind, "validate", bool))(made)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{name} is damaged ({error})") from error
+    return made
+
+
+@cache
+def _list_fields(kind: type) -> tuple[dict[str, Any], set[str]]:
+    """Return the types of all fields of a class, and the names of those that every instance has."""
+    if dataclasses.is_dataclass(kind):
+        return get_type_hints(kind), {field.name for field in dataclasses.fields(kind)}
+    names = set(kind().get_params(deep=False))
+    return {**ATTRIBUTES, **dict.fromkeys(names, Any)}, names
+
+
+def _is_inside(name: str, value: Any, hint: Any) -> bool:
+    """Return whether the values of a field lie in their range; parameters, of any type, have none."""
+    if name not in RANGES or value is None or hint is Any:
+        return True
+    (low, high, unknown), values = RANGES[name], np.asarray(value)
+    inside = (values >= low) & (values <= high)
+    return bool(np.all((inside | np.isnan(values)) if unknown else inside))
 
 
 class Encoder:
-    """Encoding of objects; every array and instance is stored once.
+    """Encoding of objects; every array and instance is stored once."""
 
-    Parameters
-    ----------
-    registry : Registry
-    """
-
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self) -> None:
         self.objects: list[dict[str, Any]] = []
-        self._registry = registry
         self._numbers: dict[int, int] = {}
         self._kept: list[Any] = []  # so that no other object gets the same id
         self._pools: dict[str, list[NDArray[Any]]] = {}
@@ -155,21 +263,13 @@ class Encoder:
     def _encode_object(self, value: Any, name: str) -> dict[str, Any]:
         if isinstance(value, np.ndarray):
             return self._encode_array(value, name)
-        if type(value) not in self._registry:
+        if CLASSES.get(type(value).__name__) is not type(value):
             raise TypeError(f"{name} (a {type(value).__name__})")
         if dataclasses.is_dataclass(value):
             state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         else:
-            state = value.__getstate__()
-        encoded, rejected = {}, []
-        for key in sorted(state):
-            try:
-                encoded[key] = self.encode(state[key], key)
-            except TypeError as error:
-                rejected.append(str(error))
-        if rejected:
-            raise TypeError(", ".join(rejected))
-        return {"class": type(value).__name__, "state": encoded}
+            state = dict(value.__getstate__())
+        return {"class": type(value).__name__, "state": {key: self.encode(state[key], key) for key in sorted(state)}}
 
     def _encode_array(self, array: NDArray[Any], name: str) -> dict[str, Any]:
         if array.dtype.kind == "O" and all(type(text) is str for text in array.flat):
@@ -187,13 +287,11 @@ class Decoder:
 
     Parameters
     ----------
-    registry : Registry
     arrays : mapping of str to ndarray of shape (n,)
         Numbers of all arrays, by type.
     """
 
-    def __init__(self, registry: Registry, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._registry = registry
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self._pools = dict(arrays)
         self._places = dict.fromkeys(arrays, 0)
         self._objects: list[Any] = []
@@ -233,8 +331,8 @@ class Decoder:
                 if codes.size and not 0 <= codes.min() <= codes.max() < len(known):
                     raise ModelFileError("the texts of an array are damaged")
                 return known[codes]
-            case {"class": str(name), "state": dict(state), **rest} if name in self._registry.classes and not rest:
-                return self._registry.build(name, {key: self.decode(item) for key, item in state.items()})
+            case {"class": str(name), "state": dict(state), **rest} if name in CLASSES and not rest:
+                return build(name, {key: self.decode(item) for key, item in state.items()})
         raise ModelFileError(f"it contains an unknown object {str(encoded)[:60]!r}")
 
     def _take(self, kind: str, shape: list[Any]) -> NDArray[Any]:
@@ -267,19 +365,11 @@ def conforms(value: Any, hint: Any) -> bool:
     if origin is np.ndarray:
         wanted = get_args(args[1])[0]
         return isinstance(value, np.ndarray) and (wanted is Any or value.dtype == np.dtype(wanted))
-    if origin is tuple and args[-1] is ...:
-        return type(value) is tuple and all(conforms(item, args[0]) for item in value)
-    if origin is tuple:
+    if origin is tuple and args[-1] is not ...:
         return type(value) is tuple and len(value) == len(args) and all(map(conforms, value, args))
-    if origin is list:
-        return type(value) is list and all(conforms(item, args[0]) for item in value)
+    if origin in (tuple, list):
+        return type(value) is origin and all(conforms(item, args[0]) for item in value)
     if origin in (dict, Mapping):
-        return type(value) is dict and all(
-            conforms(key, args[0]) and conforms(item, args[1]) for key, item in value.items()
-        )
-    if hint in (int, float):
-        kinds = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
-        return isinstance(value, kinds) and not isinstance(value, bool)
-    if hint is bool:
-        return isinstance(value, bool | np.bool_)
-    return isinstance(value, NoneType if hint is None else hint)
+        return type(value) is dict and all(conforms(item, tuple[args]) for item in value.items())
+    kinds: Any = {None: NoneType, int: (int, np.integer), float: (int, float, np.integer, np.floating)}.get(hint, hint)
+    return isinstance(value, kinds) and not (hint in (int, float) and isinstance(value, bool))

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._files import replace_file
-from ravine.models.classes import ESTIMATORS, REGISTRY
-from ravine.models.codec import Decoder, Encoder, ModelFileError
+from ravine.models.codec import ESTIMATORS, Decoder, Encoder, ModelFileError
 from ravine.models.table_model import TableModel
 
 FORMAT, SCHEMA = "ravine model", 4
@@ -79,18 +78,15 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     estimator = model.estimator if isinstance(model, TableModel) else model
     if type(estimator) not in ESTIMATORS:
         names = ", ".join(kind.__name__ for kind in ESTIMATORS)
-        raise TypeError(
-            f"a {type(estimator).__name__} cannot be saved: only {names} can, not their subclasses. Of a pipeline save "
-            "the last step."
-        )
+        raise TypeError(f"a {type(estimator).__name__} cannot be saved: only {names} can, not their subclasses.")
     check_is_fitted(estimator)
-    encoder = Encoder(REGISTRY)
+    encoder = Encoder()
     try:
         encoder.encode(model)
     except TypeError as error:
         raise TypeError(
-            f"a model file contains data, not code, so these parameters cannot be saved: {error}. The fitted model "
-            "does not need them: replace them with set_params before saving."
+            f"a model file contains no code, so this parameter cannot be saved: {error}. The fitted model does not "
+            "need it: replace it with set_params before saving."
         ) from error
     versions = {name: importlib.metadata.version(name) for name in ("ravine", "numpy", "scikit-learn")}
     header = {"format": FORMAT, "schema": SCHEMA, "versions": {**versions, "python": platform.python_version()}}
@@ -199,7 +195,7 @@ def _decode(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             f"{str(document.get('schema'))[:20]}, and this version reads schema {SCHEMA}",
             "Fit and save the model again, or install that version.",
         )
-    model = Decoder(REGISTRY, arrays).decode_all(document.get("objects"))
+    model = Decoder(arrays).decode_all(document.get("objects"))
     if type(model) not in (*ESTIMATORS, TableModel):
         raise ModelFileError("it does not end with a model")
     return ModelInfo(model, SCHEMA, texts)

@@ -296,21 +296,17 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 if self.normalize == "l2":  # squares of large and small values overflow and vanish
                     steps += [("bound", Normalizer("max")), ("normalize", Normalizer("l2"))]
                 if is_text:
-                    steps.append(("encode", self._make_encoder(run[0])))
+                    rare = self.rare_.get(run[0], ())
+                    texts = self.categories_[run[0]][: -1 if rare else None]
+                    limit = len(texts) + 1 if rare else None  # of equally frequent categories, the first are grouped
+                    encoder = CategoryEncoder(categories=[[*rare, *texts]], max_categories=limit, sparse_output=False)
+                    steps.append(("encode", encoder.set_params(handle_unknown="infrequent_if_exist")))
                 scalers = {"standard": StandardScaler(), "robust": QuartileScaler(unit_variance=True)}
                 is_famd = is_text and self.encode == "famd"
                 scaler = StandardScaler() if is_famd else scalers.get(self.scale, "passthrough")
                 parts.append((f"columns{start}", Pipeline([*steps, ("scale", scaler)]), slice(start, start + len(run))))
                 start += len(run)
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
-
-    def _make_encoder(self, name: str) -> CategoryEncoder:
-        texts, rare = self.categories_[name], self.rare_.get(name, ())
-        texts = texts[:-1] if rare else texts
-        return CategoryEncoder(  # of equally frequent categories, the first are grouped
-            categories=[[*rare, *texts]], max_categories=len(texts) + 1 if rare else None,
-            handle_unknown="infrequent_if_exist", sparse_output=False,
-        )  # fmt: skip
 
     def _list_parts(self) -> Iterator[tuple[Pipeline, tuple[str, ...], slice]]:
         """Yield the fitted pipelines with the names of their columns and the positions of their features."""
@@ -512,14 +508,10 @@ def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], d
     if isinstance(categorical, str):
         check_choice("categorical", categorical, ("auto",))
         return [name for name in names if name in declared or not _is_numeric(columns[name])]
-    chosen = []
-    for entry in categorical:
-        if isinstance(entry, int | np.integer) and not isinstance(entry, bool) and -len(names) <= entry < len(names):
-            chosen.append(names[entry])
-        elif str(entry) in columns:
-            chosen.append(str(entry))
-        else:
-            raise ValueError(f"categorical contains {entry!r}, but X has no such column: it has {join_names(names)}.")
+    places = dict(enumerate(names, -len(names))) | dict(enumerate(names))
+    chosen = [places.get(entry, str(entry)) for entry in categorical]
+    if not {*chosen} <= {*names}:
+        raise ValueError(f"categorical contains {chosen}, but X has no such column: it has {join_names(names)}.")
     return chosen
 
 

@@ -11,8 +11,10 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,6 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
     if not content[:HEAD].strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
     kind = next((kind for mark, kind in MARKS.items() if content.startswith(mark)), "text")
-    detail = kind
     if kind == "Excel":
         raise TableError(f"{name} is a zip or Excel file: export the sheet as CSV and use that.")
     try:
@@ -102,7 +103,7 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
         elif kind == "NumPy":
             table, detail = _read_numpy(content)
         else:
-            table = import_module(f"pyarrow.{kind.lower()}").read_table(pa.BufferReader(content))
+            table, detail = import_module(f"pyarrow.{kind.lower()}").read_table(pa.BufferReader(content)), kind
     except UnicodeDecodeError as error:
         raise _make_encoding_error(name, options.encoding or "utf-8", error) from error
     except TableError:
@@ -166,15 +167,11 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
 
 def _read_numpy(content: bytes) -> tuple[Any, str]:
     array = np.load(io.BytesIO(content), allow_pickle=False)
-    if array.dtype.names is not None and array.ndim == 1:
-        columns = {column: array[column] for column in array.dtype.names}
-    elif array.ndim in (1, 2) and array.dtype.kind in "biuf":
-        array = array.astype(array.dtype.newbyteorder("="), copy=False).reshape(len(array), -1)
-        columns = {f"x{j}": array[:, j] for j in range(array.shape[1])}
-    else:
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
         raise ValueError(f"an array of shape {array.shape} and type {array.dtype}, not a matrix of numbers")
-    table = import_module("pyarrow").table({name: np.ascontiguousarray(values) for name, values in columns.items()})
-    return table, f"NumPy, columns named {next(iter(columns), 'x0')} to {[*columns, 'x0'][len(columns) - 1]}"
+    columns = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("=")).reshape(len(array), -1).T)
+    table = import_module("pyarrow").table({f"x{j}": column for j, column in enumerate(columns)})
+    return table, f"NumPy, columns named x0 to x{len(columns) - 1}"
 
 
 # ----------------------------------------------------------------------------------------------- text
@@ -239,8 +236,6 @@ def _decode_head(content: bytes, name: str, options: ReadOptions) -> tuple[str, 
             encoding="utf-16-le",
         )
     text = text if len(head) < HEAD else text[: text.rfind("\n") + 1] or text  # the last line may be incomplete
-    if not text.strip():
-        raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
     return encoding, text
 
 
@@ -253,17 +248,11 @@ def _make_encoding_error(name: str, encoding: str, error: UnicodeDecodeError | N
 def _read_first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
     """Return the first rows, and the number of lines up to the end of the very first."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows: list[list[str]] = []
-    n_lines = 1
-    try:
-        for row in filter(None, reader):
-            n_lines = n_lines if rows else reader.line_num
-            rows.append(row)
-            if len(rows) >= MAX_ROWS:
-                break
-    except csv.Error:  # an unclosed quote: reported when the whole file is read
-        pass
-    return rows or [[text.strip()]], n_lines
+    rows: list[tuple[list[str], int]] = []
+    with suppress(csv.Error):  # an unclosed quote: reported when the whole file is read
+        rows.extend((row, reader.line_num) for row in islice(filter(None, reader), MAX_ROWS))
+    rows = rows or [([text.strip()], 1)]
+    return [row for row, _ in rows], rows[0][1]
 
 
 def _detect_delimiter(text: str) -> str:
