@@ -270,6 +270,7 @@ IMPOSSIBLE = [
     ("tree", "Tree", "left", lambda a: np.array([0, 3, -1, -1, -1])),
     ("tree", "Tree", "left", lambda a: np.array([-1, 3, -1, -1, -1])),
     ("tree", "Tree", "right", lambda a: np.array([2, 2, -1, -1, -1])),
+    ("tree", "Tree", "left", fill(-2, -1)),
     ("tree", "Tree", "parent", lambda a: np.array([-1, 0, 0, 0, 0])),
     ("tree", "Tree", "parent", lambda a: a[:3]),
     ("tree", "Tree", "cluster", lambda a: np.array([-1, -1, 5, 6, 7])),

@@ -265,10 +265,9 @@ class Encoder:
             return self._encode_array(value, name)
         if CLASSES.get(type(value).__name__) is not type(value):
             raise TypeError(f"{name} (a {type(value).__name__})")
+        state: Any = value.__getstate__()
         if dataclasses.is_dataclass(value):
             state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        else:
-            state = dict(value.__getstate__())
         return {"class": type(value).__name__, "state": {key: self.encode(state[key], key) for key in sorted(state)}}
 
     def _encode_array(self, array: NDArray[Any], name: str) -> dict[str, Any]:
@@ -370,6 +369,6 @@ def conforms(value: Any, hint: Any) -> bool:
     if origin in (tuple, list):
         return type(value) is origin and all(conforms(item, args[0]) for item in value)
     if origin in (dict, Mapping):
-        return type(value) is dict and all(conforms(item, tuple[args]) for item in value.items())
+        return type(value) is dict and all(all(map(conforms, item, args)) for item in value.items())
     kinds: Any = {None: NoneType, int: (int, np.integer), float: (int, float, np.integer, np.floating)}.get(hint, hint)
     return isinstance(value, kinds) and not (hint in (int, float) and isinstance(value, bool))

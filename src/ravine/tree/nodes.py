@@ -144,6 +144,7 @@ class Tree:
         require(all(array.shape == (m,) for array in arrays) and self.point.shape == (m, d), "shapes")
         nodes, inner = np.arange(m), self.left >= 0
         require(m % 2 == 1 and self.parent[0] == -1 and (inner == (self.right >= 0)).all(), "nodes")
+        require((self.left[~inner] == NONE).all() and (self.right[~inner] == NONE).all(), "leaves")
         children = np.concatenate([self.left[inner], self.right[inner]])
         parents = np.concatenate([nodes[inner], nodes[inner]])
         # Every node but the root is a child of exactly one earlier node.
