@@ -44,10 +44,7 @@ def test_deliberate_failures_are_found(worker, kind):
     assert outcome.kind == kind
     assert outcome.is_finding
     assert outcome.detail
-
-
-def test_crash_shows_its_signal(worker):
-    assert "SIGSEGV" in worker.run(1, FAILURES["crash"]).detail
+    assert ("SIGSEGV" in outcome.detail) == (kind == "crash")
 
 
 def test_waiting_for_a_processor_is_not_a_hang():
@@ -57,7 +54,6 @@ def test_waiting_for_a_processor_is_not_a_hang():
         outcome = worker.run(2, "import time\ntime.sleep(60.0)")
         assert outcome.kind == "hang"
         assert 1.5 < outcome.seconds < 30.0
-        assert worker.run(3, "while True: pass").kind == "hang"
     finally:
         worker.close()
 

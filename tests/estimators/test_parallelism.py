@@ -63,7 +63,9 @@ def test_one_tree_predicts_in_eight_threads():
             assert labels.tobytes() == mdt.labels_.tobytes()
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(m, marks=pytest.mark.slow) for m in ("spawn", "forkserver"))]
+)
 def test_processes_started_after_a_fit_give_the_same_bits(alone, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")
@@ -128,7 +130,7 @@ def test_fork_while_other_threads_fit(alone):
     for thread in threads:
         thread.start()
     try:
-        for _ in range(5):
+        for _ in range(3):
             assert wait_for(context.Process(target=compare_fit, args=[SMALL[0], alone[0]])) == 0
     finally:
         stop.set()

@@ -238,50 +238,49 @@ def test_an_interrupted_fit_leaves_nothing_behind(client, rows, remote):
 
 
 @pytest.mark.parametrize("n_killed", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_workers_killed_in_mid_fit_change_nothing(rows, remote, n_killed):
+def test_workers_killed_in_mid_fit_change_nothing(client, rows, remote, n_killed):
     """Blocks are made again, the state is restored and the round is repeated.
 
     If all workers are killed there is none for a while, until their nannies have started new ones.
     """
-    expected = quick().fit(rows)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
-        X = on_workers(rows, client)
-        pids, steps = client.run(os.getpid), []
+    client.wait_for_workers(2)
+    expected, X = quick().fit(rows), on_workers(rows, client)
+    pids, steps = client.run(os.getpid), []
 
-        def kill(step):
-            steps.append(step)
-            if len(steps) == 4:
-                for pid in list(pids.values())[:n_killed]:
-                    os.kill(pid, signal.SIGKILL)
+    def kill(step):
+        steps.append(step)
+        if len(steps) == 4:
+            for pid in list(pids.values())[:n_killed]:
+                os.kill(pid, signal.SIGKILL)
 
-        other = quick(callback=kill).fit(X)
-        assert len(steps) > 4
-        np.testing.assert_array_equal(other.labels_.compute(), expected.labels_)
-        assert other.density_ == pytest.approx(expected.density_, rel=1e-9)
-        np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
+    other = quick(callback=kill).fit(X)
+    assert len(steps) > 4
+    np.testing.assert_array_equal(other.labels_.compute(), expected.labels_)
+    assert other.density_ == pytest.approx(expected.density_, rel=1e-9)
+    np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
+    client.wait_for_workers(2)
 
 
-def test_worker_killed_during_its_reply_changes_nothing(rows, remote):
+@pytest.mark.slow
+def test_worker_killed_during_its_reply_changes_nothing(client, rows, remote, monkeypatch):
     """The task is bound to its worker, so no other worker would make the reply."""
-    expected = quick().fit(rows)
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as local, distributed.Client(local) as client:
-        X = on_workers(rows, client)
-        pids, gather, rounds = client.run(os.getpid), client.gather, []
+    client.wait_for_workers(2)
+    expected, X = quick().fit(rows), on_workers(rows, client)
+    pids, gather, rounds = client.run(os.getpid), client.gather, []
 
-        def gather_later(futures):
-            rounds.append(futures)
-            if len(rounds) == 5:
-                distributed.wait(futures)
-                os.kill(next(iter(pids.values())), signal.SIGKILL)
-                time.sleep(0.5)
-            return gather(futures)
+    def gather_later(futures):
+        rounds.append(futures)
+        if len(rounds) == 5:
+            distributed.wait(futures)
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+            time.sleep(0.5)
+        return gather(futures)
 
-        client.gather = gather_later
-        other = quick().fit(X)
-        assert len(rounds) > 5
-        np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
+    monkeypatch.setattr(client, "gather", gather_later)
+    other = quick().fit(X)
+    assert len(rounds) > 5
+    np.testing.assert_allclose(other.coef_, expected.coef_, atol=1e-6)
+    client.wait_for_workers(2)
 
 
 def test_a_fit_gives_up_when_no_worker_comes_back(rows, remote, monkeypatch):

@@ -181,7 +181,7 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("sent", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 def test_stopping_a_run_stops_its_processes_and_keeps_results(tmp_path, sent):
     code = f"""
 import signal

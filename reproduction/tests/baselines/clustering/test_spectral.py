@@ -62,11 +62,16 @@ def up_to_sign(one, other, **tolerance):
     assert_allclose(one * signs, other, **tolerance)
 
 
-@parametrize_with_checks(
-    [SelfTuningSpectral(), SelfTuningSpectral(n_landmarks=20, duplicates="floor")],
-    expected_failed_checks=lambda estimator: {},
-)
+@parametrize_with_checks([SelfTuningSpectral()], expected_failed_checks=lambda estimator: {})
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [SelfTuningSpectral(n_landmarks=20, duplicates="floor")], expected_failed_checks=lambda estimator: {}
+)
+def test_landmarks_pass_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
