@@ -1,6 +1,7 @@
 """Closed streams, folders of killed runs, control characters on a terminal, formulas in the labels."""
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -13,13 +14,15 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
+from ravine import models
+from ravine.cli import main
+from ravine.cli.app import app
 from ravine.cli.console import escape, escape_json
 from ravine.cli.output_folder import lock_stage, remove_killed_runs
 from ravine.cli.outputs import count_formulas, protect_formulas
 from support.command_line import column, leftovers, ravine, read, table, write
 
 MAIN = "from ravine.cli import main; main()"
-DIES = "import os; from ravine import models; models.save = lambda *args: os.kill(os.getpid(), 9); " + MAIN
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
@@ -35,15 +38,23 @@ def run_shell(redirections, *arguments):
     return subprocess.run(["sh", "-c", line, sys.executable, *arguments], capture_output=True, timeout=120, text=True)
 
 
+def run_without(stream, *arguments, monkeypatch, capsys):
+    """Run the command as if Python had started without a standard stream; return its code and output."""
+    monkeypatch.setattr(sys, stream, None)
+    monkeypatch.setattr(sys, "argv", ["ravine", *arguments])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code, capsys.readouterr()
+
+
 # ----------------------------------------------------------------------------------------------- closed streams
 
 
-@POSIX
-def test_closed_standard_input_is_an_error():
-    run = run_shell("<&-", "cluster", "-", "--out", "-")
-    assert (run.returncode, run.stdout) == (1, "")
-    assert "standard input" in run.stderr
-    assert len(run.stderr.splitlines()) == 1
+def test_closed_standard_input_is_an_error(monkeypatch, capsys):
+    code, output = run_without("stdin", "cluster", "-", "--out", "-", monkeypatch=monkeypatch, capsys=capsys)
+    assert (code, output.out) == (1, "")
+    assert "standard input" in output.err
+    assert len(output.err.splitlines()) == 1
 
 
 @POSIX
@@ -57,12 +68,12 @@ def test_closed_standard_output_is_an_error_if_it_is_needed(options):
     assert leftovers() == []
 
 
-@POSIX
-def test_closed_standard_error_loses_only_messages():
+def test_closed_standard_error_loses_only_messages(monkeypatch, capsys):
     write(table()[0])
-    run = run_shell("2>&-", "cluster", "data.csv", "--out", "-", "--clusters", "3")
-    assert run.returncode == 0
-    assert set(column(run.stdout, "cluster")) == {"0", "1", "2"}
+    arguments = ("cluster", "data.csv", "--out", "-", "--clusters", "3")
+    code, output = run_without("stderr", *arguments, monkeypatch=monkeypatch, capsys=capsys)
+    assert code == 0
+    assert set(column(output.out, "cluster")) == {"0", "1", "2"}
 
 
 @POSIX
@@ -93,6 +104,12 @@ def test_empty_name_of_the_output_is_refused(arguments):
     assert leftovers() == []
 
 
+def die(*arguments):
+    """Run the command and kill this process when the model is saved."""
+    models.save = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+    app(arguments)
+
+
 @POSIX
 @pytest.mark.parametrize("exists", [False, True])
 def test_folder_of_a_killed_run_is_removed_by_the_next(exists):
@@ -100,8 +117,10 @@ def test_folder_of_a_killed_run_is_removed_by_the_next(exists):
     if exists:
         Path("out").mkdir()
     arguments = ("cluster", "data.csv", "--out", "out", "--clusters", "2", "--no-figures")
-    run = subprocess.run([sys.executable, "-c", DIES, *arguments], capture_output=True, timeout=120)
-    assert run.returncode == -signal.SIGKILL
+    child = multiprocessing.get_context("fork").Process(target=die, args=arguments)
+    child.start()
+    child.join(120)
+    assert child.exitcode == -signal.SIGKILL
     (left,) = Path("out" if exists else ".").glob(".ravine-*")
     again = ravine(*arguments)
     assert repr(str(left.absolute())) in again.stderr

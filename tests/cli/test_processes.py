@@ -50,9 +50,8 @@ def test_data_go_to_standard_output_and_messages_to_error():
 
 
 def test_process_prints_a_traceback_only_with_debug():
-    run = command("cluster", "none.csv")
-    assert run.returncode == 1
-    assert b"'none.csv'" in run.stderr
+    run = ravine("cluster", "none.csv", code=1)
+    assert "'none.csv'" in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert "Traceback" in ravine("cluster", "none.csv", "--debug", code=1).stderr
     ravine("cluster", "--clusters", "many", "x.csv", code=2)

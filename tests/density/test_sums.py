@@ -6,6 +6,7 @@ import pytest
 from ravine import ProjectedDensity
 from ravine.density import BalancePenalty
 from support import reference as ref
+from support.marks import slow
 from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, draw_problems
 
 
@@ -24,7 +25,7 @@ def assert_nothing_lower(minima, p, h, lo, hi, w=None, **options):
     assert abs(claimed - minima.log_index) <= slack
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2)])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_minimum_is_missed(family, seed):
     for p, h, lo, hi, w in draw_problems(family, np.random.default_rng(seed), 48):

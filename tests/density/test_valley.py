@@ -9,6 +9,7 @@ from ravine import ProjectedDensity
 from ravine.density import Valley, find_valley, judge, measure_evidence, outline_valley
 from ravine.density.projected import find_extrema
 from support import reference
+from support.marks import slow
 
 # ----------------------------------------------------------------------------------------------- twins
 
@@ -116,7 +117,7 @@ def places(p, h, rng):
     return np.concatenate([at, at + rng.uniform(-0.4, 0.4, len(at)) * h])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *slow(1)])
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
 def test_valley_has_the_level_with_the_largest_score(draw, h, seed):
     rng = np.random.default_rng(seed)
@@ -132,7 +133,7 @@ def test_valley_has_the_level_with_the_largest_score(draw, h, seed):
         assert slow_score(intervals(valley), p) > 0.95 * max(scores) - 0.1, (b, scores)
 
 
-@pytest.mark.parametrize("scale", [1.0, 1e150, 1e-150])
+@pytest.mark.parametrize("scale", [1e150, *slow(1.0, 1e-150)])
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)
 def test_intervals_are_those_of_bisections(draw, h, scale):
     rng = np.random.default_rng(7)
@@ -151,8 +152,8 @@ def test_extrema_are_those_of_exact_sums(draw, h, scale):
         p, width = scale * draw(np.random.default_rng(seed)), scale * h
         density = ProjectedDensity(p, width)
         nodes = density._exact.place_nodes(p.min() - width, p.max() + width)
-        for fast, slow in zip(density.extrema(), find_extrema(density._exact.evaluate_log, nodes, width), strict=True):
-            assert_allclose(fast / width, slow / width, rtol=0.0, atol=1e-7)
+        for fast, exact in zip(density.extrema(), find_extrema(density._exact.evaluate_log, nodes, width), strict=True):
+            assert_allclose(fast / width, exact / width, rtol=0.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(("draw", "h"), SHAPES.values(), ids=SHAPES)

@@ -145,7 +145,7 @@ def test_copies_have_memberships(fitted):
 @pytest.mark.parametrize("model", [MinimumDensityTree(4, **QUICK_TREE), MinimumDensityHyperplane(**QUICK)])
 @pytest.mark.parametrize("contamination", [None, 0.05])
 def test_nothing_of_the_rows_is_kept(model, contamination):
-    rows = np.random.default_rng(0).normal(size=(100_000, 6))
+    rows = np.random.default_rng(0).normal(size=(30_000, 6))
     rows[::2] += 6.0
     alive = weakref.ref(rows)
     model = clone(model).set_params(contamination=contamination).fit(rows)

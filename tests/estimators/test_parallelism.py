@@ -15,6 +15,7 @@ from sklearn.cluster import KMeans
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
 from ravine.search.starts import PrincipalAxes
 from support.fits import DATA_SETS, fit_one
+from support.marks import slow
 
 SMALL = ["iris", "two clusters", "wide", "mixture", "float32", "rounded", "noise", "blobs"]
 FEW = SMALL[::2]  # in new processes, which take seconds to start
@@ -34,7 +35,7 @@ def alone():
     return [fit_to_bytes(name) for name in SMALL]
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [2, *slow(None)])
 def test_fits_in_eight_threads_equal_those_of_one(alone, n_jobs):
     together = threading.Barrier(8)
 
@@ -63,9 +64,7 @@ def test_one_tree_predicts_in_eight_threads():
             assert labels.tobytes() == mdt.labels_.tobytes()
 
 
-@pytest.mark.parametrize(
-    "method", ["fork", *(pytest.param(m, marks=pytest.mark.slow) for m in ("spawn", "forkserver"))]
-)
+@pytest.mark.parametrize("method", ["fork", *slow("spawn", "forkserver")])
 def test_processes_started_after_a_fit_give_the_same_bits(alone, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")

@@ -92,11 +92,18 @@ def fitted():
     [
         MinimumDensityTree(),
         MinimumDensityTree(n_clusters=3, **QUICK_TREE),
-        MinimumDensityTree(split_next="size", n_clusters=2, **QUICK_TREE),
     ],
     expected_failed_checks=lambda estimator: FAILED | (REFUSED if isinstance(estimator.n_clusters, str) else {}),
 )
 def test_estimator_passes_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [MinimumDensityTree(split_next="size", n_clusters=2, **QUICK_TREE)], expected_failed_checks=lambda estimator: FAILED
+)
+def test_splits_by_size_pass_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 

@@ -98,10 +98,9 @@ def test_gradient_matches_central_differences(name, weighted, rng):
     value, gradient = Asked(X, h, alpha, w)("begin", v)
     gradient = gradient - (gradient @ v) * v
     step = step_size(value, np.linalg.norm(gradient))
-    for _ in range(3):
-        u = ref.tangent(rng, v)
-        expected = ref.central_difference(lambda s, u=u: twin(X, ref.circle(v, u, s), h, alpha, w)[0], step)
-        assert gradient @ u == pytest.approx(expected, rel=0.0, abs=slope_tolerance(value, gradient))
+    u = ref.tangent(rng, v)
+    expected = ref.central_difference(lambda s: twin(X, ref.circle(v, u, s), h, alpha, w)[0], step)
+    assert gradient @ u == pytest.approx(expected, rel=0.0, abs=slope_tolerance(value, gradient))
 
 
 @weighted_or_not

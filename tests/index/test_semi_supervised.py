@@ -14,6 +14,7 @@ from ravine.search import drive
 from support import reference as ref
 from support.index_answers import Asked as AskedWithoutLabels
 from support.index_answers import clusters, slope_tolerance, step_size
+from support.marks import slow
 
 
 class Asked:
@@ -299,10 +300,9 @@ def test_gradient_matches_central_differences(name, weighted, rng):
     value, gradient = Asked(X, h, alpha, labels, w, penalty)("begin", v)
     gradient = tangential(gradient, v)
     step = step_size(value, np.linalg.norm(gradient))
-    for _ in range(3):
-        u = ref.tangent(rng, v)
-        expected = ref.central_difference(lambda s, u=u: twin(X, ref.circle(v, u, s), *problem[2:])[0], step)
-        assert gradient @ u == pytest.approx(expected, rel=0.0, abs=3.0 * slope_tolerance(value, gradient))
+    u = ref.tangent(rng, v)
+    expected = ref.central_difference(lambda s: twin(X, ref.circle(v, u, s), *problem[2:])[0], step)
+    assert gradient @ u == pytest.approx(expected, rel=0.0, abs=3.0 * slope_tolerance(value, gradient))
 
 
 @each_case
@@ -395,7 +395,7 @@ def random_problem(rng):
     return X, v, h, 10.0 ** rng.uniform(-2.0, 0.3), labels, w, penalty
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *slow(2, 3, 4, 5)])
 def test_value_and_gradient_of_random_problems_are_right(seed):
     rng = np.random.default_rng(seed)
     for i in range(50):

@@ -6,6 +6,7 @@ import pytest
 from ravine import _kernels
 from ravine.density import BalancePenalty, BinnedDensity, SortedDensity, Window
 from support import reference as ref
+from support.marks import slow
 from support.offset_problems import DEEP, FAMILIES, RELATIVE, TOLERANCE, draw_problems
 
 POWERS = (2.0, 2.0 - 1e-6, 1.5)
@@ -211,7 +212,7 @@ def assert_nothing_lower(minima, function, lowest, absolute):
     assert abs(claimed[0] - minima.log_index) <= slack
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, *slow(1)])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_minimum_of_density_and_hinges_is_missed(family, seed):
     for p, h, lo, hi, w, at, labels, penalty in labelled_problems(family, np.random.default_rng(seed), 80):

@@ -17,6 +17,7 @@ from ravine.rows.workers import rounds
 from ravine.rows.workers.rounds import ClusterError
 from ravine.rows.workers.worker import StaleState, WorkerRows, merge_answers, open_worker, run_commands
 from ravine.search import SearchSettings, fit_hyperplane
+from support.marks import slow
 from support.simulate import mixture, two_clusters
 
 dask = pytest.importorskip("dask")
@@ -237,7 +238,7 @@ def test_an_interrupted_fit_leaves_nothing_behind(client, rows, remote):
     assert not left_behind(client, [X])
 
 
-@pytest.mark.parametrize("n_killed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_killed", [1, *slow(2)])
 def test_workers_killed_in_mid_fit_change_nothing(client, rows, remote, n_killed):
     """Blocks are made again, the state is restored and the round is repeated.
 

@@ -18,6 +18,7 @@ from ravine_paper._files import write_json
 from ravine_paper.studies import StudyError
 from ravine_paper.studies.engine.runner import Task, run_tasks
 from ravine_paper.studies.engine.store import ResultStore
+from support.marks import slow
 
 
 def open_store(folder, settings=None):
@@ -181,7 +182,7 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("sent", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
+@pytest.mark.parametrize("sent", [signal.SIGINT, *slow(signal.SIGTERM), signal.SIGKILL])
 def test_stopping_a_run_stops_its_processes_and_keeps_results(tmp_path, sent):
     code = f"""
 import signal
