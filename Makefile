@@ -34,8 +34,8 @@ reproduce: $(BOTH_INSTALLED)
 	$(BIN)/ravine-paper semisupervised --quick --out out/reproduce/semisupervised
 
 # Two processes with one thread of linear algebra each: more threads than cores would wait for each other. Each file
-# stays in one process, because its tests share fits.
-PYTEST = OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+# stays in one process, because its tests share fits. Bytecode is kept for the processes that tests start.
+PYTEST = PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 test: $(BOTH_INSTALLED)
 	$(PYTEST) -m "not slow"

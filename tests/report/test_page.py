@@ -339,8 +339,8 @@ def test_large_reports_stay_below_three_megabytes(tmp_path):
 
 def test_size_does_not_depend_on_the_number_of_rows(tmp_path):
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((30_000, 30))
-    X[:10_000, 0] += 9.0
+    X = rng.standard_normal((21_000, 30))
+    X[:7_000, 0] += 9.0
     mdh = MinimumDensityHyperplane(subsample=2000, **QUICK).fit(X)
     text, page = report(tmp_path, mdh, X, max_rows=10**9)
     assert len(text.encode()) <= 3_000_000

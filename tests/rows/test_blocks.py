@@ -21,6 +21,7 @@ from ravine.rows import (
     ValuesIn,
     blocks,
 )
+from support.marks import slow
 from support.simulate import mixture, two_clusters
 
 CUTS = (0, 100, 100, 900, 1500, 1501, 2000, 3000)
@@ -199,7 +200,7 @@ def test_fewer_rows_than_columns():
     assert_same_fit(MinimumDensityHyperplane().fit(X), MinimumDensityHyperplane().fit([X[:7], X[7:]]))
 
 
-@pytest.mark.parametrize("n_clusters", [4, "auto"])
+@pytest.mark.parametrize("n_clusters", ["auto", *slow(4)])
 def test_tree(n_clusters, rows, monkeypatch):
     monkeypatch.setattr("ravine.rows.base.SMALL_BYTES", 8 * 5 * 600)
     one, other = (

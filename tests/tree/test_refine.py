@@ -30,7 +30,7 @@ def fit(X, flag, k=6, **parameters):
 
 def test_overlapping_clusters_are_found_better():
     scores = []
-    for seed in range(6):
+    for seed in range(3):
         X, y = simulate_overlap(seed, separation=3.0)
         scores.append([adjusted_rand_score(y, fit(X, refine).labels_) for refine in (False, True)])
     before, after = np.mean(scores, axis=0)
@@ -146,13 +146,18 @@ def test_leaves_are_not_smaller_than_allowed():
     assert np.bincount(fit(X, True, k=4, min_cluster_size=20).labels_).min() >= 20
 
 
+@pytest.fixture(scope="module")
+def refined():
+    return fit(simulate_overlap(1)[0], True).labels_
+
+
 @pytest.mark.parametrize(
     "kind", [np.float32, csr_array, RowBlocks, lambda x: x * 1e150, lambda x: x * 1e-150, lambda x: x + 1e7]
 )
-def test_every_kind_of_rows_is_refined(kind):
+def test_every_kind_of_rows_is_refined(refined, kind):
     X, _ = simulate_overlap(1)
     rows = RowBlocks([X[:100], X[100:]]) if kind is RowBlocks else kind(X)
-    assert adjusted_rand_score(fit(rows, True).labels_, fit(X, True).labels_) > 0.97
+    assert adjusted_rand_score(fit(rows, True).labels_, refined) > 0.97
 
 
 def test_widest_gap_halves_the_components():
