@@ -66,8 +66,8 @@ THREADS = (
     "tests/kernels",
     "tests/index",
     "tests/search/test_determinism.py",
-    "tests/rows/test_samples.py",
-    "tests/estimators/test_tree_estimator.py::test_threads_do_not_change_a_bit",
+    "tests/rows/test_array_sample.py",
+    "tests/estimators/test_tree_contract.py::test_threads_do_not_change_a_bit",
 )
 VARIANTS = (
     Variant(
