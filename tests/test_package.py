@@ -101,5 +101,5 @@ def test_stub_lists_the_public_names(package):
     listed = re.findall(r"^from ([\w.]+) import (\w+) as \2$", stub, re.MULTILINE)
     assert sorted(name for _, name in listed) == package.__all__ == [n for n in dir(package) if not n.startswith("_")]
     assert all(getattr(import_module(home), name) is getattr(package, name) for home, name in listed)
-    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Unknown'"):
+    with pytest.raises(AttributeError, match=f"'{package.__name__}' .*'Unknown'"):
         package.Unknown  # noqa: B018

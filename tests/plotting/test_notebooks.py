@@ -28,7 +28,7 @@ def test_hyperplane_is_a_table_and_its_largest_weights(mdh):
     order = np.argsort(-np.abs(plane.normal))
     assert titles == [f"x{j}: {plane.normal[j]:+.4f}" for j in order]
     many = np.ones(1000) / np.sqrt(1000.0)
-    assert "the 24 largest of 1000 weights" in Hyperplane(many, 0.0)._repr_html_()
+    assert "24 largest of 1000" in Hyperplane(many, 0.0)._repr_html_()
     assert len(Hyperplane(many, 0.0)._repr_html_()) < 10_000
     assert "–" in Hyperplane(many, 0.0)._repr_html_()
     assert "No split" in parsed(Hyperplane.at_infinity([1.0, 0.0])._repr_html_())[1][0].text

@@ -25,7 +25,7 @@ def test_kind_chooses_the_display_of_a_tree():
     rings = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
     assert isinstance(rings.plot(rows, kind="cells"), CellDisplay)
     assert isinstance(rings.plot(rows, kind="boundary"), BoundaryDisplay)
-    assert "leaves of one colour are joined" in rings.plot(rows, kind="tree").ax_.get_title(loc="left")
+    assert "joined" in rings.plot(rows, kind="tree").ax_.get_title(loc="left")
 
 
 def test_plot_without_rows_names_the_missing_X(mdh, mdt):

@@ -169,7 +169,7 @@ def test_columns_without_numbers_are_named(column, error, message, tmp_path):
     with pytest.raises(error, match=rf"x.parquet: column 'bad' .*({message})"):
         RowBlocks(tmp_path)
     for block in (table, table.to_pandas(), pl.from_arrow(table)) if "date" not in str(column.type) else (table,):
-        with pytest.raises(error, match=rf"column 'bad' of block 0 of X .*({message})"):
+        with pytest.raises(error, match=rf"'bad' .*block 0 .*({message})"):
             RowBlocks([block])
 
 
@@ -186,8 +186,8 @@ def test_missing_values_are_named_by_column(missing, tmp_path):
     table = pa.table({"a": [1.0, 2.0, 3.0], "worse": missing})
     pa.parquet.write_table(table, tmp_path / "x.parquet")
     row = 0 if missing[0] is None else 1
-    with pytest.raises(ValueError, match=rf"NaN in row {row} of x.parquet, feature 'worse'"):
+    with pytest.raises(ValueError, match=rf"row {row} .*x.parquet.* 'worse'"):
         MinimumDensityHyperplane().fit(RowBlocks(tmp_path))
     for block in (table, table.to_pandas(), table.to_pandas().convert_dtypes(), pl.from_arrow(table)):
-        with pytest.raises(ValueError, match=rf"NaN in row {row} of block 0, feature 'worse'"):
+        with pytest.raises(ValueError, match=rf"row {row} .*block 0.* 'worse'"):
             MinimumDensityHyperplane().fit([block])

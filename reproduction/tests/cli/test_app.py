@@ -100,7 +100,8 @@ def test_figures_of_an_earlier_run_are_removed(tmp_path):
     assert done.exit_code == 0, done.output
     assert {p.name for p in tmp_path.glob("*.png")} == {"two-classes.png", "ranks.png", "notes.png"}
     text = (tmp_path / "summary.md").read_text()
-    assert "Size of the study: quick, 3 splits of each problem. Sets: voting. Methods: LinearSVC.\n" in text
+    assert "quick, 3 splits" in text
+    assert "Sets: voting. Methods: LinearSVC.\n" in text
     assert len(list((tmp_path / "results").iterdir())) == 3  # results are kept
 
 
@@ -176,7 +177,7 @@ def test_a_small_s1(tmp_path):
         "results", "study.json", "summary.md", "summary.csv", "solutions.csv", "partitions.png", "index.png"
     }  # fmt: skip
     assert done.stdout.strip() == (tmp_path / "out" / "summary.md").read_text().strip()
-    assert "# S1 from 3 random starts" in done.stdout
+    assert "S1 from 3" in done.stdout
     again = reproduce(*arguments)
     assert "2 of 2" in again.stderr
     assert again.stdout == done.stdout
@@ -213,19 +214,13 @@ def check_one_line(done, *words):
 
 
 def test_unknown_names_are_refused(tmp_path):
-    check_one_line(
-        reproduce("table2", "--sets", "nothing", "--out", tmp_path), "Unknown data set 'nothing'", "banknote"
-    )
-    check_one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "Unknown method 'magic'", "isvr-l")
-    check_one_line(
-        reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "Unknown data set 'wine'", "voting"
-    )
-    check_one_line(reproduce("optimisers", "--sets", "s1", "--out", tmp_path), "Unknown data set 's1'", "wine")
-    check_one_line(
-        reproduce("optimisers", "--optimisers", "magic", "--out", tmp_path), "Unknown optimiser 'magic'", "lbfgs"
-    )
+    check_one_line(reproduce("table2", "--sets", "nothing", "--out", tmp_path), "'nothing'", "banknote")
+    check_one_line(reproduce("table2", "--methods", "magic", "--out", tmp_path), "'magic'", "isvr-l")
+    check_one_line(reproduce("semisupervised", "--sets", "wine", "--out", tmp_path), "'wine'", "voting")
+    check_one_line(reproduce("optimisers", "--sets", "s1", "--out", tmp_path), "'s1'", "wine")
+    check_one_line(reproduce("optimisers", "--optimisers", "magic", "--out", tmp_path), "'magic'", "lbfgs")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(StudyError, match="size must be one of quick, default, full"):
+    with pytest.raises(StudyError, match=r"size .*quick, default, full"):
         run_semisupervised(tmp_path, size="huge")
 
 
@@ -293,7 +288,7 @@ def test_a_full_disk_while_the_tables_are_written(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device", "table.csv")
 
     monkeypatch.setattr(study, "write_text", full)
-    check_one_line(reproduce(*arguments), "disk is full", "run the same command again")
+    check_one_line(reproduce(*arguments), "disk", "same command")
     assert {p.name: p.read_bytes() for p in tmp_path.glob("table.*")} == before
 
 
@@ -306,7 +301,7 @@ def test_an_interruption_keeps_results(tmp_path, monkeypatch):
     monkeypatch.setattr(ravine_paper.studies, "run_table2", interrupted)
     done = reproduce("table2", "--out", tmp_path)
     assert done.exit_code == 130
-    assert "run the same command again" in done.stderr
+    assert "same command" in done.stderr
 
 
 def test_help_is_quick_and_imports_nothing_heavy():

@@ -257,7 +257,7 @@ def test_decision_function_needs_two_clusters(kind):
     assert not hasattr(fitted, "decision_function")
     with pytest.raises(AttributeError, match="'decision_function'") as caught:
         fitted.decision_function(X)
-    assert "at most two clusters, but there are 3" in str(caught.value.__cause__)
+    assert "two clusters" in str(caught.value.__cause__)
     assert hasattr(fitted.set_params(n_clusters=2).fit(X), "decision_function")
 
 

@@ -126,9 +126,7 @@ def test_non_finite_value_is_located(method):
 
 def test_weights_are_refused_by_the_name_of_the_class(method):
     for call in (method(random_state=0).fit, method(random_state=0, **FIXED[method]).fit(X, Y).score):
-        with pytest.raises(
-            TypeError, match=rf"^{method.__name__}\.{call.__name__}\(\) takes no argument 'sample_weight'"
-        ):
+        with pytest.raises(TypeError, match=rf"^{method.__name__}\.{call.__name__}\(\) .*'sample_weight'"):
             call(X, Y, sample_weight=np.ones(120))
     assert not has_fit_parameter(method(), "sample_weight")
     with pytest.raises(TypeError, match="'weights'"):
