@@ -2,7 +2,7 @@
 Which rows to label next
 ========================
 
-``query(n)`` names the unlabelled rows whose labels would help most. Starting from one
+``query(X, n)`` names the rows of X whose labels would help most. Starting from one
 label of each class, labels are added one by one, for the rows that are asked for and
 for random rows.
 """

@@ -52,7 +52,7 @@ BAD_CLUSTERER = {
 }
 BAD_TREE = {
     "n_clusters": ["three", None, 0, -1, True, 2.5, [2]],
-    "hyperplane": [3, "pddp", {"a": 1}, PathSettings()],
+    "hyperplane": [3, "pddp", {"a": 1}, PathSettings(), MinimumDensityTree()],
     "shape": ["round", None, 1],
     "split_next": ["deep", None, 3, ["size"]],
     "refine": [1, None, "yes"],
@@ -175,15 +175,47 @@ def test_nested_parameters_are_reached_by_their_names():
         assert other.get_params()["hyperplane__path__n_alpha"] == 3
         assert (other.hyperplane.bandwidth, other.hyperplane.path.n_alpha) == (0.7, 3)
         assert (plane.bandwidth, plane.path.n_alpha) == ("silverman", 12)
-    with pytest.raises((AttributeError, ValueError)):  # there is no object yet
-        MinimumDensityTree().set_params(hyperplane__bandwidth=0.7)
+
+
+@pytest.mark.parametrize("estimator", [MinimumDensityTree, MinimumDensityClassifier])
+def test_nested_parameters_reach_the_default_hyperplane(estimator):
+    other = clone(estimator()).set_params(hyperplane__bandwidth=0.7, hyperplane__path__n_alpha=3)
+    assert (other.hyperplane.bandwidth, other.hyperplane.path.n_alpha) == (0.7, 3)
+    assert MinimumDensityHyperplane().set_params(path__n_alpha=5).path.n_alpha == 5
+    with pytest.raises(ValueError, match="bandwith"):
+        estimator().set_params(hyperplane__bandwith=0.7)
+    plane = MinimumDensityHyperplane()
+    assert estimator().set_params(hyperplane=plane, hyperplane__n_init=2).hyperplane is plane
+
+
+def test_nested_parameters_keep_the_defaults_of_the_method():
+    changed = MinimumDensityClassifier(method="paper").set_params(hyperplane__bandwidth=0.7)
+    assert (changed.hyperplane.alpha_max, changed.hyperplane.path.n_alpha) == (0.9, 20)
+
+
+@pytest.mark.parametrize("options", [{"test": "x"}, {"test": True}, {"n_clusters": 3}, {"callback": print}])
+def test_split_refuses_what_it_does_not_use(options):
+    tree = MinimumDensityTree(2, random_state=0).fit(X)
+    with pytest.raises((TypeError, ValueError), match=next(iter(options))):
+        tree.split(tree.tree_.leaves()[0], X, **options)
+
+
+@pytest.mark.parametrize("reference", [X[:, :1], np.full_like(X, np.nan), "rows.csv"])
+def test_a_bad_reference_is_named(reference):
+    with pytest.raises((TypeError, ValueError), match="reference"):
+        MinimumDensityTree(2, random_state=0).fit(X).score_outliers(X, reference=reference)
+
+
+def test_weights_of_one_may_be_tested():
+    weighted = MinimumDensityHyperplane(test="pooled", random_state=0).fit(X, sample_weight=np.ones(len(X)))
+    assert weighted.pvalue_ == MinimumDensityHyperplane(test="pooled", random_state=0).fit(X).pvalue_
 
 
 @pytest.mark.parametrize(
     ("estimator", "y", "scoring"),
     [
         (MinimumDensityTree(2, hyperplane=MinimumDensityHyperplane()), None, "density"),
-        (MinimumDensityClassifier(hyperplane=MinimumDensityHyperplane()), TRUTH, None),
+        (MinimumDensityClassifier(), TRUTH, None),
     ],
 )
 def test_grid_search_reaches_the_bandwidth(estimator, y, scoring):

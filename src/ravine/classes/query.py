@@ -69,7 +69,7 @@ def choose_rows(
     check_choice("strategy", strategy, STRATEGIES)
     n = check_integer("n", n, low=1)
     if n > len(indices):
-        raise ValueError(f"n is {n}, but there are only {len(indices)} unlabelled rows: ask for at most as many.")
+        raise ValueError(f"n={n} is more than the {len(indices)} rows of X: ask for at most as many.")
     p = np.sort(np.asarray(rows.apply(predict_proba, indices)), axis=1)
     doubt = 1.0 - (p[:, -1] - p[:, -2])  # 1 at the border of two classes, 0 where a class is certain
     if strategy == "change":

@@ -160,7 +160,7 @@ def make_clusterer(
             n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves, **parameters
         )
     mdh = MinimumDensityHyperplane(test="pooled", random_state=seed, n_jobs=n_threads, **parameters)
-    # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at last.
+    # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at its end.
     total = 2 * ((mdh.n_init + 1) // 2) + (PathSettings().n_alpha + 1) * (mdh.n_init // 2)
     done = 0
 

@@ -243,7 +243,7 @@ OPTIONS = {
 # Whole phrases come first, then parameters with and without a value.
 PHRASES: tuple[tuple[str, str], ...] = (
     (r" of X \(n_samples=\d+\)", ""),
-    (r"n_clusters=(\d+) clusters were asked for", r"\1 clusters were asked for"),
+    (r"fewer than n_clusters=(\d+)", r"fewer than --clusters \1"),
     (r"min_cluster_size=(\S+) rows each", r"\1 rows each (--min-cluster-size)"),
     (r"Give n_clusters a number, or use the exact test\.", "Set --clusters to a number."),
     (r"Unlabelled rows are marked by -1, or by None or NaN", "Empty cells mark unlabelled rows"),

@@ -120,7 +120,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
         estimator, consensus = fit_estimator(make_estimator, prepared, labels_of_fit, classify)
         X = X if consensus is None else consensus.X
-        estimator.set_params(**({"hyperplane": None} if classify else {"callback": None}))
+        estimator.set_params(**{"hyperplane__callback" if classify else "callback": None})
     with console.step("labelling"):
         labels = estimator.transduction_ if classify else estimator.labels_
         labels = labels if consensus is None else consensus.labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from ravine.checks import check_weights, count_threads, make_generator, restore_
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._parameters import at_least, between, validate
+from ravine.estimators._parameters import at_least, between, insert_default, validate
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import NoSplitWarning
 from ravine.index import LabelPenalty
@@ -171,6 +171,21 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         self.voting = voting
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
+        insert_default(self, "hyperplane", lambda: self._get_hyperplane()[0], params)
+        super().set_params(**params)
+        return self
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MinimumDensityClassifier:
         """Find the hyperplanes.

@@ -105,10 +105,15 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if reference is None and hasattr(self, "outlier_model_"):
             return validate_rows(self, X, reset=False).apply(self.outlier_model_.score)  # type: ignore[no-any-return]
-        known = validate_readable_rows(self, X if reference is None else reference, reset=False)
-        model = self._fit_outlier_model(known)
-        rows = known if reference is None else validate_rows(self, X, reset=False)
-        return rows.apply(model.score)  # type: ignore[no-any-return]
+        if reference is None:
+            rows = known = validate_readable_rows(self, X, reset=False)
+        else:
+            rows = validate_rows(self, X, reset=False)
+            try:
+                known = validate_readable_rows(self, reference, reset=False)
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"reference is not valid as X: {error}") from error
+        return rows.apply(self._fit_outlier_model(known).score)  # type: ignore[no-any-return]
 
     def _fit_outlier_model(self, rows: Rows) -> OutlierModel:
         from ravine.explain.outliers import OutlierModel

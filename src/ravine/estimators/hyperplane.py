@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights, count_threads, make_generator, restore_on_failure
-from ravine.estimators._parameters import Number, at_least, between, validate
+from ravine.estimators._parameters import Number, at_least, between, insert_default, validate
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
 from ravine.hyperplane import NoSplitWarning, PathStep
@@ -57,8 +57,9 @@ class PathSettings(BaseEstimator):
     tol : float, default=1e-6
         The optimiser stops when the expected relative decrease of the density falls below this.
     optimiser : str, default="lbfgs"
-        How the direction is optimised: ``"lbfgs"`` is Riemannian L-BFGS. The others are provided for comparison and
-        cost more. With more than 1000 sparse features the final optimisation in all of them always uses ``"lbfgs"``.
+        How the direction is optimised: ``"lbfgs"`` is Riemannian L-BFGS. Others can be registered by
+        ``ravine.optimise.register_optimiser``; ``import ravine_paper`` adds those of the paper's comparison. With more
+        than 1000 sparse features the final optimisation in all of them always uses ``"lbfgs"``.
     eta : float, default=0.01
         Accuracy, in bandwidths, to which the penalty keeps the offset within its interval (η of the paper).
     epsilon : float, default=1-1e-6
@@ -252,6 +253,21 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.random_state = random_state
         self.callback = callback
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the path, as in ``path__n_alpha``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
+        insert_default(self, "path", PathSettings, params)
+        super().set_params(**params)
+        return self
+
     def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> MinimumDensityHyperplane:
         """Find the hyperplane.
 
@@ -273,7 +289,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
             weights = check_weights(sample_weight, rows.shape[0])
-            if self.test is not None and weights is not None:
+            if self.test is not None and weights is not None and not (weights == 1.0).all():
                 raise ValueError("test cannot be used with sample_weight: repeated rows are not evidence.")
             settings = settings.check_init(rows.shape[1])
             with rows.session():

@@ -24,7 +24,7 @@ from ravine.checks import (
     make_generator,
     restore_on_failure,
 )
-from ravine.estimators._parameters import Splitting, at_least, between, validate
+from ravine.estimators._parameters import Splitting, at_least, between, insert_default, validate
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds
@@ -46,12 +46,15 @@ from ravine.tree.constraints import (
 from ravine.tree.editing import find_new_nodes
 from ravine.tree.fit import TreeFit, TreeSettings, describe_few_rows, describe_few_valleys, fit_tree, split_leaf
 from ravine.tree.grow import PRIORITIES
+from ravine.validity import TEST_METHODS
 
 if TYPE_CHECKING:
     from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
 SIZE = [at_least(1), between(0, 1, "neither")]
 PICTURES = ("tree", "cells", "boundary")
+# Parameters of the estimator that concern a single split.
+SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state", "split_next")
 # Attributes that only some fits have.
 OPTIONAL = (
     "n_shown_",
@@ -215,6 +218,21 @@ class MinimumDensityTree(DensityClusterer):
         self.callback = callback
 
     # ------------------------------------------------------------------------------------------- fit
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``.
+
+        Parameters
+        ----------
+        **params
+
+        Returns
+        -------
+        self
+        """
+        insert_default(self, "hyperplane", MinimumDensityHyperplane, params)
+        super().set_params(**params)
+        return self
 
     def fit(
         self,
@@ -405,7 +423,7 @@ class MinimumDensityTree(DensityClusterer):
             if n_clusters != "suggested" or not n_suggested:
                 raise ValueError(
                     f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
-                    "with n_clusters='auto' or 'suggested'."
+                    "with n_clusters='auto' or 'suggested' and not edited since."
                 )
             n_clusters = n_suggested
         if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
@@ -454,13 +472,19 @@ class MinimumDensityTree(DensityClusterer):
         test : {"pooled", "exact"} or None, default=None
             Test that gives the split a P-value; None for none.
         **parameters
-            Parameters of the estimator for this split.
+            Parameters of the estimator for this split: ``hyperplane`` (its ``test`` is not used) and names like
+            ``hyperplane__bandwidth``, ``min_cluster_size`` and ``random_state``.
 
         Returns
         -------
         MinimumDensityTree
         """
         check_is_fitted(self)
+        if test is not None:
+            check_choice("test", test, TEST_METHODS)
+        for name in parameters:
+            if name.split("__")[0] not in SPLIT_PARAMETERS:
+                raise TypeError(f"split has no parameter {name!r}: it takes {', '.join(SPLIT_PARAMETERS)}.")
         rows = validate_rows(self, X, reset=False)
         if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
             raise ValueError("X must contain the rows that the tree was fitted to.")

@@ -93,7 +93,7 @@ def describe_evidence(classifier: Any) -> str | None:
     Returns
     -------
     str or None
-        None if the classifier did not start from the labels (``method="paper"``, or an older model file).
+        None if the classifier did not start from the labels (``method="paper"``).
     """
     evidence = getattr(classifier, "density_evidence_", None)
     if evidence is None:
@@ -101,8 +101,9 @@ def describe_evidence(classifier: Any) -> str | None:
     emptier = evidence[:, 0] - evidence[:, 1] >= CLEAR_DECREASE
     if len(evidence) > 1:
         return (
-            f"In {int(emptier.sum())} of {len(evidence)} pairs of classes the unlabelled rows moved the hyperplane of "
-            "the labels to where there are clearly fewer rows. In the others it stayed near that of the labels."
+            f"In {int(emptier.sum()) or 'none'} of the {len(evidence)} pairs of classes the unlabelled rows moved the "
+            "hyperplane of the labels to where there are clearly fewer rows. In the others it stayed near that of the "
+            "labels."
         )
     first, last, angle = evidence[0].tolist()
     moved = f"moved the hyperplane of the labels by {_format_angle(angle)}"

@@ -25,7 +25,7 @@ def encode_any_labels(labels: ArrayLike, n_rows: int, name: str = "y") -> tuple[
     """Encode labels of any type as integers.
 
     Rows marked by -1, None or NaN are unlabelled and have the code -1. As for the classifier, labels that are nothing
-    but -1 and +1 are two classes. Other than a classifier, displays and reports accept any number of classes, even
+    but -1 and +1 are two classes. Unlike a classifier, displays and reports accept any number of classes, even
     none, and labels of several types.
 
     Parameters

@@ -33,8 +33,8 @@ PART_OF_LEVEL = 0.5
 FENCE = 3.0
 # Negative log-densities are at most this, and units of features at least that, so that nothing overflows.
 LARGEST, LEAST_UNIT = 1e300, 1e-290
-# Bytes of a block of rows.
-BLOCK_BYTES = 1 << 19
+# Bytes of a block of rows that are scored, which fits into the cache.
+SCORED_BYTES = 1 << 19
 # With more features, these are taken to be independent, and there is one component.
 MOST_FEATURES, MOST_FOR_COMPONENTS = 100, 10
 # Share of the rows, the most central ones, that define centre and covariance; and how often they are chosen.
@@ -51,8 +51,8 @@ IGNORED = 0.15
 LEAST = 1e-12
 # Exemplars of each cluster.
 MOST_EXEMPLARS = 5
-# Bytes of the rows of a block.
-BLOCK_BYTES = 1 << 23
+# Bytes of a block of rows that are averaged.
+AVERAGED_BYTES = 1 << 23
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class OutlierModel:
             Leaf of each row, if it is known.
         """
         out = np.empty(X.shape[0])
-        step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+        step = max(1, SCORED_BYTES // (8 * X.shape[1]))
         for start in range(0, X.shape[0], step):
             block = X[start : start + step]
             reached = self.tree.apply(block) if leaves is None else leaves[start : start + step]
@@ -439,7 +439,7 @@ def average_clusters(rows: Rows, clusters: NDArray[np.intp], n_clusters: int, we
     weights : ndarray of shape (n,), optional
     """
     n, d = rows.shape
-    step = max(1, BLOCK_BYTES // (8 * d))
+    step = max(1, AVERAGED_BYTES // (8 * d))
     sums, totals = np.zeros((n_clusters, d)), np.zeros(n_clusters)
     origin = np.asarray(rows.take(np.arange(1)), dtype=np.float64)[0]  # sums of differences lose no digits
     for start in range(0, n, step):

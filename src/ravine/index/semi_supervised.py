@@ -78,8 +78,8 @@ class LabelPenalty:
             costs = weights * (math.sqrt(2.0 * math.pi) * h ** (2.0 + epsilon))
         if not (np.isfinite(costs).all() and (costs > 0.0).all()):
             raise ValueError(
-                f"label_penalty='sum' depends on the unit of the data, and with a bandwidth of {h:g} its terms "
-                "overflow or underflow: rescale the data or use label_penalty='mean'."
+                f"the penalty of the labels, eq. (16), depends on the unit of X, and with a bandwidth of {h:g} it "
+                "overflows or underflows: rescale X."
             )
         return np.asarray(costs)
 

@@ -116,7 +116,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a model, is damaged or was written by a newer version of ravine.
+        If the file is not a model, is damaged or was written by another version of ravine.
 
     See Also
     --------

@@ -107,7 +107,7 @@ def _ignore(_: Stage) -> None:
 def follow_paths(problem: Problem, starts: Sequence[Start] | Array, notify: Notify) -> list[Path]:
     """Minimise the index from every start; return the paths of all starts.
 
-    Paths are followed on the first subsample. The best few are then optimised on each of the others and at last on all
+    Paths are followed on the first subsample. The best few are then optimised on each of the others, then on all
     rows. With few rows there are no subsamples.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Hyperplanes arranged in a tree, independent of densities."""
+"""Trees of hyperplanes: growth, cells and their joins, constraints, sizes and editing."""
 
 from ravine.tree.grow import Candidate, Split, Splitter, grow
 from ravine.tree.nodes import LeafJoins, Tree, Visit, descend

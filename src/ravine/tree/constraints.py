@@ -172,7 +172,9 @@ def _group_labels(labels: Any, n: int) -> dict[Any, list[int]]:
     """Return the rows of each label."""
     values = list(labels) if np.ndim(labels) == 1 else None
     if values is None or len(values) != n:
-        raise ValueError(f"labels must have one for each of the {n} rows, got an array of shape {np.shape(labels)}.")
+        raise ValueError(
+            f"labels must contain one label for each of the {n} rows, got an array of shape {np.shape(labels)}."
+        )
     found: dict[Any, list[int]] = {}
     for i, label in enumerate(values):
         if not is_missing_value(label) and label != -1:

@@ -413,13 +413,13 @@ def describe_few_valleys(fit: TreeFit, settings: TreeSettings, weights: Array | 
     n_clusters = settings.n_clusters
     if n_clusters is None or fit.n_separated >= n_clusters:
         return ""
-    found = f"only {fit.n_separated}" if fit.n_separated > 1 else "no two"
-    least, end = f"at least min_cluster_size={min_cluster_size} rows each.", ""
+    found = f"Only {fit.n_separated} clusters are" if fit.n_separated > 1 else "Only 1 cluster is"
+    least, end = f"with at least min_cluster_size={min_cluster_size} rows each", ""
     if fit.tree.n_clusters == n_clusters and fit.shape == "convex":
-        end = " All splits are therefore those of a Gaussian mixture or of k-means."
+        end = " All splits therefore come from a Gaussian mixture or from k-means."
     if weights is not None:
-        least = f"a sum of weights of at least min_cluster_size={min_cluster_size} each."
+        least = f"with a sum of weights of at least min_cluster_size={min_cluster_size} each"
         total = float(weights.sum())
         if total < n_clusters * settings.limits.smallest:
             end += f" All weights sum to {total:.6g}: multiply them, for example so that their mean is 1."
-    return f"n_clusters={n_clusters} clusters were asked for, but valleys separate {found} with {least}{end}"
+    return f"{found} separated by valleys {least}, fewer than n_clusters={n_clusters}.{end}"

@@ -291,10 +291,10 @@ def split_rows(splitter: Splitter, X: Any, rows: NDArray[np.intp], rng: np.rando
     found = splitter.split(all_rows if getattr(splitter, "accepts_rows", False) else all_rows.data, rows, rng)
     plane, pvalue = getattr(found, "hyperplane", found), getattr(found, "pvalue", None)
     if not (plane is None or isinstance(plane, Hyperplane)) or not isinstance(pvalue, numbers.Real):
-        raise TypeError(f"the splitter must return an object with hyperplane and pvalue, got {found!r}.")
+        raise TypeError(f"split of the hyperplane must return a Split (with hyperplane and pvalue), got {found!r}.")
     p = float(pvalue)
     if not (math.isnan(p) or 0.0 <= p <= 1.0):
-        raise ValueError(f"the splitter must return a pvalue that is NaN or in [0, 1], got {pvalue!r}.")
+        raise ValueError(f"split of the hyperplane must return a pvalue that is NaN or in [0, 1], got {pvalue!r}.")
     return Split(plane, p)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._kernels import StopFlag
+from ravine._plurals import count
 from ravine.rows import Rows
 from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree import constants
@@ -207,7 +208,7 @@ def choose_shape(groups: JoinedCells, tree: Tree, leaf_of_row: Indices, n_cluste
     joined = _describe_weakest("groups of joined cells", groups.weakest)
     if tree.n_clusters < (n_clusters or 2):
         is_better = n_clusters is None or groups.weakest >= constants.LEAST_JOINED_EVIDENCE
-        return is_better, f"A tree of convex clusters has {tree.n_clusters} only; {joined}."
+        return is_better, f"The convex tree has only {count(tree.n_clusters, 'cluster')}; {joined}."
     weakest = find_weakest(groups.graph, tree.cluster[leaf_of_row[groups.graph.indices]])
     is_better = weakest < math.inf and groups.weakest >= max(
         weakest + constants.EVIDENCE_MARGIN, constants.LEAST_JOINED_EVIDENCE

@@ -343,7 +343,7 @@ class Tree:
         -------
         TreeDisplay
         """
-        from ravine.plotting import TreeDisplay  # upward, see ravine.estimators.plot_mixins
+        from ravine.plotting import TreeDisplay  # above this layer: loaded when something is drawn
 
         return TreeDisplay.from_tree(self, X, **options)
 
