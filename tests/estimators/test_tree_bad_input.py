@@ -113,9 +113,9 @@ def test_split_is_tested_on_request(fitted):
 @pytest.mark.parametrize(
     ("answer", "error", "message"),
     [
-        (None, TypeError, "splitter.*None"),
-        ((1, 2), TypeError, "splitter"),
-        (Split(None, None), TypeError, "splitter"),
+        (None, TypeError, "hyperplane.*None"),
+        ((1, 2), TypeError, "hyperplane"),
+        (Split(None, None), TypeError, "hyperplane"),
         (Split(None, 7.0), ValueError, "pvalue .*7.0"),
     ],
     ids=["None", "tuple", "no P", "P = 7"],

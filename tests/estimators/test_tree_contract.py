@@ -188,7 +188,7 @@ def test_number_that_is_given_is_found(n_clusters, split_next):
 
 
 def test_warning_gives_the_number_of_separable_clusters():
-    with pytest.warns(NoSplitWarning, match=r"n_clusters=9.*4.*min_cluster_size=40") as caught:
+    with pytest.warns(NoSplitWarning, match=r"4.*min_cluster_size=40.*n_clusters=9") as caught:
         mdt = fit(9, min_cluster_size=40)
     assert mdt.n_clusters_ == 4
     assert caught[0].filename == __file__

@@ -220,6 +220,4 @@ def test_evidence_of_several_classes_counts_the_pairs():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(150, 2)) + np.repeat([[0, 0], [9, 0], [0, 9]], 50, axis=0)
     y = np.where(np.arange(150) % 50 < 5, np.arange(150) // 50, -1)
-    assert re.match(
-        r"In \d of 3 pairs of classes the unlabelled", describe_evidence(MinimumDensityClassifier().fit(rows, y))
-    )
+    assert re.match(r"In (\d|none) of the 3 pairs", describe_evidence(MinimumDensityClassifier().fit(rows, y)))
