@@ -294,7 +294,7 @@ def test_splitter_that_returns_something_else_is_named():
         def split(self, X, rows, rng):
             return None
 
-    with pytest.raises(TypeError, match="splitter"):
+    with pytest.raises(TypeError, match="hyperplane"):
         fit(2, hyperplane=Nothing())
 
 
