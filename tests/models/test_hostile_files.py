@@ -434,3 +434,13 @@ def test_changed_documents_are_rejected_or_predict(models, tmp_path, rng, name):
             assert "\n" not in str(error)  # noqa: PT017
             n_rejected += 1
     assert n_rejected > 10
+
+
+def test_a_long_list_of_members_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "many.ravine"
+    with zipfile.ZipFile(path, "w") as archive:
+        for k in range(1000):
+            archive.writestr(f"{k}.npy", b"")
+    monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("the list was read"))
+    with pytest.raises(ModelFileError, match=r"many\.ravine"):
+        load(path)

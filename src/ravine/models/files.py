@@ -7,13 +7,14 @@ import io
 import json
 import os
 import platform
+import struct
 import sys
 import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -27,6 +28,8 @@ from ravine.models.table_model import TableModel
 FORMAT, SCHEMA = "ravine model", 4
 DOCUMENT = "model.json"
 CHECK_NAME = "Check the name of the file."
+# Record at the end of a zip file without a comment: signature, number of members, size and place of their list.
+DIRECTORY_END = struct.Struct("<4s6xHIIH")
 # A file has one member for each type of numbers and each length of text, and the document.
 MAX_MEMBERS = 50
 # Default limit on the memory that reading takes: enough for the labels of 60 million rows.
@@ -173,6 +176,7 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
     with Path(path).open("rb") as stream, np.errstate(all="ignore"), warnings.catch_warnings():  # values are checked
         warnings.simplefilter("ignore")
         try:
+            _check_members(stream)
             with zipfile.ZipFile(stream) as archive:
                 return _decode(*_read_archive(archive, max_bytes))
         except Exception as error:  # of NumPy, zipfile, zlib and json
@@ -216,6 +220,18 @@ def _write_archive(path: Path, document: Mapping[str, Any], arrays: Mapping[str,
             info = zipfile.ZipInfo(name, DATE)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(info, content, compresslevel=6 if name == DOCUMENT else 1)
+
+
+def _check_members(stream: IO[bytes]) -> None:
+    """Refuse other files, and long lists of members before zipfile reads them into memory."""
+    if stream.read(2) != b"PK":
+        raise ModelFileError("it is not a zip file and so not a ravine model", CHECK_NAME)
+    stream.seek(-min(DIRECTORY_END.size, stream.seek(0, os.SEEK_END)), os.SEEK_END)
+    end = stream.read()
+    if not end.startswith(b"PK\x05\x06"):
+        raise ModelFileError("it is a damaged zip file: its end is missing")
+    if DIRECTORY_END.unpack(end)[1] > MAX_MEMBERS:
+        raise ModelFileError("it contains too many files", CHECK_NAME)
 
 
 def _read_archive(archive: zipfile.ZipFile, max_bytes: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

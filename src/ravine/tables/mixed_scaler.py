@@ -351,30 +351,30 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 "missing='keep'."
             )
 
-    def _read(self, X: Any, reset: bool) -> tuple[Columns, list[str]]:
+    def _read(self, table: Any, reset: bool) -> tuple[Columns, list[str]]:
         """Return the columns of a table by name, and the names of those whose type is categorical."""
-        if issparse(X):
+        if issparse(table):
             raise TypeError("MixedScaler does not accept sparse matrices: it scales columns of tables.")
-        if hasattr(X, "to_pandas"):  # of polars or pyarrow
-            X = X.to_pandas()
-        elif isinstance(X, Mapping):
+        if hasattr(table, "to_pandas"):  # of polars or pyarrow
+            table = table.to_pandas()
+        elif isinstance(table, Mapping):
             import pandas as pd
 
-            X = pd.DataFrame(
-                {name: getattr(cells, "to_pandas", lambda cells=cells: cells)() for name, cells in X.items()}
+            table = pd.DataFrame(
+                {name: getattr(cells, "to_pandas", lambda cells=cells: cells)() for name, cells in table.items()}
             )
-        if not hasattr(X, "columns"):
-            dtype = None if hasattr(X, "__array__") else object  # lists of numbers and text are not all text
-            values = validate_data(self, X, reset=reset, dtype=dtype, ensure_all_finite=False)
+        if not hasattr(table, "columns"):
+            dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
+            values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)
             return {f"x{j}": values[:, j] for j in range(values.shape[1])}, []
-        check_unique_names(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if not all(X.shape):
-            size = f"{count(X.shape[0], 'row')} and {count(X.shape[1], 'column')}"
+        check_unique_names(table)
+        validate_data(self, table, reset=reset, skip_check_array=True)
+        if not all(table.shape):
+            size = f"{count(table.shape[0], 'row')} and {count(table.shape[1], 'column')}"
             raise ValueError(f"X has {size}: at least one of each is required.")
-        kinds = {str(name): str(X[name].dtype) for name in X.columns}
+        kinds = {str(name): str(table[name].dtype) for name in table.columns}
         declared = [name for name, kind in kinds.items() if kind.startswith(("category", "dictionary"))]
-        return {str(name): X[name].to_numpy() for name in X.columns}, declared
+        return {str(name): table[name].to_numpy() for name in table.columns}, declared
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
