@@ -173,16 +173,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``; return self."""
         insert_default(self, "hyperplane", lambda: self._get_hyperplane()[0], params)
         super().set_params(**params)
         return self

@@ -254,16 +254,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.callback = callback
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of the path, as in ``path__n_alpha``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters, also those of the path, as in ``path__n_alpha``; return self."""
         insert_default(self, "path", PathSettings, params)
         super().set_params(**params)
         return self

@@ -220,16 +220,7 @@ class MinimumDensityTree(DensityClusterer):
     # ------------------------------------------------------------------------------------------- fit
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``.
-
-        Parameters
-        ----------
-        **params
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters, also those of the hyperplane, as in ``hyperplane__bandwidth``; return self."""
         insert_default(self, "hyperplane", MinimumDensityHyperplane, params)
         super().set_params(**params)
         return self
