@@ -43,3 +43,12 @@ def test_files_have_the_usual_rights(tmp_path):
     (tmp_path / "usual").write_text("")
     write_text(tmp_path / "ours", "")
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_errors_name_the_folder_not_the_temporary_file(tmp_path):
+    with pytest.raises(IsADirectoryError) as caught:
+        write_text(tmp_path, "x")
+    assert caught.value.filename == str(tmp_path)
+    with pytest.raises(FileNotFoundError) as caught:
+        write_text(tmp_path / "missing" / "a.txt", "x")
+    assert caught.value.filename == str(tmp_path / "missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ def replace_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         Temporary file in the same folder, with the same suffix.
     """
     path = Path(path)
+    if path.is_dir() or not path.parent.is_dir():
+        number, folder = (errno.EISDIR, path) if path.is_dir() else (errno.ENOENT, path.parent)
+        raise OSError(number, os.strerror(number), str(folder))
     # The name is known before the file exists, so that an interruption at any moment removes it.
     temporary = path.with_name(f".{path.stem[:40]}-{secrets.token_hex(6)}{path.suffix}")
     try:
