@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import ravine
+import ravine_paper
 
 __all__ = ["DONE", "PACKAGE", "REFUSED", "Outcome", "judge_error", "judge_warnings"]
 
@@ -18,8 +19,9 @@ DOCUMENTED_ERRORS = (ValueError, TypeError)
 # Packages whose own exceptions and checks are written for the user.
 SPEAKING_PACKAGES = ("ravine", "sklearn")
 LONGEST_MESSAGE = 2000
-# Folder of the package.
+# Folders of the packages that are tested.
 PACKAGE = Path(ravine.__file__).parent
+PACKAGES = (PACKAGE, Path(ravine_paper.__file__).parent)
 # scikit-learn's reminders that a frame was fitted and an array is predicted, or the reverse.
 FEATURE_NAMES = "valid feature names"
 
@@ -95,4 +97,4 @@ def _find_package(filename: str) -> str:
     parts = Path(filename).parts
     if "site-packages" in parts:
         return parts[len(parts) - 1 - parts[::-1].index("site-packages") + 1].removesuffix(".py")
-    return "ravine" if Path(filename).is_relative_to(PACKAGE) else parts[-1]
+    return "ravine" if any(map(Path(filename).is_relative_to, PACKAGES)) else parts[-1]

@@ -56,7 +56,7 @@ process = start("-c", '''
 import numpy as np
 from ravine import MinimumDensityTree, save
 X = np.random.default_rng(0).normal(size=({n}, 3)) + 9.0 * np.eye(3)[np.arange({n}) % 3]
-models = [MinimumDensityTree(k, n_init=1, n_alpha=2, random_state=0).fit(X) for k in (2, 3)]
+models = [MinimumDensityTree(k, random_state=0).fit(X) for k in (2, 3)]
 save(models[0], "model.ravine")
 assert [model.n_clusters_ for model in models] == [2, 3]
 print("ready", flush=True)

@@ -360,9 +360,11 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         elif isinstance(table, Mapping):
             import pandas as pd
 
-            table = pd.DataFrame(
-                {name: getattr(cells, "to_pandas", lambda cells=cells: cells)() for name, cells in table.items()}
-            )
+            cells = {name: getattr(column, "to_pandas", lambda c=column: c)() for name, column in table.items()}
+            try:
+                table = pd.DataFrame(cells)
+            except ValueError as error:
+                raise ValueError(f"X must map names to columns of equal length: {error}.") from error
         if not hasattr(table, "columns"):
             dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
             values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)

@@ -156,7 +156,8 @@ class NeighbourGraph:
         x /= unit
         for grid, shift in zip(self.grids.grids, self.shifts[0], strict=True) if spread else ():
             widest = constants.WIDEST_SPREAD * x[:, grid.columns[0]].std() * unit
-            limit = np.minimum(1.0, widest / np.maximum(grid.locate_cells(self.rows)[1], TINY))
+            with np.errstate(over="ignore"):
+                limit = np.minimum(1.0, widest / np.maximum(grid.locate_cells(self.rows)[1], TINY))
             x[:, grid.columns] += np.outer(limit * shift / unit, grid.factors)
         x -= x.mean(axis=0)
         return x / (float(np.abs(x).max()) or 1.0)
