@@ -38,7 +38,7 @@ class NoSplitWarning(UserWarning):
 
 
 def assemble(cls: type[T], **values: Any) -> T:
-    """Make an instance of a frozen dataclass from the values of all its fields.
+    """Make an instance of a dataclass without slots from the values of all its fields.
 
     The constructor, which sets one field at a time, would take several times as long. Nothing is checked.
     """

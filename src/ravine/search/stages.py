@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 from ravine._kernels import check_stop_flag
 from ravine._typing import Array
+from ravine.hyperplane import assemble
 from ravine.index import CompiledIndex, ProjectionIndex, Separation
 from ravine.optimise import OPTIMISERS, Memory, Questions, SphereResult
 from ravine.rows import Sample
@@ -44,7 +45,7 @@ def drive(sample: Sample, generators: Sequence[Questions[T]], pool: ThreadPoolEx
     return cast("list[T]", results)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Stage:
     """One hyperplane of a path, in working units.
 
@@ -97,7 +98,8 @@ class Stage:
 
     def copy_to(self, alpha: float, gamma: float, n_tied: int) -> Stage:
         """Return the same hyperplane for another alpha and gamma, which took one evaluation to confirm."""
-        return replace(self, alpha=alpha, gamma=gamma, n_iter=0, n_evaluations=1, n_tied=n_tied)
+        changes = {"alpha": alpha, "gamma": gamma, "n_iter": 0, "n_evaluations": 1, "n_tied": n_tied}
+        return assemble(Stage, **self.__dict__ | changes)
 
     def merit(self, settings: SearchSettings) -> float:
         """Return the number by which starts are compared: the depth or, with labels, minus the log-index."""
@@ -190,7 +192,9 @@ def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: 
     index.alpha, index.gamma = stage.alpha, stage.gamma
     before = index.n_evaluations, index.n_tied
     result = yield from _minimise(index, stage.normal, settings, settings.polish_iter, path.memory)
-    return replace((yield from describe_stage(index, result, stage.start, before, depth)), polished=True)
+    polished = yield from describe_stage(index, result, stage.start, before, depth)
+    polished.polished = True
+    return polished
 
 
 def append_polished(path: Path, polished: Stage, settings: SearchSettings) -> Path:
