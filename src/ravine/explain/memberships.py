@@ -84,7 +84,7 @@ class SplitOdds:
     def of_hyperplane(cls, plane: Hyperplane, rows: Rows, weights: Array | None = None) -> SplitOdds:
         """Estimate the slope of one split of all rows, which is node 0 of three."""
         n = rows.shape[0]
-        members = None if n <= MOST_ROWS else np.sort(_choose_lowest(_draw_ranks(n), None, MOST_ROWS))
+        members = None if n <= MOST_ROWS else _draw_rows(n, MOST_ROWS)
         w = weights if weights is None or members is None else weights[members]
         width, slope = _estimate_split(plane, plane.distance(rows, members), w, n)
         return cls(np.array([width, np.nan, np.nan]), np.array([slope, np.nan, np.nan]))
@@ -189,8 +189,9 @@ def estimate_slope(t: Array, weights: Array) -> float:
     widened by the kernel.
     """
     t = np.clip(t, -LARGEST, LARGEST)
-    near = weights * np.exp(-0.5 * (t * t - float(np.min(t * t))))
-    curvature = float(near @ (t * t - 1.0)) / float(near.sum())
+    squares = t * t
+    near = weights * np.exp(-0.5 * (squares - float(squares.min())))
+    curvature = float(near @ (squares - 1.0)) / float(near.sum())
     right = t > 0.0
     scatter = sum(_measure_scatter(t[side], weights[side]) for side in (right, ~right))
     precision = 1.0 / (scatter / float(weights.sum()) + 1.0)
@@ -275,14 +276,20 @@ def sample_nodes(tree: Tree, leaves: Indices, most: int = MOST_ROWS) -> dict[int
 
 
 def _draw_ranks(n: int) -> NDArray[np.uint32]:
-    return np.random.default_rng(0).integers(2**32, size=n, dtype=np.uint32)
+    return np.random.default_rng(0).integers(2**64, size=(n + 1) // 2, dtype=np.uint64).view(np.uint32)[:n]
 
 
-def _choose_lowest(rank: NDArray[np.uint32], members: Indices | None, most: int) -> Indices:
-    """Return the members (by default all) of the lowest ranks, at most ``most``, in the order of their ranks."""
-    if members is None:
-        # Nearly always, this bound leaves enough.
-        members = np.flatnonzero(rank < 2**32 * (most + 10.0 * most**0.5) / len(rank))
-        if len(members) < most:
-            members = np.arange(len(rank))
+def _draw_rows(n: int, most: int) -> Indices:
+    """Return the sorted indices of the rows that `sample_nodes` chooses for the root of a tree of more rows."""
+    rank = _draw_ranks(n)
+    low = np.flatnonzero(rank < int(2**32 * (most + 10.0 * most**0.5) / n))  # nearly always enough
+    if len(low) < most:
+        low = np.arange(n)
+    values = rank[low]
+    chosen: Indices = low[values <= np.partition(values, most - 1)[most - 1]][:most]
+    return chosen
+
+
+def _choose_lowest(rank: NDArray[np.uint32], members: Indices, most: int) -> Indices:
+    """Return the members of the lowest ranks, at most ``most``, in the order of their ranks."""
     return members[np.lexsort((members, rank[members]))[:most]]
