@@ -70,7 +70,8 @@ class _BlasLimit:
         """Begin a block; the first one limits the threads."""
         with self._lock:
             if self._n_blocks == 0:
-                self._before = [(library, library.num_threads) for library in _find_libraries("blas")]
+                numbers = [(library, library.num_threads) for library in _find_libraries("blas")]
+                self._before = [(library, number) for library, number in numbers if number != 1]
                 for library, _ in self._before:
                     _set_blas_threads(library, 1)
             self._n_blocks += 1
@@ -102,7 +103,7 @@ def _set_openmp_threads(number: int | None) -> int | None:
     before = None
     for library in _find_libraries("openmp"):
         before = library.num_threads
-        if number is not None:
+        if number not in (None, before):
             library.set_num_threads(number)
     return before
 
