@@ -412,7 +412,8 @@ def read_settings(
     """Validate the parameters of an estimator and of its path, and return them as settings of a search."""
     validate(hyperplane)
     path = _get_path(hyperplane)
-    validate(path)
+    if hyperplane.path is not None:
+        validate(path)
     return make_settings(hyperplane, path, n_threads=n_threads, callback=callback)
 
 

@@ -144,6 +144,8 @@ class SearchSettings:
     @lazy_property
     def alphas(self) -> list[float]:
         """Values of alpha on the way to the largest one."""
+        if self.n_alpha == 1:
+            return [self.alpha_max]
         return [*np.linspace(self.alpha_min, self.alpha_max, self.n_alpha).tolist()[:-1], self.alpha_max]
 
     def check_init(self, n_features: int) -> SearchSettings:
@@ -216,7 +218,7 @@ def _convert(hyperplane: Any, path: Any) -> dict[str, Any]:
         "polish": bool(path.polish),
         "tolerance": float(path.tol),
         "optimiser": path.optimiser,
-        "penalty": check_penalty(path.eta, path.epsilon),
+        "penalty": BalancePenalty(float(path.eta), float(path.epsilon)),
         "subsample": resolve_subsample(hyperplane.subsample),
     }
 
