@@ -157,9 +157,11 @@ def list_distinct(directions: Array) -> list[int]:
     """Return the indices of the directions (rows) that are not almost parallel to an earlier one in the list."""
     parallel = np.abs(directions @ directions.T) > SAME_DIRECTION
     chosen: list[int] = []
+    repeated = np.zeros(len(parallel), dtype=bool)
     for i, row in enumerate(parallel):
-        if not row[chosen].any():
+        if not repeated[i]:
             chosen.append(i)
+            repeated |= row
     return chosen
 
 
