@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +42,7 @@ class Memory:
 
     def copy(self) -> Memory:
         """Return an independent copy."""
-        other = Memory(self.size)
-        other._count = self._count
+        other = copy(self)
         if self._pairs is not None:
             other._pairs = np.empty_like(self._pairs)
             other._pairs[:, : self._count] = self._pairs[:, : self._count]

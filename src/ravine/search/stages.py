@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -157,7 +157,7 @@ class PathBuilder:
         self.memory = Memory()
         self.stages: list[Stage] = []
         self.kept: Stage | None = None
-        self.kept_memory = self.memory
+        self.kept_memory: Memory | None = None  # at the stage that is kept; not changed by later ones
 
     def optimise(self, alpha: float, gamma: float, depth: bool = True) -> Questions[None]:
         """Append the stage for alpha and gamma; its depth is measured unless ``depth`` is False."""
@@ -168,6 +168,8 @@ class PathBuilder:
             stage = last.copy_to(alpha, gamma, index.n_tied - before[1])
         else:
             index.alpha, index.gamma = alpha, gamma
+            if self.kept_memory is self.memory:
+                self.memory = self.memory.copy()
             result = yield from _minimise(index, self.v, settings, settings.max_iter, self.memory)
             self.v = result.v
             stage = yield from describe_stage(index, result, self.start, before, depth)
@@ -176,13 +178,13 @@ class PathBuilder:
     def _append(self, stage: Stage) -> None:
         self.stages.append(stage)
         if _is_preferred(stage, self.kept, self.settings):
-            self.kept, self.kept_memory = stage, self.memory.copy()
+            self.kept, self.kept_memory = stage, self.memory
         self.notify(stage)
 
     @property
     def path(self) -> Path:
         """Stages so far, and the one that is kept."""
-        return Path(tuple(self.stages), self.kept, self.kept_memory if self.kept else self.memory)
+        return Path(tuple(self.stages), self.kept, self.memory if self.kept_memory is None else self.kept_memory)
 
 
 def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: bool = True) -> Questions[Stage]:
@@ -200,7 +202,7 @@ def polish(index: ProjectionIndex, path: Path, settings: SearchSettings, depth: 
 def append_polished(path: Path, polished: Stage, settings: SearchSettings) -> Path:
     """Append the polished stage, and keep it unless it should separate two modes but does not."""
     fails = settings.select != "final" and not polished.valid
-    return replace(path, stages=(*path.stages, polished), kept=path.kept if fails else polished)
+    return Path((*path.stages, polished), path.kept if fails else polished, path.memory)
 
 
 def _minimise(
