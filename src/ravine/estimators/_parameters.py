@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cache
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import HasMethods, Interval, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, make_constraint, validate_parameter_constraints
 
 
 class Number(Interval):
@@ -48,9 +49,18 @@ def between(low: float, high: float | None, closed: str = "both") -> Number:
 
 def validate(estimator: Any) -> None:
     """Raise an error that names the first parameter of an estimator that is not valid, and what is allowed."""
-    constraints = estimator._parameter_constraints
-    values = {name: getattr(estimator, name) for name in constraints}
-    validate_parameter_constraints(constraints, values, caller_name=type(estimator).__name__)
+    cls: Any = type(estimator)
+    for name, allowed in _make_constraints(cls).items():
+        value = getattr(estimator, name)
+        if not any(constraint.is_satisfied_by(value) for constraint in allowed):
+            validate_parameter_constraints(cls._parameter_constraints, {name: value}, caller_name=cls.__name__)
+
+
+@cache
+def _make_constraints(cls: Any) -> dict[str, list[Any]]:
+    """Make the constraints of a class once; scikit-learn makes them whenever it validates."""
+    given = cls._parameter_constraints
+    return {name: list(map(make_constraint, some)) for name, some in given.items() if some != "no_validation"}
 
 
 def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], parameters: Mapping[str, Any]) -> None:
