@@ -151,7 +151,8 @@ class SearchSettings:
     def check_init(self, n_features: int) -> SearchSettings:
         """Return the settings with ``init`` checked against the number of features."""
         if isinstance(self.init, str):
-            return replace(self, init=check_choice("init", self.init, INITS))
+            check_choice("init", self.init, INITS)
+            return self
         return replace(self, init=_check_directions(self.init, f"one of {', '.join(map(repr, INITS))}", n_features))
 
 
