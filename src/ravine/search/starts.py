@@ -129,7 +129,7 @@ def cluster_rows(rows: Array, weights: Array, k: int) -> tuple[Array, NDArray[np
     means, labels = _divide_clusters(rows, weights, k)
     for _ in range(CLUSTER_ITERATIONS):
         labels = np.argmin(np.sum(means**2, axis=1)[:, None] - 2.0 * (means @ rows.T), axis=0)
-        totals, updated = _average(rows, weights, labels, len(means))
+        totals, updated = _average(weights, labels, len(means), rows)
         updated = np.where(totals[:, None] > 0.0, updated, means)
         if np.array_equal(updated, means):
             break
@@ -140,16 +140,16 @@ def cluster_rows(rows: Array, weights: Array, k: int) -> tuple[Array, NDArray[np
 def _divide_clusters(rows: Array, weights: Array, k: int) -> tuple[Array, NDArray[np.intp]]:
     """Return the means of at most k clusters and the cluster of each row, by repeated division."""
     labels, squares = np.zeros(len(rows), dtype=np.intp), rows**2
-    totals, means = _average(rows, weights, labels, 1)
+    totals, means, mean_squares = _average(weights, labels, 1, rows, squares)
     for new in range(1, k):
-        scatter = totals[:, None] * (_average(squares, weights, labels, new)[1] - means**2)
+        scatter = totals[:, None] * (mean_squares - means**2)
         largest = int(np.argmax(scatter.sum(axis=1)))
         axis = int(np.argmax(scatter[largest]))
         on_far_side = (labels == largest) & (rows[:, axis] > means[largest, axis])
         if not on_far_side.any():
             break
         labels[on_far_side] = new
-        totals, means = _average(rows, weights, labels, new + 1)
+        totals, means, mean_squares = _average(weights, labels, new + 1, rows, squares)
     return means, labels
 
 
@@ -165,11 +165,12 @@ def list_distinct(directions: Array) -> list[int]:
     return chosen
 
 
-def _average(rows: Array, weights: Array, labels: NDArray[np.intp], k: int) -> tuple[Array, Array]:
-    """Return the weight of each of k clusters and its mean, which is zero for an empty one."""
+def _average(weights: Array, labels: NDArray[np.intp], k: int, *tables: Array) -> list[Array]:
+    """Return the weight of each of k clusters and its mean in each table of values, which is zero for an empty one."""
     members = (labels == np.arange(k)[:, None]) * weights
     totals = members.sum(axis=1)
-    return totals, (members @ rows) / np.where(totals > 0.0, totals, 1.0)[:, None]
+    divisors = np.where(totals > 0.0, totals, 1.0)[:, None]
+    return [totals, *((members @ values) / divisors for values in tables)]
 
 
 def _unit_rows(directions: Array) -> Array:
