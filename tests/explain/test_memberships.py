@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ravine.explain.memberships import estimate_slope, lift_own_cluster, sample_nodes
+from ravine import Hyperplane
+from ravine.explain.memberships import SplitOdds, estimate_slope, lift_own_cluster, sample_nodes
+from ravine.rows import as_rows
+from ravine.tree.grow import make_split_tree
 from support.tree_twin import grow_random_tree
 
 
@@ -75,3 +78,16 @@ def test_sample_of_a_node_does_not_depend_on_other_nodes():
             inside = np.flatnonzero(np.isin(leaves, tree.leaves(k)))
             rank = np.random.default_rng(0).integers(2**32, size=40, dtype=np.uint32)
             assert_array_equal(found[k], inside[np.argsort(rank[inside], kind="stable")][:most])
+
+
+@pytest.mark.parametrize("n", [10_000, 10_001, 30_001])
+def test_odds_of_a_hyperplane_are_those_of_its_tree(n):
+    rng = np.random.default_rng(n)
+    X, weights = rng.normal(size=(n, 2)), rng.uniform(size=n)
+    plane = Hyperplane(np.array([0.6, 0.8]), offset=0.1, bandwidth=0.2)
+    sides = plane.side(X)
+    tree = make_split_tree(plane, (int((sides == 0).sum()), int(sides.sum())))
+    expected = SplitOdds.of(tree, sides + 1, as_rows(X), weights)
+    found = SplitOdds.of_hyperplane(plane, as_rows(X), weights)
+    assert_array_equal(found.widths, expected.widths)
+    assert_array_equal(found.slopes, expected.slopes)
