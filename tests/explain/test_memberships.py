@@ -80,7 +80,7 @@ def test_sample_of_a_node_does_not_depend_on_other_nodes():
             assert_array_equal(found[k], inside[np.argsort(rank[inside], kind="stable")][:most])
 
 
-@pytest.mark.parametrize("n", [10_000, 10_001, 30_001])
+@pytest.mark.parametrize("n", [10_000, 10_001, 30_001, 200_001])
 def test_odds_of_a_hyperplane_are_those_of_its_tree(n):
     rng = np.random.default_rng(n)
     X, weights = rng.normal(size=(n, 2)), rng.uniform(size=n)

@@ -39,6 +39,8 @@ LEAST_SHARE = 0.25
 MARGIN = 1e-9
 # Rows of a block of memberships, which then stays in the cache.
 BLOCK_ROWS = 1 << 14
+# Ranks that are drawn at once where few of them are kept, so that they stay in the cache, too.
+RANK_ROWS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,7 @@ def sample_nodes(tree: Tree, leaves: Indices, most: int = MOST_ROWS) -> dict[int
         Leaf of each row.
     most : int
     """
-    rank = _draw_ranks(len(leaves))
+    rank = _draw_ranks(np.random.default_rng(0), len(leaves))
     sizes = np.bincount(leaves, minlength=len(tree))
     # Nearly always, all rows that are chosen have such a rank.
     enough = (most + 10.0 * most**0.5) / max(int(sizes[tree.left == NONE].min()), 1)
@@ -275,17 +277,20 @@ def sample_nodes(tree: Tree, leaves: Indices, most: int = MOST_ROWS) -> dict[int
     return found
 
 
-def _draw_ranks(n: int) -> NDArray[np.uint32]:
-    return np.random.default_rng(0).integers(2**64, size=(n + 1) // 2, dtype=np.uint64).view(np.uint32)[:n]
+def _draw_ranks(rng: np.random.Generator, n: int) -> NDArray[np.uint32]:
+    """Draw n numbers; blocks of even length are those of one draw."""
+    return rng.integers(2**64, size=(n + 1) // 2, dtype=np.uint64).view(np.uint32)[:n]
 
 
 def _draw_rows(n: int, most: int) -> Indices:
     """Return the sorted indices of the rows that `sample_nodes` chooses for the root of a tree of more rows."""
-    rank = _draw_ranks(n)
-    low = np.flatnonzero(rank < int(2**32 * (most + 10.0 * most**0.5) / n))  # nearly always enough
-    if len(low) < most:
-        low = np.arange(n)
-    values = rank[low]
+    rng, parts = np.random.default_rng(0), []
+    enough = int(2**32 * (most + 10.0 * most**0.5) / n)  # for ten standard deviations more than are needed
+    for start in range(0, n, RANK_ROWS):
+        rank = _draw_ranks(rng, min(RANK_ROWS, n - start))
+        few = np.flatnonzero(rank < enough)
+        parts.append((few + start, rank[few]))
+    low, values = map(np.concatenate, zip(*parts, strict=True))
     chosen: Indices = low[values <= np.partition(values, most - 1)[most - 1]][:most]
     return chosen
 
