@@ -6,13 +6,13 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -169,14 +169,15 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         columns = _convert_columns(self._read(X, reset=False)[0], known)
         self._check_cells(columns)
         Z = np.asarray(self.transformer_.transform(_stack(columns)), dtype=np.float64)
-        for name, _, place in self.list_features():
-            cells = columns[name].tolist() if name in known else ()
-            unknown = [k for k, cell in enumerate(cells) if not is_missing_value(cell) and cell not in known[name]]
-            if unknown and self.handle_unknown == "error":
-                cell = cells[unknown[0]][:40]
+        places = {name: place for name, _, place in self.list_features()}
+        for name, texts in known.items():
+            cells = columns[name]
+            unknown = np.array([cell not in texts for cell in cells.tolist()]) & ~find_missing(cells)
+            if unknown.any() and self.handle_unknown == "error":
+                cell = cells[unknown][0][:40]
                 raise ValueError(f"column {name!r} contains {cell!r}, a category unknown to the model.")
-            if unknown and name not in self.rare_:  # no group takes them in
-                Z[unknown, place] = 0.0
+            if name not in self.rare_:  # no group takes them in
+                Z[unknown, places[name]] = 0.0
         return Z
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -188,15 +189,12 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             Names of the columns; must equal ``feature_names_in_`` if there are such.
         """
         check_is_fitted(self)
-        names = list(map(str, self._columns if input_features is None else input_features))
-        if input_features is not None and names != getattr(self, "feature_names_in_", np.array(names)).tolist():
-            raise ValueError("input_features is not equal to feature_names_in_")
-        if len(names) != self.n_features_in_:
-            raise ValueError(f"input_features should have length equal to {self.n_features_in_}, got {len(names)}")
-        out: list[str] = []
-        for name, (_, texts, _) in zip(names, self.list_features(), strict=True):
-            out += [name] if texts is None else [f"{name}={text}" for text in texts]
-        return np.array(out, dtype=object)
+        names: Any = self._columns
+        if input_features is not None:
+            names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        features = zip(names, (texts for _, texts, _ in self.list_features()), strict=True)
+        out = [[name] if texts is None else [f"{name}={text}" for text in texts] for name, texts in features]
+        return np.array(list(chain.from_iterable(out)), dtype=object)
 
     def list_features(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
         """Yield the name of each column with its categories, None for numbers, and the positions of its features."""
@@ -236,8 +234,13 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             cells = _stack(columns)
             with np.errstate(over="ignore", invalid="ignore"):
                 self.transformer_ = self._make_transformer().fit(cells)
-                self._collect(max(self.min_frequency, 1.0 / len(cells)))
                 Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
+            parts = self._list_parts()
+            imputers = [(names, pipeline["impute"]) for pipeline, names in parts if self.missing == "median"]
+            fills = chain.from_iterable(zip(names, one.statistics_.tolist(), strict=True) for names, one in imputers)
+            self.fill_: dict[str, float | str] = dict(fills)
+            self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
+            self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
             bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
             if bad.any():
                 raise ValueError(
@@ -301,31 +304,15 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                     limit = len(texts) + 1 if rare else None  # of equally frequent categories, the first are grouped
                     encoder = CategoryEncoder(categories=[[*rare, *texts]], max_categories=limit, sparse_output=False)
                     steps.append(("encode", encoder.set_params(handle_unknown="infrequent_if_exist")))
-                scalers = {"standard": StandardScaler(), "robust": QuartileScaler(unit_variance=True)}
-                is_famd = is_text and self.encode == "famd"
-                scaler = StandardScaler() if is_famd else scalers.get(self.scale, "passthrough")
-                parts.append((f"columns{start}", Pipeline([*steps, ("scale", scaler)]), slice(start, start + len(run))))
+                rule = "famd" if is_text and self.encode == "famd" else self.scale
+                steps.append(("scale", FeatureScaler(rule, self.min_frequency)))
+                parts.append((f"columns{start}", Pipeline(steps), slice(start, start + len(run))))
                 start += len(run)
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
 
-    def _list_parts(self) -> Iterator[tuple[Pipeline, tuple[str, ...], slice]]:
-        """Yield the fitted pipelines with the names of their columns and the positions of their features."""
-        for part, pipeline, place in self.transformer_.transformers_:
-            yield pipeline, self._columns[place], self.transformer_.output_indices_[part]
-
-    def _collect(self, least: float) -> None:
-        """Collect the statistics of the fitted transformers; those of FAMD are set, with a least share."""
-        self.fill_: dict[str, float | str] = {}
-        n_features = sum(place.stop - place.start for _, _, place in self.list_features())
-        self.mean_, self.scale_ = np.zeros(n_features), np.ones(n_features)
-        for pipeline, names, features in self._list_parts():
-            scaler = pipeline[-1]
-            if names[0] in self.categories_ and self.encode == "famd":
-                scaler.scale_ = np.sqrt(np.maximum(scaler.mean_, least))
-            if self.missing == "median":
-                self.fill_ |= zip(names, pipeline["impute"].statistics_.tolist(), strict=True)
-            self.mean_[features] = getattr(scaler, "mean_", getattr(scaler, "center_", 0.0))
-            self.scale_[features] = getattr(scaler, "scale_", 1.0)
+    def _list_parts(self) -> list[tuple[Pipeline, tuple[str, ...]]]:
+        """Return the fitted pipelines with the names of their columns, in the order of the features."""
+        return [(pipeline, self._columns[place]) for _, pipeline, place in self.transformer_.transformers_]
 
     def _restore(self) -> None:
         """Fit the transformer to one row, and set its statistics."""
@@ -333,13 +320,14 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         row = {name: np.array(texts[:1], dtype=object) for name, texts in self.categories_.items()}
         row = {name: row.get(name, np.zeros(1)) for name in self._columns}
         self.transformer_ = self._make_transformer().fit(_stack(row))
-        for pipeline, names, features in self._list_parts():
+        start = 0
+        for pipeline, names in self._list_parts():
             if self.missing == "median":
                 imputer = pipeline["impute"]
                 imputer.statistics_ = np.array([self.fill_[n] for n in names], dtype=imputer.statistics_.dtype)
-            for name, values in (("mean_", self.mean_), ("center_", self.mean_), ("scale_", self.scale_)):
-                if hasattr(pipeline[-1], name):
-                    setattr(pipeline[-1], name, values[features])
+            end = start + len(pipeline[-1].scale_)
+            pipeline[-1].center_, pipeline[-1].scale_ = self.mean_[start:end], self.scale_[start:end]
+            start = end
 
     def _check_cells(self, columns: Columns) -> None:
         """Refuse infinite values, and missing cells unless they are allowed."""
@@ -396,17 +384,38 @@ class CategoryEncoder(OneHotEncoder):
         return out
 
 
-class QuartileScaler(RobustScaler):
-    """Robust scaling that uses the standard deviation of features whose quartiles are equal."""
+class FeatureScaler(RobustScaler):
+    """Scaling of features by one of several rules; NaN is ignored.
 
-    def fit(self, X: Any, y: object = None) -> QuartileScaler:
-        """Compute medians and ranges of quartiles; NaN is ignored."""
-        super().fit(X)
+    Parameters
+    ----------
+    rule : {"standard", "robust", "famd", "none"}
+        Mean and standard deviation; median and range of the quartiles, or standard deviation where the quartiles are
+        equal; share of an indicator and its root; or 0 and 1.
+    min_share : float
+        Smallest share whose root is a scale.
+    """
+
+    def __init__(self, rule: str, min_share: float = 0.0) -> None:
+        super().__init__(unit_variance=True)
+        self.rule = rule
+        self.min_share = min_share
+
+    def fit(self, X: Any, y: object = None) -> FeatureScaler:
+        """Compute ``center_`` and ``scale_``."""
         values = np.asarray(X, dtype=np.float64)
-        low, high = np.nanpercentile(values, [25.0, 75.0], axis=0)
-        spread = np.nanstd(values, axis=0)
-        flat = (high - low < 10.0 * np.finfo(np.float64).eps) & (spread > 0.0)
-        self.scale_[flat] = spread[flat]
+        self.n_features_in_ = values.shape[1]
+        self.center_, self.scale_ = np.zeros(values.shape[1]), np.ones(values.shape[1])
+        if self.rule == "robust":
+            super().fit(values)
+            low, high = np.nanpercentile(values, [25.0, 75.0], axis=0)
+            spread = np.nanstd(values, axis=0)
+            flat = (high - low < 10.0 * np.finfo(np.float64).eps) & (spread > 0.0)
+            self.scale_[flat] = spread[flat]
+        elif self.rule != "none":
+            standard = StandardScaler().fit(values)
+            share = np.maximum(standard.mean_, max(self.min_share, 1.0 / len(values)))
+            self.center_, self.scale_ = standard.mean_, np.sqrt(share) if self.rule == "famd" else standard.scale_
         return self
 
 
