@@ -141,7 +141,8 @@ def test_missing_and_additional_members_are_rejected(models, tmp_path):
     assert_rejected(pack(tmp_path / "m", {**members, "more.npy": make_npy([1.0])}), "arrays")
     assert_rejected(pack(tmp_path / "m", {**members, "evil.py": b"print()"}), "evil.py")
     assert_rejected(pack(tmp_path / "m", {name: members[name] for name in members if name != "i8.npy"}))
-    assert_rejected(pack(tmp_path / "m", {**members, "x" * 60_000: b""}), "x{60}'")
+    assert_rejected(pack(tmp_path / "m", {**members, "x" * 6_000: b""}), "x{60}'")
+    assert_rejected(pack(tmp_path / "m", {**members, "x" * 60_000: b""}), "long names")
 
 
 # ----------------------------------------------------------------------------------------------- memory

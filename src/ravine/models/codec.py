@@ -10,8 +10,8 @@ import dataclasses
 import math
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -22,22 +22,19 @@ from ravine import estimators as fitted
 from ravine._typing import Array
 from ravine.checks import require
 from ravine.classes.pairs import PairModel
-from ravine.density import Judgement, Valley
 from ravine.explain.memberships import SplitOdds
-from ravine.explain.outliers import LeafDensity, OutlierModel
+from ravine.explain.outliers import OutlierModel
 from ravine.hyperplane import Hyperplane
 from ravine.models.table_model import TableModel
 from ravine.tables import MixedScaler, MultipleImputer
-from ravine.tree import LeafJoins, Tree
-from ravine.validity import Evidence, Tally
+from ravine.tree import Tree
 
 # Numbers that JSON cannot represent.
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
-ESTIMATORS = (fitted.MinimumDensityHyperplane, fitted.MinimumDensityTree, fitted.MinimumDensityClassifier)
 Indices = NDArray[np.intp]
-# Types of the fitted attributes of all estimators.
+# Types of the fitted attributes of all estimators. Integers are counts and indices, which are never negative.
 _ATTRIBUTES: dict[Any, str] = {
     int: "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ n_outliers_ seed_",
     float: "density_ relative_depth_ bandwidth_ pvalue_",
@@ -60,14 +57,11 @@ _ATTRIBUTES: dict[Any, str] = {
     dict[str, tuple[str, ...]]: "categories_ rare_",
     dict[str, float | str]: "fill_",
 }
-SMALLEST, LARGEST, INFINITY = 5e-324, sys.float_info.max, np.inf
+SMALLEST, LARGEST = 5e-324, sys.float_info.max
 # Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
 _RANGES: dict[tuple[float, float, bool], str] = {
-    (0, INFINITY, False): "start n_iter n_evaluations n_tied n_rows pair counts total n_folds grid_columns "
-    + _ATTRIBUTES[int],
-    (0, INFINITY, True): "density relative_depth alpha gamma",
+    (0, np.inf, True): "density relative_depth alpha gamma widths",
     (0, 1, True): "pvalue pvalue_left pvalue_right threshold outlier_scores_",
-    (0, LARGEST, True): "widths",
     (0, LARGEST, False): "precisions",
     (SMALLEST, LARGEST, True): "bandwidth",
     (SMALLEST, LARGEST, False): "scale_",
@@ -87,7 +81,9 @@ class ModelFileError(ValueError):
     advice : str, default="Get a new copy of the file, or save the model again."
     """
 
-    def __init__(self, problem: str, advice: str = "Get a new copy of the file, or save the model again.") -> None:
+    advice = "Get a new copy of the file, or save the model again."
+
+    def __init__(self, problem: str, advice: str = advice) -> None:
         super().__init__(problem)
         self.advice = advice
 
@@ -149,13 +145,13 @@ def _check_classifier(mdc: Any) -> None:
         require(evidence.shape == (len(model.pairs), width), name)
 
 
-def _check_estimator(check: Callable[[Any], None], model: Any) -> None:
-    """Check what all estimators share, then one kind of them, then its predictions."""
+def _check_estimator(model: Any) -> None:
+    """Check the attributes of all estimators, then those of one kind, then its predictions."""
     if not hasattr(model, "n_features_in_"):  # a parameter, not fitted
         return
     names = getattr(model, "feature_names_in_", None)
     require(names is None or names.shape == (model.n_features_in_,), "feature_names_in_")
-    check(model)
+    ESTIMATORS[type(model)](model)
     if hasattr(model, "predict_proba"):
         with warnings.catch_warnings():  # the array has no feature names
             warnings.simplefilter("ignore")
@@ -169,33 +165,35 @@ def _check_table_model(model: TableModel) -> None:
     require(len(widths | ({model.imputer.n_features_in_} if model.imputer else set())) == 1, "features")
 
 
-CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        *ESTIMATORS, Evidence, Hyperplane, Judgement, LeafDensity, LeafJoins, MixedScaler, MultipleImputer,
-        OutlierModel, PairModel, SplitOdds, TableModel, Tally, Tree, Valley, fitted.HalfTest, fitted.PathSettings,
-        fitted.PathStep, fitted.ValleyTest,
-    )
-}  # fmt: skip
-# Checks of instances that do not check themselves by a method ``validate``.
-CHECKS: dict[type, Callable[[Any], None]] = {
-    fitted.MinimumDensityHyperplane: partial(_check_estimator, _check_hyperplane_estimator),
-    fitted.MinimumDensityTree: partial(_check_estimator, _check_tree_estimator),
-    fitted.MinimumDensityClassifier: partial(_check_estimator, _check_classifier),
-    TableModel: _check_table_model,
+def _find_classes(hints: Iterable[Any]) -> Iterator[type]:
+    """Yield all dataclasses in annotations, and in those of their fields."""
+    for hint in hints:
+        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+            yield hint
+        yield from _find_classes(get_type_hints(hint).values() if dataclasses.is_dataclass(hint) else get_args(hint))
+
+
+# Estimators that can be saved, with the checks of their fitted attributes.
+ESTIMATORS: dict[type, Callable[[Any], None]] = {
+    fitted.MinimumDensityHyperplane: _check_hyperplane_estimator,
+    fitted.MinimumDensityTree: _check_tree_estimator,
+    fitted.MinimumDensityClassifier: _check_classifier,
 }
+# Checks of instances that do not check themselves by a method ``validate``.
+CHECKS = {**dict.fromkeys(ESTIMATORS, _check_estimator), TableModel: _check_table_model}
+_LISTED = (*CHECKS, MixedScaler, MultipleImputer, fitted.PathSettings)
+CLASSES = {kind.__name__: kind for kind in (*_LISTED, *_find_classes(_ATTRIBUTES))}
 
 
 def build(name: str, state: dict[str, Any]) -> Any:
     """Build an instance from its fields, or from the parameters and fitted attributes of an estimator."""
     kind = CLASSES[name]
     types, required = _list_fields(kind)
-    if not required <= state.keys() <= types.keys():
-        odd = sorted(required - state.keys()) + sorted(state.keys() - types.keys())
-        raise ModelFileError(f"{name} lacks the field, or has the unknown field {odd[0][:60]!r}")
-    for key, value in state.items():
-        if not conforms(value, types[key]) or not _is_inside(key, value, types[key]):
-            raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(value)[:60]!r}")
+    for key in sorted(required | state.keys()):
+        if key not in types or key not in state:
+            raise ModelFileError(f"{name} has the unknown field, or lacks the field {key[:60]!r}")
+        if not conforms(state[key], types[key]) or not _is_inside(key, state[key], types[key]):
+            raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(state[key])[:60]!r}")
     made: Any = object.__new__(kind)
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
@@ -231,8 +229,7 @@ class Encoder:
 
     def __init__(self) -> None:
         self.objects: list[dict[str, Any]] = []
-        self._numbers: dict[int, int] = {}
-        self._kept: list[Any] = []  # so that no other object gets the same id
+        self._numbers: dict[int, tuple[int, Any]] = {}  # with the objects, so that no other one gets the same id
         self._pools: dict[str, list[NDArray[Any]]] = {}
 
     def make_arrays(self) -> dict[str, NDArray[Any]]:
@@ -247,27 +244,23 @@ class Encoder:
             return value if math.isfinite(value) else {"float": str(value)}
         if isinstance(value, np.generic):
             return self.encode(value.item(), name)
-        if type(value) is list:
-            return [self.encode(item, name) for item in value]
-        if type(value) is tuple:
-            return {"tuple": [self.encode(item, name) for item in value]}
+        if type(value) in (list, tuple):
+            items = [self.encode(item, name) for item in value]
+            return items if type(value) is list else {"tuple": items}
         if type(value) is dict:
             return {"dict": [[self.encode(key, name), self.encode(item, name)] for key, item in value.items()]}
         if id(value) not in self._numbers:
-            encoded = self._encode_object(value, name)
-            self._numbers[id(value)] = len(self.objects)
-            self._kept.append(value)
-            self.objects.append(encoded)
-        return {"object": self._numbers[id(value)]}
+            self.objects.append(self._encode_object(value, name))
+            self._numbers[id(value)] = len(self.objects) - 1, value
+        return {"object": self._numbers[id(value)][0]}
 
     def _encode_object(self, value: Any, name: str) -> dict[str, Any]:
         if isinstance(value, np.ndarray):
             return self._encode_array(value, name)
         if CLASSES.get(type(value).__name__) is not type(value):
             raise TypeError(f"{name} (a {type(value).__name__})")
-        state: Any = value.__getstate__()
-        if dataclasses.is_dataclass(value):
-            state = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+        state: Any = {field.name: getattr(value, field.name) for field in fields} or value.__getstate__()
         return {"class": type(value).__name__, "state": {key: self.encode(state[key], key) for key in sorted(state)}}
 
     def _encode_array(self, array: NDArray[Any], name: str) -> dict[str, Any]:
@@ -325,11 +318,9 @@ class Decoder:
             case {"array": str(kind), "shape": list(shape), **rest} if kind in self._pools and not rest:
                 return self._take(kind, shape)
             case {"texts": list(texts), "codes": codes, **rest} if not rest:
-                known = np.array([_require(text, str) for text in texts], dtype=object)
-                codes = _require(self.decode(codes), NDArray[np.int64])
-                if codes.size and not 0 <= codes.min() <= codes.max() < len(known):
-                    raise ModelFileError("the texts of an array are damaged")
-                return known[codes]
+                codes = self.decode(codes)
+                if conforms(texts, list[str]) and conforms(codes, NDArray[np.int64]) and (codes >= 0).all():
+                    return np.array(texts, dtype=object)[codes]  # NumPy refuses larger codes
             case {"class": str(name), "state": dict(state), **rest} if name in CLASSES and not rest:
                 return build(name, {key: self.decode(item) for key, item in state.items()})
         raise ModelFileError(f"it contains an unknown object {str(encoded)[:60]!r}")
@@ -346,14 +337,8 @@ class Decoder:
         return pool[start:end].reshape(shape)
 
 
-def _require(value: Any, hint: Any) -> Any:
-    if not conforms(value, hint):
-        raise ModelFileError(f"it contains an unexpected value {str(value)[:60]!r}")
-    return value
-
-
 def conforms(value: Any, hint: Any) -> bool:
-    """Return whether a value has an annotated type; a bool does not count as an int, an int counts as a float."""
+    """Return whether a value has an annotated type; an int is not negative and not a bool, and counts as a float."""
     if hasattr(get_origin(hint), "__value__"):  # NDArray is an alias from Python 3.12 and NumPy 2.5 on
         hint = get_origin(hint).__value__[get_args(hint)]
     origin, args = get_origin(hint), get_args(hint)
@@ -371,4 +356,5 @@ def conforms(value: Any, hint: Any) -> bool:
     if origin in (dict, Mapping):
         return type(value) is dict and all(all(map(conforms, item, args)) for item in value.items())
     kinds: Any = {None: NoneType, int: (int, np.integer), float: (int, float, np.integer, np.floating)}.get(hint, hint)
-    return isinstance(value, kinds) and not (hint in (int, float) and isinstance(value, bool))
+    is_bool = hint in (int, float) and isinstance(value, bool)
+    return isinstance(value, kinds) and not is_bool and (hint is not int or bool(value >= 0))

@@ -28,10 +28,10 @@ from ravine.models.table_model import TableModel
 FORMAT, SCHEMA = "ravine model", 4
 DOCUMENT = "model.json"
 CHECK_NAME = "Check the name of the file."
-# Record at the end of a zip file without a comment: signature, number of members, size and place of their list.
-DIRECTORY_END = struct.Struct("<4s6xHIIH")
-# A file has one member for each type of numbers and each length of text, and the document.
-MAX_MEMBERS = 50
+# Record at the end of a zip file without a comment: signature and size of the list of members.
+DIRECTORY_END = struct.Struct("<4s8xI6x")
+# A file has one member for each type of numbers and each length of text, and the document: about 50 bytes for each.
+MAX_DIRECTORY_BYTES = 1 << 13
 # Default limit on the memory that reading takes: enough for the labels of 60 million rows.
 MAX_BYTES = 1 << 30
 MAX_DOCUMENT_BYTES = 1 << 26
@@ -172,7 +172,6 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
 
 def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
     """Read a file; any error of its content names the file."""
-    advice = "Get a new copy of the file, or save the model again."
     with Path(path).open("rb") as stream, np.errstate(all="ignore"), warnings.catch_warnings():  # values are checked
         warnings.simplefilter("ignore")
         try:
@@ -181,10 +180,8 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
                 return _decode(*_read_archive(archive, max_bytes))
         except Exception as error:  # of NumPy, zipfile, zlib and json
             problem = "it needs more memory than is available" if isinstance(error, MemoryError) else str(error)
-            if isinstance(error, ModelFileError):
-                advice = error.advice
-            problem = " ".join(problem.split()).rstrip(".")  # texts of a damaged file may be long
-            problem = problem if len(problem) <= LONGEST_TEXT else f"{problem[:LONGEST_TEXT]}..."
+            problem = " ".join(problem.split()).rstrip(".")[:LONGEST_TEXT]  # texts of a damaged file may be long
+            advice = getattr(error, "advice", ModelFileError.advice)
             raise ModelFileError(f"{Path(path).name} cannot be read: {problem}. {advice}") from error
 
 
@@ -230,17 +227,17 @@ def _check_members(stream: IO[bytes]) -> None:
     end = stream.read()
     if not end.startswith(b"PK\x05\x06"):
         raise ModelFileError("it is a damaged zip file: its end is missing")
-    if DIRECTORY_END.unpack(end)[1] > MAX_MEMBERS:
-        raise ModelFileError("it contains too many files", CHECK_NAME)
+    if DIRECTORY_END.unpack(end)[1] > MAX_DIRECTORY_BYTES:
+        raise ModelFileError("it contains too many files, or files with long names", CHECK_NAME)
 
 
 def _read_archive(archive: zipfile.ZipFile, max_bytes: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a document and its arrays; all memory is estimated before it is allocated."""
     members = {info.filename: info for info in archive.infolist()}
     unexpected = [name for name in members if name != DOCUMENT and not name.endswith(".npy")]
-    if DOCUMENT not in members or unexpected or len(archive.infolist()) > MAX_MEMBERS:
-        problem = f"unexpected files such as {unexpected[0][:60]!r}" if unexpected else "too many files"
-        raise ModelFileError(f"it contains {problem if DOCUMENT in members else f'no {DOCUMENT}'}", CHECK_NAME)
+    if DOCUMENT not in members or unexpected:
+        problem = f"unexpected files such as {unexpected[0][:60]!r}" if DOCUMENT in members else f"no {DOCUMENT}"
+        raise ModelFileError(f"it contains {problem}", CHECK_NAME)
     size = members.pop(DOCUMENT).file_size
     if size > MAX_DOCUMENT_BYTES:
         raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than {MAX_DOCUMENT_BYTES}")
