@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -25,17 +26,11 @@ from ravine.checks import is_missing_value
 
 # Bytes and rows at the beginning of a text file from which its delimiter and header are detected.
 HEAD, MAX_ROWS = 1 << 18, 200
-# Cells that are read as missing, the same as those of pyarrow.
-MISSING_CELLS = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL",
-    "NaN", "n/a", "nan", "null",
-)  # fmt: skip
 # First bytes of files that are not text.
 MARKS = {
     b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "NumPy", b"PK\x03\x04": "Excel",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "Excel",
 }  # fmt: skip
-BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
 # The name that pandas gives to an unnamed index when it writes a data frame.
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
@@ -104,8 +99,6 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
             table, detail = _read_numpy(content)
         else:
             table, detail = import_module(f"pyarrow.{kind.lower()}").read_table(pa.BufferReader(content)), kind
-    except UnicodeDecodeError as error:
-        raise _make_encoding_error(name, options.encoding or "utf-8", error) from error
     except TableError:
         raise
     except (pa.ArrowException, EOFError, OSError, ValueError) as error:
@@ -141,7 +134,7 @@ def make_frame(table: Any, as_text: tuple[str, ...] = ()) -> Any:
     frame = table.to_pandas(types_mapper=choose_type, ignore_metadata=True)
     for name, column in frame.items():
         if isinstance(column.dtype, pd.StringDtype) and name not in as_text:
-            frame[name] = column.mask(column.str.strip().isin(MISSING_CELLS))
+            frame[name] = column.mask(column.str.strip().isin(list_missing_cells()))
     return frame
 
 
@@ -180,10 +173,10 @@ def _read_numpy(content: bytes) -> tuple[Any, str]:
 def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) -> tuple[Any, str]:
     """Return the table of a text file, and a description of its layout."""
     pa, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
-    encoding, text = _decode_head(content, name, options)
-    content = content.removeprefix(codecs.BOM_UTF8)
-    delimiter = _detect_delimiter(text) if options.delimiter is None else options.delimiter
-    rows, n_lines = _read_first_rows(text, delimiter)
+    encoding, text = _decode(content, name, options.encoding)
+    head = text if len(text) < HEAD else text[: text.rfind("\n", 0, HEAD) + 1] or text[:HEAD]
+    delimiter = _detect_delimiter(head) if options.delimiter is None else options.delimiter
+    rows, n_lines = _read_first_rows(head, delimiter)
     first = [cell.strip() for cell in rows[0]]
     if _has_header(rows) if options.header is None else options.header:
         names, header = [cell or f"column{j}" for j, cell in enumerate(first, start=1)], "with a header"
@@ -194,15 +187,13 @@ def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) 
         header = f"no header: columns named x0 to x{len(first) - 1}"
     _check_unique(names, name)  # pyarrow would silently keep one of two columns with the same name
     # Line breaks in quotes may come late, and pyarrow reads an unclosed quote up to the next quote without an error.
-    is_quoted = b'"' in content
+    is_quoted = '"' in text
     if is_quoted:
-        _check_rows(content, encoding, delimiter, len(names), name)
+        _check_rows(text, delimiter, len(names), name)
     try:
         table = arrow_csv.read_csv(
-            pa.BufferReader(content),
-            read_options=arrow_csv.ReadOptions(
-                column_names=names, skip_rows=n_lines, encoding=encoding, block_size=1 << 22
-            ),
+            pa.BufferReader(text.encode()),
+            read_options=arrow_csv.ReadOptions(column_names=names, skip_rows=n_lines, block_size=1 << 22),
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={column: pa.string() for column in options.as_text if column in names},
@@ -212,37 +203,27 @@ def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) 
     except pa.ArrowInvalid as error:
         if "Empty CSV" in str(error):
             return pa.table({column: [] for column in names}), ""
-        if "invalid UTF8" in str(error):
-            raise _make_encoding_error(name, encoding) from error
-        _check_rows(content, encoding, delimiter, len(names), name)
+        _check_rows(text, delimiter, len(names), name)
         raise
-    if any(pa.types.is_binary(column.type) for column in table.schema):
-        raise _make_encoding_error(name, encoding)
     suffix = "" if encoding == "utf-8" else f"; {encoding}"
     return table, f"{DELIMITERS.get(delimiter, repr(delimiter))}-separated, {header}{suffix}"
 
 
-def _decode_head(content: bytes, name: str, options: ReadOptions) -> tuple[str, str]:
-    """Return the encoding of a text file, and the text of its first lines."""
-    head = content[:HEAD]
-    encoding = options.encoding or next((found for mark, found in BYTE_ORDER_MARKS if head.startswith(mark)), "utf-8")
+def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
+    """Return the encoding of a text file, by default that of its byte order mark or UTF-8, and its text."""
+    is_utf_16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = encoding or ("utf-16" if is_utf_16 else "utf-8")
     try:
-        text = codecs.getincrementaldecoder(encoding)().decode(head).removeprefix("\ufeff")
+        text = content.decode(encoding).removeprefix("\ufeff")
     except LookupError as error:
         raise TableError(f"{encoding!r} is an unknown encoding: try latin-1, cp1252 or utf-16.") from error
-    if "\0" in text:
-        raise TableError(
-            f"{name} contains zero bytes: it is not a text file, or it is UTF-16 without a byte order mark.",
-            encoding="utf-16-le",
-        )
-    text = text if len(head) < HEAD else text[: text.rfind("\n") + 1] or text  # the last line may be incomplete
+    except UnicodeError as error:
+        other = "latin-1" if encoding.replace("_", "-").lower() in ("utf-8", "utf8") else "utf-8"
+        raise TableError(f"{name} is not valid {encoding} ({error}): set its encoding.", encoding=other) from error
+    if "\0" in text[:HEAD]:
+        problem = "contains zero bytes: it is not a text file, or it is UTF-16 without a byte order mark"
+        raise TableError(f"{name} {problem}.", encoding="utf-16-le")
     return encoding, text
-
-
-def _make_encoding_error(name: str, encoding: str, error: UnicodeDecodeError | None = None) -> TableError:
-    where = "" if error is None else f" (byte 0x{error.object[error.start]:02x} at position {error.start})"
-    other = "latin-1" if encoding.replace("_", "-").lower() in ("utf-8", "utf8") else "utf-8"
-    return TableError(f"{name} is not valid {encoding}{where}: set its encoding.", encoding=other)
 
 
 def _read_first_rows(text: str, delimiter: str) -> tuple[list[list[str]], int]:
@@ -288,7 +269,13 @@ def is_number(cell: str) -> bool:
 
 def is_missing(cell: Any) -> bool:
     """Return whether a cell is None, NaN or a text that stands for a missing value."""
-    return is_missing_value(cell) or (isinstance(cell, str) and cell.strip() in MISSING_CELLS)
+    return is_missing_value(cell) or (isinstance(cell, str) and cell.strip() in list_missing_cells())
+
+
+@cache
+def list_missing_cells() -> list[str]:
+    """Return the texts that pyarrow reads as missing values."""
+    return list(import_module("pyarrow.csv").ConvertOptions().null_values)
 
 
 def _check_unique(names: list[str], file: str) -> None:
@@ -299,11 +286,10 @@ def _check_unique(names: list[str], file: str) -> None:
         raise TableError(f"{file} has several columns named {shown}: {advice}", header=False)
 
 
-def _check_rows(content: bytes, encoding: str, delimiter: str, width: int, name: str) -> None:
+def _check_rows(text: str, delimiter: str, width: int, name: str) -> None:
     """Raise an error that names the first line with another number of cells, or with a quote that is not closed."""
     first = 1
-    stream = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, errors="replace", newline="")
-    reader = csv.reader(stream, delimiter=delimiter, strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         for row in reader:
             if row and len(row) != width:
