@@ -121,7 +121,7 @@ def test_features_missing_together_are_one_group():
 def test_bad_input_is_named():
     X = three_clusters()[0]
     X[:, 2] = np.nan
-    with pytest.raises(ValueError, match=r"feature 2 .*missing"):
+    with pytest.raises(ValueError, match=r"feature 'x2' .*missing"):
         MultipleImputer().fit(X)
     with pytest.raises(ValueError, match="n_imputations"):
         MultipleImputer(0).fit(three_clusters()[0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import mode
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._typing import Array
@@ -106,7 +107,9 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._check_parameters()
         values = self._validate(X, reset=True)
         gaps = np.isnan(values)
-        _refuse_empty_features(gaps, getattr(self, "feature_names_in_", None))
+        empty = self.get_feature_names_out()[gaps.all(axis=0)]
+        if len(empty):
+            raise ValueError(f"all cells of the feature {str(empty[0])!r} are missing: leave it out.")
         exponent = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # squares of large values overflow
         units = np.ldexp(values, -exponent)
         self.mean_ = np.ldexp(np.nanmean(units, axis=0), exponent)
@@ -137,17 +140,11 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = self._validate(X, reset=False)
         gaps = np.isnan(values)
         out = np.repeat(values[None], self.n_imputations, axis=0)
-        rows = np.flatnonzero(gaps.any(axis=1))
-        if not len(rows):
-            return out
+        rows = gaps.any(axis=1)
         z, donors = self._standardise(values[rows]), self._standardise(self.donors_)
-        for k in range(self.n_imputations):
-            rng = np.random.default_rng([self.seed_, k])
-            filled = self._complete(z, donors, self.donor_gaps_, rng)
-            cells = gaps[rows]
-            block = out[k, rows]
-            block[cells] = self._restore(filled)[cells]
-            out[k, rows] = block
+        for k in range(self.n_imputations if len(z) else 0):
+            filled = self._complete(z, donors, self.donor_gaps_, np.random.default_rng([self.seed_, k]))
+            out[k, gaps] = self._restore(filled)[gaps[rows]]
         return out
 
     def transform(self, X: ArrayLike) -> Array:
@@ -180,9 +177,7 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> Array:
         check_unique_names(X)
-        return np.asarray(
-            validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"), dtype=np.float64
-        )
+        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
 
     def _standardise(self, values: Array) -> Array:
         """Return values in standard deviations from the mean."""
@@ -208,27 +203,22 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         donors = filled if donors is None else donors
         groups = _group_features(gaps)
         for group in groups:  # a first value, from any donor
-            known = np.flatnonzero(~donor_gaps[:, group[0]])
-            rows = np.flatnonzero(gaps[:, group[0]])
+            rows, known = np.flatnonzero(gaps[:, group[0]]), np.flatnonzero(~donor_gaps[:, group[0]])
             filled[np.ix_(rows, group)] = donors[np.ix_(rng.choice(known, len(rows)), group)]
         for _ in range(N_SWEEPS):
             for group in sorted(groups, key=lambda group: int(gaps[:, group[0]].sum())):
-                rows = np.flatnonzero(gaps[:, group[0]])
-                known = np.flatnonzero(~donor_gaps[:, group[0]])
-                known = np.unique(rng.choice(known, len(known)))  # a bootstrap sample
-                others = np.setdiff1d(np.arange(z.shape[1]), group)
-                filled[np.ix_(rows, group)] = self._draw(filled[rows], donors[known], group, others, rng)
+                rows, known = np.flatnonzero(gaps[:, group[0]]), np.flatnonzero(~donor_gaps[:, group[0]])
+                sample = np.unique(rng.choice(known, len(known)))  # bootstrap
+                filled[np.ix_(rows, group)] = self._draw(filled[rows], donors[sample], group, rng)
         return filled
 
-    def _draw(
-        self, rows: Array, donors: Array, group: NDArray[np.intp], others: NDArray[np.intp], rng: np.random.Generator
-    ) -> Array:
+    def _draw(self, rows: Array, donors: Array, group: NDArray[np.intp], rng: np.random.Generator) -> Array:
         """Draw the features of a group for rows from the donors that are nearest in the other features."""
         k = self.n_neighbors or min(max(math.isqrt(len(donors)), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
         k = min(k, len(donors))
         near = rng.integers(len(donors), size=(len(rows), k))  # of a single feature, all donors are equally near
-        if len(others):
-            near = _find_nearest(rows[:, others], donors[:, others], k)
+        if len(group) < rows.shape[1]:
+            near = _find_nearest(np.delete(rows, group, axis=1), np.delete(donors, group, axis=1), k)
         chosen = near[np.arange(len(rows)), rng.integers(k, size=len(rows))]
         values = donors[np.ix_(chosen, group)]
         smooth = ~self.repeated_[group]
@@ -244,13 +234,6 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def _refuse_empty_features(gaps: NDArray[np.bool_], names: NDArray[Any] | None) -> None:
-    empty = np.flatnonzero(gaps.all(axis=0))
-    if len(empty):
-        name = f"feature {empty[0]}" if names is None else repr(str(names[empty[0]]))
-        raise ValueError(f"all cells of {name} are missing: leave it out.")
 
 
 def _is_repeated(values: Array) -> bool:
@@ -399,16 +382,10 @@ def choose_consensus(
     fits = [make_estimator().fit(X, **fit_parameters) for X in completions]
     labels = [np.asarray(fit.labels_) for fit in fits]
     sizes = tuple(len(np.unique(one[one >= 0])) for one in labels)  # -1 marks outliers
-    counts = Counter(sizes)
-    usual = min(counts, key=lambda k: (-counts[k], k))
-    agreement = [
-        sum(adjusted_rand_score(one, other) for other in labels) if k == usual else -np.inf
-        for one, k in zip(labels, sizes, strict=True)
-    ]
-    best = int(np.argmax(agreement))
-    votes = _predict_all(fits[best], completions)
-    chosen = _find_most_frequent(votes)[0]
-    agrees = (votes == chosen).astype(np.intp)
+    usual = [k for k, size in enumerate(sizes) if size == mode(sizes).mode]
+    best = max(usual, key=lambda k: sum(adjusted_rand_score(labels[k], other) for other in labels))
+    chosen = vote(fits[best], completions)[0]
+    agrees = np.array([fits[best].predict(X) == chosen for X in completions], dtype=np.intp)
     agrees[best] *= 2  # the completion of the fit, where it is one of the most frequent
     X = completions[agrees.argmax(axis=0), np.arange(completions.shape[1])]
     return Consensus(fits[best], X, chosen, _measure_instability(labels, best, chosen), sizes, imputer)
@@ -416,23 +393,14 @@ def choose_consensus(
 
 def vote(estimator: Any, completions: Array) -> tuple[Labels, Array]:
     """Return the most frequent cluster of each row over its completions, and the share of completions that differ."""
-    return _find_most_frequent(_predict_all(estimator, completions))
+    found, counts = mode([estimator.predict(X) for X in completions], axis=0)
+    return np.asarray(found, dtype=np.intp), 1.0 - counts / len(completions)
 
 
 def average_memberships(estimator: Any, completions: Array, labels: Labels) -> Array:
     """Return the membership of each row in its cluster, averaged over its completions."""
     rows = np.arange(len(labels))
     return np.asarray(np.mean([estimator.predict_proba(X)[rows, labels] for X in completions], axis=0))
-
-
-def _predict_all(estimator: Any, completions: Array) -> Labels:
-    return np.array([estimator.predict(X) for X in completions], dtype=np.intp)
-
-
-def _find_most_frequent(votes: Labels) -> tuple[Labels, Array]:
-    """Return the most frequent label of each column, and the share of the others."""
-    counts = np.array([(votes == k).sum(axis=0) for k in range(int(votes.max(initial=0)) + 1)])
-    return np.asarray(counts.argmax(axis=0), dtype=np.intp), 1.0 - counts.max(axis=0) / len(votes)
 
 
 def _measure_instability(labels: list[Labels], best: int, chosen: Labels) -> Array:
@@ -442,11 +410,9 @@ def _measure_instability(labels: list[Labels], best: int, chosen: Labels) -> Arr
     """
     differs = np.zeros(len(chosen))
     for other in labels:
-        codes, own = (np.unique(one, return_inverse=True) for one in (other, labels[best]))
-        table = np.zeros((len(own[0]), len(codes[0])))
-        np.add.at(table, (own[1], codes[1]), 1.0)
-        ours, theirs = linear_sum_assignment(-table)
-        partner = np.full(table.shape[1], -1)
-        partner[theirs] = own[0][ours]
-        differs += partner[codes[1]] != chosen
+        names, codes = np.unique(other, return_inverse=True)
+        ours, theirs = linear_sum_assignment(contingency_matrix(labels[best], other), maximize=True)
+        partner = np.full(len(names), -1)
+        partner[theirs] = np.unique(labels[best])[ours]
+        differs += partner[codes] != chosen
     return np.asarray(differs / len(labels))
