@@ -75,7 +75,7 @@ def test_remedy_names_every_column_that_cannot_be_used():
     remedy = find_remedy(make_table(**MESSY), ColumnChoices())
     assert list(remedy.drop) == ["id", "note", "same", "day", "none", "few"]
     assert (remedy.encode, remedy.missing) == (("kind",), ("gaps",))
-    assert remedy.list_changes(ColumnChoices()) == {
+    assert remedy.changes == {
         "drop": tuple(remedy.drop),
         "encode": "famd",
         "missing": "multiple",
@@ -97,7 +97,7 @@ def test_remedy_can_be_applied():
     assert choose_features(table, remedy.choices, ignore) == (["a", "b", "level", "kind", "gaps"], ["kind"])
     assert len(reported) == len(remedy.drop) + 2
     _, unchanged = apply_remedy(make_table(), ColumnChoices(), ignore)
-    assert unchanged.list_changes(ColumnChoices()) == {}
+    assert unchanged.changes == {}
 
 
 @pytest.mark.parametrize(
@@ -159,4 +159,6 @@ def test_texts_that_are_not_categories_are_refused(encode, cells):
     table = make_frame(pa.table({"a": np.arange(60.0), "kind": cells}))
     with pytest.raises(TableError, match="'kind'") as info:
         choose_features(table, ColumnChoices(encode=encode), ignore)
-    assert info.value.choices == {"drop": ("kind",)}
+    assert info.value.choices == {"drop": ("kind",), "auto": True}
+    table, remedy = apply_remedy(table, ColumnChoices(encode=encode), ignore)
+    assert choose_features(table, remedy.choices, ignore) == (["a"], [])

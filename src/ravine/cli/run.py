@@ -166,7 +166,7 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
         table,
         ColumnChoices(
             options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize,
-            "impute-median" if reason else "multiple", reason,
+            reason,
         ),
     )  # fmt: skip
 
@@ -183,7 +183,7 @@ def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:
 def apply_auto(table: Any, choices: ColumnChoices, console: Console) -> tuple[Any, ColumnChoices]:
     """Return a table and the choices that make it usable; changes are reported, also as options."""
     table, remedy = apply_remedy(table, choices, console.report)
-    options = format_choices(remedy.list_changes(choices))
+    options = format_choices(remedy.changes)
     console.report(f"auto: the same as {options}" if options else "auto: nothing had to be changed")
     return table, remedy.choices
 

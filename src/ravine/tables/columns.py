@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -43,8 +43,6 @@ NUMBERS_ROWS = "it numbers the rows"
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
 # Treatment of missing cells by the scaler, for each treatment of a table.
 MISSING = {"error": "error", "drop": "keep", "impute-median": "median", "multiple": "keep"}
-# Treatments to suggest, for the best of them.
-FILLS = {"impute-median": ("impute-median",), "multiple": ("impute-median", "multiple")}
 SCALES = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
 
 
@@ -65,10 +63,8 @@ class ColumnChoices:
     scale : {"standard", "robust", "none"}
     normalize : {"none", "l2"}
         Whether rows are divided by their lengths.
-    fill : {"multiple", "impute-median"}
-        Treatment of missing cells to suggest.
     fill_reason : str
-        Why ``fill`` is not "multiple".
+        Why cells cannot be filled several times; empty if they can.
     """
 
     drop: tuple[str, ...] = ()
@@ -78,8 +74,12 @@ class ColumnChoices:
     missing: str = "error"
     scale: str = "standard"
     normalize: str = "none"
-    fill: str = "multiple"
     fill_reason: str = ""
+
+    @property
+    def fills(self) -> tuple[str, ...]:
+        """Treatments that fill missing cells, the best of them last."""
+        return ("impute-median",) if self.fill_reason else ("impute-median", "multiple")
 
 
 def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:
@@ -115,13 +115,12 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
     learn : bool
         Whether an estimator learns from the labels. Then -1 is rejected: it could also mean "unlabelled".
     """
-    cells = [None if is_missing(cell) else cell for cell in table[column].tolist()]
+    cells = np.array([None if is_missing(cell) else cell for cell in table[column].tolist()], dtype=object)
     labels = [cell for cell in cells if cell is not None]
     # Integers with gaps are often stored as floats.
-    integers = all(type(cell) is int or (isinstance(cell, float) and cell.is_integer()) for cell in labels)
-    values = np.empty(len(cells), dtype=object)
-    values[:] = [None if cell is None else int(cell) if integers else str(cell) for cell in cells]
-    different = list(dict.fromkeys(str(value).strip() for value in values if value is not None))
+    kind = int if all(type(cell) is int or (isinstance(cell, float) and cell.is_integer()) for cell in labels) else str
+    values = np.array([None if cell is None else kind(cell) for cell in cells], dtype=object)
+    different = list(dict.fromkeys(str(kind(label)).strip() for label in labels))
     if learn and {"-1", "-1.0"} & set(different):
         raise TableError(
             f'column {column!r} contains -1, which is ambiguous: it could be a class or mean "unlabelled". Leave the '
@@ -153,33 +152,36 @@ class Column:
     n_missing : int
     counts : dict
         Number of cells of each text.
-    reason : str
-        Why the column should be left out; empty if it should not.
+    problem : str
+        Why the column cannot be used; empty if it can.
+    doubt : str
+        Why the column should be left out although it can be used; empty if it should not.
     """
 
     kind: str
-    n_missing: int = 0
-    counts: dict[str, int] = field(default_factory=dict)
-    reason: str = ""
+    n_missing: int
+    counts: dict[str, int]
+    problem: str
+    doubt: str
 
 
-def _judge(name: str, cells: Any) -> Column:
+def _judge(name: str, cells: Any, encode: str) -> Column:
     n, n_missing, kind = len(cells), int(cells.isna().sum()), _find_kind(cells.dtype)
     counts = count_categories(cells.tolist()) if kind == "text" else {}
-    reason = ""
     if n_missing == n:
-        kind, reason = "empty", "all of its cells are empty"
-    elif n_missing > MOST_MISSING * n:
-        reason = f"{100.0 * n_missing / n:.0f} % of its cells are missing"
-    elif kind == "text":
-        reason = _judge_text(counts)
+        return Column("empty", n, counts, "all of its cells are empty", "")
+    problem = doubt = ""
+    if kind == "text":
+        problem = _judge_text(counts, encode)
     elif kind not in ("number", "boolean"):
-        reason = "dates and times are not numbers" if "dates" in kind else f"cells of the type {kind} cannot be used"
+        problem = "dates and times are not numbers" if "dates" in kind else f"cells of the type {kind} cannot be used"
+    if n_missing > MOST_MISSING * n:
+        doubt = f"{100.0 * n_missing / n:.0f} % of its cells are missing"
     elif cells.dtype.kind in "iu" and n > 2 and not n_missing and (np.diff(cells.to_numpy()) == 1).all():
-        reason = NUMBERS_ROWS
+        doubt = NUMBERS_ROWS
     elif cells.dtype.kind in "iu" and IDENTIFIER.search(name) and cells.is_unique:
-        reason = "it identifies the rows"
-    return Column(kind, n_missing, counts, reason)
+        doubt = "it identifies the rows"
+    return Column(kind, n_missing, counts, problem, doubt)
 
 
 def _find_kind(dtype: Any) -> str:
@@ -193,11 +195,15 @@ def _find_kind(dtype: Any) -> str:
     return "dates or times" if is_temporal else str(dtype).removesuffix("[pyarrow]")
 
 
-def _judge_text(counts: dict[str, int]) -> str:
-    if len(counts) == 1:
+def _judge_text(counts: dict[str, int], encode: str) -> str:
+    """Return why a column of text cannot be encoded; empty if it can."""
+    n = len(counts)
+    if n == 1:
         return f"it has one category, {next(iter(counts))[:40]!r}"
-    rare = f"it has {len(counts)} distinct texts, most of them rare: names, identifiers or free text"
-    return rare if is_free_text(counts) else ""
+    if encode == "one-hot" and n > MAX_CATEGORIES:
+        return f"it has {n} distinct texts, more than {MAX_CATEGORIES}"
+    is_free = is_free_text(counts, 0.0) if encode == "one-hot" else is_free_text(counts)
+    return f"it has {n} distinct texts, most of them rare: names, identifiers or free text" if is_free else ""
 
 
 def _find_commas(columns: dict[str, Column]) -> tuple[list[str], dict[str, str]]:
@@ -238,6 +244,8 @@ class Remedy:
         Columns of categories, and columns with missing cells.
     choices : ColumnChoices
         The choices of the user with these changes.
+    changes : dict
+        Choices that differ from those of the user.
     """
 
     drop: dict[str, str]
@@ -246,31 +254,28 @@ class Remedy:
     encode: tuple[str, ...]
     missing: tuple[str, ...]
     choices: ColumnChoices
-
-    def list_changes(self, given: ColumnChoices) -> dict[str, Any]:
-        """Return the choices that differ from the given ones."""
-        changed = {name: getattr(self.choices, name) for name in ("encode", "missing")}
-        changes: dict[str, Any] = {"drop": tuple(self.drop)} if self.drop else {}
-        changes |= {"decimal": ","} if self.commas else {}
-        return changes | {name: value for name, value in changed.items() if value != getattr(given, name)}
+    changes: dict[str, Any]
 
 
 def find_remedy(columns: dict[str, Column], choices: ColumnChoices) -> Remedy:
     """Find the columns to leave out, to encode and to fill; choices of the user are kept."""
-    commas, thousands = _find_commas(columns)
-    usable = {*commas, *thousands}
-    drop = {n: c.reason for n, c in columns.items() if c.reason and not (n in usable and c.reason.startswith("it "))}
+    decimal, unclear = _find_commas(columns)
+    numbers = {*decimal, *unclear}
+    reasons = {name: one.doubt or ("" if name in numbers else one.problem) for name, one in columns.items()}
+    drop = {name: reason for name, reason in reasons.items() if reason}
     kept = {name: column for name, column in columns.items() if name not in drop}
-    texts = tuple(name for name, column in kept.items() if column.kind == "text" and name not in usable)
+    commas = tuple(name for name in decimal if name in kept)
+    texts = tuple(name for name, column in kept.items() if column.kind == "text" and name not in numbers)
     gaps = tuple(name for name, column in kept.items() if column.n_missing)
-    changes = replace(
-        choices,
-        drop=(*choices.drop, *drop),
-        encode="famd" if texts and choices.encode == "error" else choices.encode,
-        missing=choices.fill if gaps and choices.missing == "error" else choices.missing,
-    )
-    thousands = {name: cell for name, cell in thousands.items() if name in kept}
-    return Remedy(drop, tuple(name for name in commas if name in kept), thousands, texts, gaps, changes)
+    changes: dict[str, Any] = {}
+    if texts and choices.encode == "error":
+        changes["encode"] = "famd"
+    if gaps and choices.missing == "error":
+        changes["missing"] = choices.fills[-1]
+    changed = replace(choices, drop=(*choices.drop, *drop), **changes)
+    changes = ({"drop": tuple(drop)} if drop else {}) | ({"decimal": ","} if commas else {}) | changes
+    thousands = {name: cell for name, cell in unclear.items() if name in kept}
+    return Remedy(drop, commas, thousands, texts, gaps, changed, changes)
 
 
 def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, Remedy]:
@@ -280,8 +285,7 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
         raise TableError(_describe_thousands(found.thousands), decimal=",")
     kept = list_columns(table, found.choices)
     if found.drop and not kept:
-        reasons = join_texts([f"{name!r} ({reason})" for name, reason in found.drop.items()])
-        raise TableError(f"no column can be used: {reasons}. Convert a column to numbers, or add one.")
+        raise TableError(f"no column can be used: {_join_reasons(found.drop)}. Convert one to numbers, or add one.")
     commas = {name: table[name].str.strip().str.replace(",", ".").astype("Float64") for name in found.commas}
     table = table.assign(**{name: cells.to_numpy(np.float64, na_value=np.nan) for name, cells in commas.items()})
     check_finite(table[kept])
@@ -289,18 +293,22 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
         report(f"auto: {name!r} is left out: {reason}")
     if found.commas:
         report(f"auto: {join_names(found.commas)} read as numbers with a decimal comma")
-    if found.choices.encode != choices.encode:
+    if "encode" in found.changes:
         report(f"auto: {join_names(found.encode)} encoded as categories")
-    if found.choices.missing != choices.missing:
+    if "missing" in found.changes:
         how = f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster"
-        how = how if found.choices.missing == "impute-median" else ""
+        how = how if choices.fill_reason else ""
         report(f"auto: {join_names(found.missing)} filled where cells are missing{how}")
     return table, found
 
 
 def _describe_thousands(examples: dict[str, str]) -> str:
-    listed = join_texts([f"{name!r} (such as {cell!r})" for name, cell in examples.items()])
+    listed = _join_reasons({name: f"such as {cell!r}" for name, cell in examples.items()})
     return f"Commas may separate thousands or be decimal commas in {listed}: remove them, or choose the decimal comma."
+
+
+def _join_reasons(reasons: dict[str, str]) -> str:
+    return join_texts([f"{name!r} ({reason})" for name, reason in reasons.items()])
 
 
 # ----------------------------------------------------------------------------------------------- features
@@ -308,7 +316,7 @@ def _describe_thousands(examples: dict[str, str]) -> str:
 
 def judge_columns(table: Any, choices: ColumnChoices) -> dict[str, Column]:
     """Judge all columns that may be features."""
-    return {name: _judge(name, table[name]) for name in list_columns(table, choices)}
+    return {name: _judge(name, table[name], choices.encode) for name in list_columns(table, choices)}
 
 
 def choose_features(table: Any, choices: ColumnChoices, report: Report) -> tuple[list[str], list[str]]:
@@ -317,53 +325,40 @@ def choose_features(table: Any, choices: ColumnChoices, report: Report) -> tuple
     if not columns:
         raise TableError("no column is left: drop fewer.")
     texts = [name for name, column in columns.items() if column.kind == "text"]
-    usable = ("number", "boolean", "empty", "text")[: 3 if choices.encode == "error" else 4]
-    if any(column.kind not in usable for column in columns.values()):
-        _refuse_unusable(columns, choices)
     problems = {name: _describe_problem(column, choices.encode) for name, column in columns.items()}
-    bad = tuple(name for name, text in problems.items() if text)
-    if bad:
-        raise TableError(" ".join(f"column {name!r}: {problems[name]}." for name in bad), drop=bad)
+    if any(problems.values()):
+        _refuse_columns({name: problem for name, problem in problems.items() if problem}, columns, choices)
     booleans = [name for name, column in columns.items() if column.kind == "boolean"]
     if booleans:
         report(f"{join_names(booleans)}: true and false are used as 1 and 0")
     for name, column in columns.items():
-        if column.reason == NUMBERS_ROWS:
+        if column.doubt == NUMBERS_ROWS:
             report(f"warning: {name!r} numbers the rows but is used as a feature; choose it as key if it is an id")
     return list(columns), texts
 
 
 def _describe_problem(column: Column, encode: str) -> str:
-    """Return why a column cannot be used; empty if it can."""
-    n = len(column.counts)
-    if column.kind == "text" and encode == "one-hot":
-        return f"it has {n} distinct texts, more than {MAX_CATEGORIES}" if n > MAX_CATEGORIES else ""
-    return _judge_text(column.counts) if column.kind == "text" else column.reason if column.kind == "empty" else ""
-
-
-def _refuse_unusable(columns: dict[str, Column], choices: ColumnChoices) -> None:
-    """Raise an error about columns that are not numeric, with examples and the choices that make them usable."""
-    shown = [
-        f"{name!r} ({_describe_kind(column)})" for name, column in columns.items()
-        if column.kind not in ("number", "boolean")
-    ]  # fmt: skip
-    remedy = find_remedy(columns, choices)
-    problem = f"{'no column is' if len(shown) == len(columns) else 'not all columns are'} numeric: {join_texts(shown)}"
-    if remedy.missing and choices.missing == "error":
-        problem += f", and cells are missing in {join_names(remedy.missing)}"
-    problem += ". If a column identifies or labels the rows, choose it as key or label."
-    if len(remedy.drop) == len(columns):
-        raise TableError(f"{problem} Convert them to numbers.")
-    if remedy.thousands:
-        raise TableError(f"{problem} {_describe_thousands(remedy.thousands)}", **remedy.list_changes(choices))
-    if remedy.commas:
-        problem += f" Decimal commas are in {join_names(remedy.commas)}."
-    raise TableError(problem, **remedy.list_changes(choices), auto=True)
-
-
-def _describe_kind(column: Column) -> str:
+    """Return why a column cannot be used, with an example of text that is not encoded; empty if it can."""
+    if column.kind != "text" or encode != "error":
+        return column.problem
     texts = sorted(column.counts, key=lambda cell: (is_number(cell), "," not in cell))  # the most telling first
-    return f"text such as {texts[0][:30]!r}" if column.kind == "text" else column.kind
+    return f"text such as {texts[0][:30]!r}"
+
+
+def _refuse_columns(problems: dict[str, str], columns: dict[str, Column], choices: ColumnChoices) -> None:
+    """Raise an error about columns that cannot be used, with the choices that make all columns usable."""
+    remedy = find_remedy(columns, choices)
+    text = f"{'no' if len(problems) == len(columns) else 'not every'} column can be used: {_join_reasons(problems)}"
+    if "missing" in remedy.changes:
+        text += f", and cells are missing in {join_names(remedy.missing)}"
+    text += ". If a column identifies or labels the rows, choose it as key or label."
+    if len(remedy.drop) == len(columns):
+        raise TableError(f"{text} Convert them to numbers.")
+    if remedy.thousands:
+        raise TableError(f"{text} {_describe_thousands(remedy.thousands)}", **remedy.changes)
+    if remedy.commas:
+        text += f" Decimal commas are in {join_names(remedy.commas)}."
+    raise TableError(text, **remedy.changes, auto=True)
 
 
 # ----------------------------------------------------------------------------------------------- preparation
@@ -393,12 +388,7 @@ class PreparedTable:
 def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0) -> PreparedTable:
     """Choose the features of a table and scale them; an error names the columns that cannot be used."""
     names, texts = choose_features(table, choices, report)
-    if choices.normalize == "l2" and (texts or choices.missing == "multiple"):
-        problem = f"{join_names(texts)} {'is' if len(texts) == 1 else 'are'} text" if texts else "cells may be missing"
-        raise TableError(
-            f"rows can be divided by their lengths only if all cells are numbers, but {problem}.", normalize="l2"
-        )
-    rows, kept = _treat_missing(table[names], choices.missing, report, FILLS[choices.fill])
+    rows, kept = _treat_missing(table[names], choices.missing, report, choices.fills)
     if kept is not None and kept.sum() < 2:
         raise TableError("every row has a missing cell: fill them, or drop the emptiest columns.")
     encode = "famd" if choices.encode == "famd" else "one-hot"

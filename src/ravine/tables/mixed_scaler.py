@@ -146,12 +146,45 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._fit(X)
+        self.fit_transform(X)
         return self
 
     def fit_transform(self, X: Any, y: object = None) -> Any:
         """Fit to X and return its features."""
-        return self._fit(X)
+        self._check_parameters()
+        with restore_on_failure(self):
+            columns, declared = self._read(X, reset=True)
+            chosen = _choose_categorical(self.categorical, columns, declared)
+            columns = _convert_columns(columns, dict.fromkeys(chosen, ()))
+            empty = [name for name, cells in columns.items() if find_missing(cells).all()]
+            if empty:
+                raise ValueError(f"column {empty[0]!r}: all cells are missing. Leave the column out.")
+            bad = chosen or list(count_missing(columns) if self.missing == "keep" else ())
+            if self.normalize == "l2" and bad:
+                raise TableError(f"normalize='l2' needs a number in each cell of {join_names(bad)}.", normalize="l2")
+            self._check_cells(columns)
+            self._columns = tuple(columns)
+            self._group_categories({name: count_categories(columns[name].tolist()) for name in chosen})
+            cells = _stack(columns)
+            with np.errstate(over="ignore", invalid="ignore"):
+                self.transformer_ = self._make_transformer().fit(cells)
+                Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
+            parts = self._list_parts()
+            imputers = [(names, pipeline["impute"]) for pipeline, names in parts if self.missing == "median"]
+            fills = chain.from_iterable(zip(names, one.statistics_.tolist(), strict=True) for names, one in imputers)
+            self.fill_: dict[str, float | str] = dict(fills)
+            self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
+            self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
+            bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
+            if bad.any():
+                raise ValueError(
+                    f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
+                    "correct them, use a larger unit, or leave the column out."
+                )
+        if self.rare_:
+            listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
+            warnings.warn(f"rare categories are grouped as {OTHER!r} ({listed}).", UserWarning, stacklevel=3)
+        return Z
 
     def transform(self, X: Any) -> Any:
         """Return the features of X.
@@ -215,42 +248,6 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         super().__setstate__(state)
         if hasattr(self, "categories_"):
             self._restore()
-
-    def _fit(self, X: Any) -> Array:
-        """Fit to X and return its features."""
-        self._check_parameters()
-        with restore_on_failure(self):
-            columns, declared = self._read(X, reset=True)
-            chosen = _choose_categorical(self.categorical, columns, declared)
-            columns = _convert_columns(columns, dict.fromkeys(chosen, ()))
-            if self.normalize == "l2" and (chosen or self.missing == "keep"):
-                raise ValueError("normalize='l2' needs columns of numbers without missing cells.")
-            empty = [name for name, cells in columns.items() if find_missing(cells).all()]
-            if empty:
-                raise ValueError(f"column {empty[0]!r}: all cells are missing. Leave the column out.")
-            self._check_cells(columns)
-            self._columns = tuple(columns)
-            self._group_categories({name: count_categories(columns[name].tolist()) for name in chosen})
-            cells = _stack(columns)
-            with np.errstate(over="ignore", invalid="ignore"):
-                self.transformer_ = self._make_transformer().fit(cells)
-                Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
-            parts = self._list_parts()
-            imputers = [(names, pipeline["impute"]) for pipeline, names in parts if self.missing == "median"]
-            fills = chain.from_iterable(zip(names, one.statistics_.tolist(), strict=True) for names, one in imputers)
-            self.fill_: dict[str, float | str] = dict(fills)
-            self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
-            self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
-            bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
-            if bad.any():
-                raise ValueError(
-                    f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
-                    "correct them, use a larger unit, or leave the column out."
-                )
-        if self.rare_:
-            listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
-            warnings.warn(f"rare categories are grouped as {OTHER!r} ({listed}).", UserWarning, stacklevel=3)
-        return Z
 
     def _check_parameters(self) -> None:
         for name, choices in CHOICES.items():
@@ -334,10 +331,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         check_finite(columns)
         counts = count_missing(columns) if self.missing == "error" else {}
         if counts:
-            raise ValueError(
-                f"Input X contains NaN: missing cells in {join_counts(counts)}. Fill them, or set missing='median' or "
-                "missing='keep'."
-            )
+            advice = "Fill them, or choose another treatment by the parameter missing."
+            raise ValueError(f"Input X contains NaN: missing cells in {join_counts(counts)}. {advice}")
 
     def _read(self, table: Any, reset: bool) -> tuple[Columns, list[str]]:
         """Return the columns of a table by name, and the names of those whose type is categorical."""
