@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
 from ravine import MinimumDensityTree, MixedScaler
-from ravine.tables.mixed_scaler import count_categories, is_free_text
+from ravine.tables.mixed_scaler import count_categories, judge_texts
 
 IN_PLACE = {"check_positive_only_tag_during_fit": "scikit-learn before 1.7.1 subtracts a mean from integers in place"}
 
@@ -192,8 +193,9 @@ def test_grouping_keeps_every_category_once(counts):
 
 def test_categories_are_counted_without_missing_cells():
     assert count_categories(["b", "a", None, float("nan"), "b"]) == {"a": 1, "b": 2}
-    assert is_free_text({f"name {k}": 1 for k in range(30)})
-    assert not is_free_text({"a": 10, "b": 20})
+    assert "30 distinct" in judge_texts({f"name {k}": 1 for k in range(30)})
+    assert "'a'" in judge_texts({"a": 30})
+    assert judge_texts({"a": 10, "b": 20}) == ""
 
 
 def test_equal_values_of_other_types_are_other_categories():
@@ -330,6 +332,17 @@ def test_pickles_are_rebuilt_from_public_values(options):
     again = pickle.loads(pickle.dumps(scaler))
     np.testing.assert_array_equal(again.transform(columns), scaler.transform(columns))
     assert again.get_feature_names_out().tolist() == scaler.get_feature_names_out().tolist()
+    parts = (fitted.transformer_.transformers_ for fitted in (again, scaler))
+    for (_, one, _), (_, other, _) in zip(*parts, strict=True):
+        assert vars(one[-1]).keys() == vars(other[-1]).keys()
+        for name, value in vars(other[-1]).items():
+            np.testing.assert_array_equal(getattr(one[-1], name), value)
+
+
+def test_decimal_numbers_are_numbers():
+    cells = np.array([[Decimal("1.5")], [Decimal(2)], [None]], dtype=object)
+    scaler = MixedScaler(categorical=[], scale="none", missing="keep")
+    np.testing.assert_array_equal(scaler.fit_transform(cells), [[1.5], [2.0], [np.nan]])
 
 
 @pytest.mark.filterwarnings("ignore:rare categories")

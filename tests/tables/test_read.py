@@ -150,9 +150,9 @@ def test_line_breaks_in_quotes_may_come_late(path, packed):
 
 
 def test_missing_files_folders_and_other_formats_are_named(tmp_path, path):
-    with pytest.raises(TableError, match=r"none\.csv"):
+    with pytest.raises(FileNotFoundError, match=r"none\.csv"):
         read(tmp_path / "none.csv")
-    with pytest.raises(TableError, match="folder"):
+    with pytest.raises(IsADirectoryError, match=tmp_path.name):
         read(tmp_path)
     with pytest.raises(TableError, match="zip"):
         read(path, b"PK\x03\x04abc")

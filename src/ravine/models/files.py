@@ -95,7 +95,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     header = {"format": FORMAT, "schema": SCHEMA, "versions": {**versions, "python": platform.python_version()}}
     with replace_file(path) as temporary:
         _write_archive(temporary, {**header, "objects": encoder.objects}, encoder.make_arrays())
-        _read(temporary, sys.maxsize)  # an existing file is replaced only by one that can be read
+        load(temporary, max_bytes=sys.maxsize)  # an existing file is replaced only by one that can be read
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
@@ -134,7 +134,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     ...     print("it is not a zip file" in str(error))
     True
     """
-    return _read(path, max_bytes).model
+    return inspect(path, max_bytes=max_bytes).model
 
 
 @dataclass(frozen=True)
@@ -156,22 +156,19 @@ class ModelInfo:
     versions: dict[str, str]
 
 
-def inspect(path: str | os.PathLike[str]) -> ModelInfo:
+def inspect(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> ModelInfo:
     """Read a model together with the versions that wrote it.
 
     Parameters
     ----------
     path : path-like
+    max_bytes : int, default=1073741824
+        Limit on the memory, as in `load`.
 
     Returns
     -------
     ModelInfo
     """
-    return _read(path, MAX_BYTES)
-
-
-def _read(path: str | os.PathLike[str], max_bytes: int) -> ModelInfo:
-    """Read a file; any error of its content names the file."""
     with Path(path).open("rb") as stream, np.errstate(all="ignore"), warnings.catch_warnings():  # values are checked
         warnings.simplefilter("ignore")
         try:

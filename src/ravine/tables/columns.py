@@ -21,10 +21,10 @@ from ravine.tables.mixed_scaler import (
     check_finite,
     count_categories,
     count_missing,
-    is_free_text,
     join_counts,
     join_names,
     join_texts,
+    judge_texts,
 )  # fmt: skip
 from ravine.tables.read import Report, TableError, is_missing, is_number
 
@@ -172,7 +172,9 @@ def _judge(name: str, cells: Any, encode: str) -> Column:
         return Column("empty", n, counts, "all of its cells are empty", "")
     problem = doubt = ""
     if kind == "text":
-        problem = _judge_text(counts, encode)
+        problem = judge_texts(counts, 0.0) if encode == "one-hot" else judge_texts(counts)
+        if encode == "one-hot" and len(counts) > MAX_CATEGORIES:
+            problem = f"it has {len(counts)} distinct texts, more than {MAX_CATEGORIES}"
     elif kind not in ("number", "boolean"):
         problem = "dates and times are not numbers" if "dates" in kind else f"cells of the type {kind} cannot be used"
     if n_missing > MOST_MISSING * n:
@@ -193,17 +195,6 @@ def _find_kind(dtype: Any) -> str:
     if is_string_dtype(dtype) and not hasattr(dtype, "pyarrow_dtype"):
         return "text"
     return "dates or times" if is_temporal else str(dtype).removesuffix("[pyarrow]")
-
-
-def _judge_text(counts: dict[str, int], encode: str) -> str:
-    """Return why a column of text cannot be encoded; empty if it can."""
-    n = len(counts)
-    if n == 1:
-        return f"it has one category, {next(iter(counts))[:40]!r}"
-    if encode == "one-hot" and n > MAX_CATEGORIES:
-        return f"it has {n} distinct texts, more than {MAX_CATEGORIES}"
-    is_free = is_free_text(counts, 0.0) if encode == "one-hot" else is_free_text(counts)
-    return f"it has {n} distinct texts, most of them rare: names, identifiers or free text" if is_free else ""
 
 
 def _find_commas(columns: dict[str, Column]) -> tuple[list[str], dict[str, str]]:

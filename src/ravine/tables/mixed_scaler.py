@@ -221,12 +221,10 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         input_features : sequence of str, optional
             Names of the columns; must equal ``feature_names_in_`` if there are such.
         """
-        check_is_fitted(self)
-        names: Any = self._columns
-        if input_features is not None:
-            names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
-        features = zip(names, (texts for _, texts, _ in self.list_features()), strict=True)
-        out = [[name] if texts is None else [f"{name}={text}" for text in texts] for name, texts in features]
+        names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
+        names = self._columns if input_features is None else names
+        features = zip(names, self.list_features(), strict=True)
+        out = [[name] if texts is None else [f"{name}={text}" for text in texts] for name, (_, texts, _) in features]
         return np.array(list(chain.from_iterable(out)), dtype=object)
 
     def list_features(self) -> Iterator[tuple[str, tuple[str, ...] | None, slice]]:
@@ -268,22 +266,18 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         self.categories_: dict[str, tuple[str, ...]] = {}
         self.rare_: dict[str, tuple[str, ...]] = {}
         for name, cells in counts.items():
-            if len(cells) == 1:
-                raise ValueError(f"column {name!r} has one category, {next(iter(cells))[:40]!r}: leave the column out.")
-            if self.min_frequency and is_free_text(cells, 0.0):
-                raise ValueError(
-                    f"column {name!r} has {len(cells)} distinct texts, most of them only once: it is not categorical. "
-                    "Leave the column out."
-                )
+            problem = judge_texts(cells, 0.0)
+            if problem and (self.min_frequency or len(cells) == 1):
+                raise ValueError(f"column {name!r}: {problem}. Leave the column out.")
             least = self.min_frequency * sum(cells.values()) if self.encode == "famd" else 0.0
             rare = tuple(text for text, n in cells.items() if n < least)
-            rare = rare if len(rare) > 1 else ()
-            texts = [text for text in cells if text not in rare]
-            group = OTHER
-            while group in texts:
-                group += " (rare)"
-            self.categories_[name] = (*texts, group) if rare else tuple(texts)
-            self.rare_ |= {name: rare} if rare else {}
+            self.categories_[name] = tuple(cells)
+            if len(rare) > 1:
+                texts = [text for text in cells if text not in rare]
+                group = OTHER
+                while group in texts:
+                    group += " (rare)"
+                self.categories_[name], self.rare_[name] = (*texts, group), rare
 
     def _make_transformer(self) -> ColumnTransformer:
         """Make the unfitted transformer: one pipeline for each run of numbers, and for each column of categories."""
@@ -465,11 +459,13 @@ def count_categories(cells: Iterable[Any]) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def is_free_text(counts: Mapping[str, int], min_frequency: float = MIN_FREQUENCY) -> bool:
-    """Return whether a column holds names, identifiers or sentences instead of categories."""
-    total = sum(counts.values())
-    needed = max(2.0, min_frequency * total)
-    return sum(n for n in counts.values() if n < needed) > MOST_RARE * total
+def judge_texts(counts: Mapping[str, int], min_frequency: float = MIN_FREQUENCY) -> str:
+    """Return why texts are not categories: one for all cells, or names, identifiers and sentences; else empty."""
+    total, needed = sum(counts.values()), max(2.0, min_frequency * sum(counts.values()))
+    if len(counts) == 1:
+        return f"it has one category, {next(iter(counts))[:40]!r}"
+    is_free = sum(n for n in counts.values() if n < needed) > MOST_RARE * total
+    return f"it has {len(counts)} distinct texts, most of them rare: they are not categories" if is_free else ""
 
 
 def count_missing(columns: Mapping[str, Any]) -> dict[str, int]:
@@ -523,10 +519,8 @@ def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], d
 
 def _is_numeric(values: NDArray[Any]) -> bool:
     """Return whether a column holds numbers: of a numeric type, or Python objects that are numbers or missing."""
-    if values.dtype.kind in "biuf":
-        return True
     if values.dtype.kind != "O":
-        return False
+        return values.dtype.kind in "biuf"
     cells = [cell for cell in values.tolist() if not is_missing_value(cell)]
     for cell in cells:
         if isinstance(cell, dict | list | set | tuple):

@@ -145,11 +145,7 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
             raise TableError("standard input is closed: give the name of a file.")
         name, content = "standard input", sys.stdin.buffer.read()
     else:
-        path = Path(source)
-        if path.is_dir() or not path.exists():
-            problem = "is a folder: choose a file in it" if path.is_dir() else "does not exist: check the name"
-            raise TableError(f"{source!r} {problem}.")
-        name, content = path.name, path.read_bytes()
+        name, content = Path(source).name, Path(source).read_bytes()
     if not content.startswith(b"\x1f\x8b"):
         return name, content
     try:
