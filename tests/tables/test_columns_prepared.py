@@ -69,6 +69,18 @@ def test_problems_of_values_are_named():
         fit_table(make_frame(pa.table({"a": [1.0] * N})), ColumnChoices(), ignore)
 
 
+def test_rows_without_missing_cells_are_divided_by_their_lengths():
+    table = make_table()[["size", "width"]]
+    choices = ColumnChoices(missing="drop", normalize="l2", scale="none")
+    fitted = fit_table(table, choices, ignore)
+    np.testing.assert_allclose(np.linalg.norm(fitted.X, axis=1), 1.0)
+    again = transform_table(table, fitted.scaler, "drop", ignore)
+    np.testing.assert_array_equal(again.X, fitted.X)
+    with pytest.raises(TableError, match="'size'") as info:
+        fit_table(table, ColumnChoices(missing="multiple", normalize="l2"), ignore)
+    assert info.value.choices == {"normalize": "l2"}
+
+
 def test_constant_columns_and_rare_categories_are_reported():
     reported = []
     table = make_frame(pa.table({"a": np.arange(200.0) ** 2, "b": [5] * 200, "kind": ["r1", "r2", *(["u", "v"] * 99)]}))

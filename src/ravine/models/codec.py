@@ -195,10 +195,7 @@ def build(name: str, state: dict[str, Any]) -> Any:
         if not conforms(state[key], types[key]) or not _is_inside(key, state[key], types[key]):
             raise ModelFileError(f"field {key!r} of {name} has an unexpected value {str(state[key])[:60]!r}")
     made: Any = object.__new__(kind)
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-    else:
-        made.__dict__.update(state)
+    getattr(made, "__setstate__", made.__dict__.update)(state)
     try:
         CHECKS.get(kind, getattr(kind, "validate", bool))(made)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -219,9 +216,8 @@ def _is_inside(name: str, value: Any, hint: Any) -> bool:
     """Return whether the values of a field lie in their range; parameters, of any type, have none."""
     if name not in RANGES or value is None or hint is Any:
         return True
-    (low, high, unknown), values = RANGES[name], np.asarray(value)
-    inside = (values >= low) & (values <= high)
-    return bool(np.all((inside | np.isnan(values)) if unknown else inside))
+    (low, high, may_be_nan), values = RANGES[name], np.asarray(value)
+    return bool(np.all(((values >= low) & (values <= high)) | (may_be_nan & np.isnan(values))))
 
 
 class Encoder:

@@ -52,8 +52,7 @@ class TableModel:
         table : mapping
             Columns by name, for example a data frame.
         """
-        X = np.asarray(self.preparation.transform(select_columns(table, self.preparation._columns)))
-        return X if self.imputer is None else self.imputer.transform(X)
+        return np.asarray(self._complete(table)[0])
 
     def predict(self, table: Mapping[str, Any]) -> NDArray[Any]:
         """Return the cluster or class of each row of a table; if cells are filled several times, the most frequent one.
@@ -63,10 +62,13 @@ class TableModel:
         table : mapping
             Columns by name, for example a data frame.
         """
-        if self.imputer is None:
-            return np.asarray(self.estimator.predict(self.transform(table)))
+        completions = self._complete(table)
+        return vote(self.estimator, completions)[0] if self.imputer else self.estimator.predict(completions[0])
+
+    def _complete(self, table: Mapping[str, Any]) -> Any:
+        """Return the features of a table, as often as missing cells are filled."""
         X = self.preparation.transform(select_columns(table, self.preparation._columns))
-        return vote(self.estimator, self.imputer.impute(X))[0]
+        return [X] if self.imputer is None else self.imputer.impute(X)
 
     def rules(self, cluster: int, n_columns: int = 3) -> str:
         """Describe the splits that lead to a cluster of a tree, in the units of the table and with categories by name.
@@ -79,9 +81,7 @@ class TableModel:
         """
         tree = getattr(self.estimator, "tree_", None)
         if tree is None:
-            raise TypeError(
-                f"rules needs a MinimumDensityTree, but the estimator is a {type(self.estimator).__name__}."
-            )
+            raise TypeError(f"rules needs a MinimumDensityTree, not a {type(self.estimator).__name__}.")
         number = check_integer("cluster", cluster, low=0, high=tree.n_clusters - 1)
 
         def express(k: int) -> tuple[str, float]:

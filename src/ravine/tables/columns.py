@@ -258,13 +258,11 @@ def find_remedy(columns: dict[str, Column], choices: ColumnChoices) -> Remedy:
     commas = tuple(name for name in decimal if name in kept)
     texts = tuple(name for name, column in kept.items() if column.kind == "text" and name not in numbers)
     gaps = tuple(name for name, column in kept.items() if column.n_missing)
-    changes: dict[str, Any] = {}
-    if texts and choices.encode == "error":
-        changes["encode"] = "famd"
-    if gaps and choices.missing == "error":
-        changes["missing"] = choices.fills[-1]
-    changed = replace(choices, drop=(*choices.drop, *drop), **changes)
-    changes = ({"drop": tuple(drop)} if drop else {}) | ({"decimal": ","} if commas else {}) | changes
+    encode = "famd" if texts and choices.encode == "error" else choices.encode
+    missing = choices.fills[-1] if gaps and choices.missing == "error" else choices.missing
+    changed = replace(choices, drop=(*choices.drop, *drop), encode=encode, missing=missing)
+    changes = ({"drop": tuple(drop)} if drop else {}) | ({"decimal": ","} if commas else {})
+    changes |= {key: getattr(changed, key) for key in ("encode", "missing") if vars(changed)[key] != vars(choices)[key]}
     thousands = {name: cell for name, cell in unclear.items() if name in kept}
     return Remedy(drop, commas, thousands, texts, gaps, changed, changes)
 
@@ -287,9 +285,8 @@ def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[An
     if "encode" in found.changes:
         report(f"auto: {join_names(found.encode)} encoded as categories")
     if "missing" in found.changes:
-        how = f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster"
-        how = how if choices.fill_reason else ""
-        report(f"auto: {join_names(found.missing)} filled where cells are missing{how}")
+        why = f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster"
+        report(f"auto: {join_names(found.missing)} filled where cells are missing{why if choices.fill_reason else ''}")
     return table, found
 
 
