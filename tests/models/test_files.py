@@ -324,6 +324,17 @@ def test_failed_save_leaves_only_the_old_file(path, monkeypatch):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+def test_file_that_cannot_be_read_back_replaces_nothing(path, monkeypatch):
+    mdt = MinimumDensityTree(2).fit(blobs()[0])
+    save(mdt, path)
+    before = path.read_bytes()
+    monkeypatch.setattr("ravine.models.files._write_archive", lambda path, *args: path.write_bytes(before[:-9]))
+    with pytest.raises(ModelFileError, match="damaged"):
+        save(mdt, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
 def test_missing_file_is_an_ordinary_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "none.ravine")

@@ -9,6 +9,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
@@ -304,6 +305,8 @@ def test_unusable_tables_are_refused_with_the_reason():
         MixedScaler().fit(pandas.DataFrame({"a": [None, None], "b": [1.0, 2.0]}))
     with pytest.raises(TypeError, match="list"):
         MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        MixedScaler().fit(csr_array(np.eye(3)))
     with pytest.raises(ValueError, match=r"input_features.*5.*2"):
         fitted.get_feature_names_out(["a", "b"])
 

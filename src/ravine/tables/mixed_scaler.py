@@ -357,8 +357,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        tags.input_tags.string = tags.input_tags.categorical = True
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
