@@ -6,8 +6,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from ravine.tables import ColumnChoices, TableError, apply_remedy, read_labels, resolve_columns  # noqa: E402
-from ravine.tables import columns as module  # noqa: E402
-from ravine.tables.columns import choose_features  # noqa: E402
+from ravine.tables.columns import choose_features, find_remedy, list_kind, list_missing  # noqa: E402
 from ravine.tables.read import make_frame  # noqa: E402
 
 N = 40
@@ -20,10 +19,6 @@ def ignore(text):
 def make_table(**columns):
     numbers = {"a": np.arange(N) ** 0.5, "b": np.arange(N) % 7}
     return make_frame(pa.table(numbers | columns))
-
-
-def find_remedy(table, choices):
-    return module.find_remedy(module.judge_columns(table, choices), choices)
 
 
 def test_numbers_and_booleans_are_features():
@@ -72,11 +67,11 @@ MESSY = {
 
 
 def test_remedy_names_every_column_that_cannot_be_used():
-    remedy = find_remedy(make_table(**MESSY), ColumnChoices())
-    assert list(remedy.drop) == ["id", "note", "same", "day", "none", "few"]
-    assert (remedy.encode, remedy.missing) == (("kind",), ("gaps",))
-    assert remedy.changes == {
-        "drop": tuple(remedy.drop),
+    drop, kept, changes = find_remedy(make_table(**MESSY), ColumnChoices())
+    assert list(drop) == ["id", "note", "same", "day", "none", "few"]
+    assert (list_kind(kept, "text"), list_missing(kept)) == (["kind"], ["gaps"])
+    assert changes == {
+        "drop": tuple(drop),
         "encode": "famd",
         "missing": "multiple",
     }
@@ -93,11 +88,11 @@ def test_one_error_names_all_problems_and_the_remedy():
 
 def test_remedy_can_be_applied():
     reported = []
-    table, remedy = apply_remedy(make_table(**MESSY), ColumnChoices(), reported.append)
-    assert choose_features(table, remedy.choices, ignore) == (["a", "b", "level", "kind", "gaps"], ["kind"])
-    assert len(reported) == len(remedy.drop) + 2
-    _, unchanged = apply_remedy(make_table(), ColumnChoices(), ignore)
-    assert unchanged.changes == {}
+    table, choices, changes = apply_remedy(make_table(**MESSY), ColumnChoices(), reported.append)
+    assert choose_features(table, choices, ignore) == (["a", "b", "level", "kind", "gaps"], ["kind"])
+    assert len(reported) == len(changes["drop"]) + 2
+    _, choices, changes = apply_remedy(make_table(), ColumnChoices(), ignore)
+    assert (choices, changes) == (ColumnChoices(), {})
 
 
 @pytest.mark.parametrize(
@@ -114,10 +109,10 @@ def test_remedy_can_be_applied():
 )
 def test_commas_are_decimal_or_need_a_decision(cells, decimal, unclear):
     table = make_table(p=(cells * N)[:N])
-    remedy = find_remedy(table, ColumnChoices())
-    assert (remedy.commas == ("p",), "p" in remedy.thousands) == (decimal, unclear)
+    _, kept, _ = find_remedy(table, ColumnChoices())
+    assert ("p" in list_kind(kept, "decimal"), "p" in list_kind(kept, "thousands")) == (decimal, unclear)
     if decimal:
-        changed, _ = apply_remedy(table, ColumnChoices(), ignore)
+        changed, _, _ = apply_remedy(table, ColumnChoices(), ignore)
         assert changed["p"].tolist()[:2] == [float(cell.replace(",", ".")) for cell in cells]
     if unclear:
         with pytest.raises(TableError, match="'p'") as info:
@@ -127,7 +122,7 @@ def test_commas_are_decimal_or_need_a_decision(cells, decimal, unclear):
 
 def test_a_table_uses_commas_in_one_way():
     table = make_table(p=["1,5"] * N, q=["1,234"] * N)
-    assert find_remedy(table, ColumnChoices()).commas == ("p", "q")
+    assert list_kind(find_remedy(table, ColumnChoices())[1], "decimal") == ["p", "q"]
 
 
 @pytest.mark.parametrize(
@@ -160,5 +155,5 @@ def test_texts_that_are_not_categories_are_refused(encode, cells):
     with pytest.raises(TableError, match="'kind'") as info:
         choose_features(table, ColumnChoices(encode=encode), ignore)
     assert info.value.choices == {"drop": ("kind",), "auto": True}
-    table, remedy = apply_remedy(table, ColumnChoices(encode=encode), ignore)
-    assert choose_features(table, remedy.choices, ignore) == (["a"], [])
+    table, choices, _ = apply_remedy(table, ColumnChoices(encode=encode), ignore)
+    assert choose_features(table, choices, ignore) == (["a"], [])

@@ -182,10 +182,10 @@ def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:
 
 def apply_auto(table: Any, choices: ColumnChoices, console: Console) -> tuple[Any, ColumnChoices]:
     """Return a table and the choices that make it usable; changes are reported, also as options."""
-    table, remedy = apply_remedy(table, choices, console.report)
-    options = format_choices(remedy.changes)
+    table, choices, changes = apply_remedy(table, choices, console.report)
+    options = format_choices(changes)
     console.report(f"auto: the same as {options}" if options else "auto: nothing had to be changed")
-    return table, remedy.choices
+    return table, choices
 
 
 def fit_estimator(

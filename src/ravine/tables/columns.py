@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -41,6 +40,9 @@ FRACTION = re.compile(r"(?i)[+-]?\d*\.\d*[1-9]\d*(e[+-]?\d+)?")
 NUMBERS_ROWS = "it numbers the rows"
 # Groups of three digits after one to three digits, the first of which is not zero.
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
+UNCLEAR_COMMAS = "commas may separate thousands or be decimal commas. Remove them, or choose the decimal comma."
+# Kinds of columns of text that are numbers with commas.
+COMMAS = ("decimal", "thousands")
 # Treatment of missing cells by the scaler, for each treatment of a table.
 MISSING = {"error": "error", "drop": "keep", "impute-median": "median", "multiple": "keep"}
 SCALES = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
@@ -148,7 +150,8 @@ class Column:
     Attributes
     ----------
     kind : str
-        "number", "boolean", "text", "empty", or the type of cells that cannot be used.
+        "number", "boolean", "text", "decimal" for texts that are numbers with a decimal comma, "thousands" for those
+        whose commas may separate thousands, or the type of cells that cannot be used.
     n_missing : int
     counts : dict
         Number of cells of each text.
@@ -164,6 +167,29 @@ class Column:
     problem: str
     doubt: str
 
+    def show_text(self) -> str:
+        """Return the most telling text as an example."""
+        texts = sorted(self.counts, key=lambda cell: (is_number(cell), "," not in cell))
+        return f"text such as {texts[0][:30]!r}"
+
+
+def judge_columns(table: Any, choices: ColumnChoices) -> dict[str, Column]:
+    """Judge all columns that may be features.
+
+    A table uses commas in one way: if one column has decimal commas, those of the others are, too, where they can be.
+    """
+    columns = {name: _judge(name, table[name], choices.encode) for name in list_columns(table, choices)}
+    commas = {name: column.counts for name, column in columns.items() if any("," in cell for cell in column.counts)}
+    numeric = [name for name, cells in commas.items() if all(map(is_number, cells))]
+    unclear = [name for name, cells in commas.items() if all(map(_may_have_thousands, cells))]
+    decimal = numeric if {*numeric} - {*unclear} else []
+    kinds = dict.fromkeys(unclear, "thousands") | dict.fromkeys(decimal, "decimal")
+    return columns | {name: replace(columns[name], kind=kind) for name, kind in kinds.items()}
+
+
+def _may_have_thousands(cell: str) -> bool:
+    return THOUSANDS.fullmatch(cell) is not None if "," in cell else is_number(cell)
+
 
 def _judge(name: str, cells: Any, encode: str) -> Column:
     n, n_missing, kind = len(cells), int(cells.isna().sum()), _find_kind(cells.dtype)
@@ -176,7 +202,7 @@ def _judge(name: str, cells: Any, encode: str) -> Column:
         if encode == "one-hot" and len(counts) > MAX_CATEGORIES:
             problem = f"it has {len(counts)} distinct texts, more than {MAX_CATEGORIES}"
     elif kind not in ("number", "boolean"):
-        problem = "dates and times are not numbers" if "dates" in kind else f"cells of the type {kind} cannot be used"
+        problem = f"its type is {kind}: convert dates and other types to numbers"
     if n_missing > MOST_MISSING * n:
         doubt = f"{100.0 * n_missing / n:.0f} % of its cells are missing"
     elif cells.dtype.kind in "iu" and n > 2 and not n_missing and (np.diff(cells.to_numpy()) == 1).all():
@@ -189,110 +215,69 @@ def _judge(name: str, cells: Any, encode: str) -> Column:
 def _find_kind(dtype: Any) -> str:
     from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_string_dtype
 
-    is_temporal = hasattr(dtype, "pyarrow_dtype") and import_module("pyarrow").types.is_temporal(dtype.pyarrow_dtype)
     if is_bool_dtype(dtype) or is_numeric_dtype(dtype):
         return "boolean" if is_bool_dtype(dtype) else "number"
-    if is_string_dtype(dtype) and not hasattr(dtype, "pyarrow_dtype"):
-        return "text"
-    return "dates or times" if is_temporal else str(dtype).removesuffix("[pyarrow]")
-
-
-def _find_commas(columns: dict[str, Column]) -> tuple[list[str], dict[str, str]]:
-    """Return the columns of numbers with decimal commas, and an example of those whose commas may separate thousands.
-
-    A table uses commas in one way: if one column has decimal commas, those of the others are, too, where they can be.
-    """
-    decimal, unclear = [], {}
-    numeric = {name for name, column in columns.items() if all(map(is_number, column.counts))}
-    for name, column in columns.items():
-        with_commas = [cell for cell in column.counts if "," in cell]
-        if with_commas and all(map(THOUSANDS.fullmatch, with_commas)):
-            if all(is_number(cell) for cell in column.counts if "," not in cell):
-                unclear[name] = with_commas[0]
-        elif with_commas and name in numeric:
-            decimal.append(name)
-    if decimal:
-        decimal = [name for name in columns if name in decimal or (name in unclear and name in numeric)]
-    return decimal, {name: cell for name, cell in unclear.items() if name not in decimal}
+    is_text = is_string_dtype(dtype) and not hasattr(dtype, "pyarrow_dtype")
+    return "text" if is_text else str(dtype).removesuffix("[pyarrow]")
 
 
 # ----------------------------------------------------------------------------------------------- remedies
 
 
-@dataclass(frozen=True)
-class Remedy:
-    """Choices that make all columns of a table usable.
+def find_remedy(table: Any, choices: ColumnChoices) -> tuple[dict[str, str], dict[str, Column], dict[str, Any]]:
+    """Return the columns to leave out, with the reasons; the others; and the choices that make these usable.
 
-    Attributes
-    ----------
-    drop : dict
-        Columns to leave out, with the reason.
-    commas : tuple of str
-        Columns of numbers with a decimal comma.
-    thousands : dict
-        Columns whose commas may separate thousands, with an example: they need a decision of the user.
-    encode, missing : tuple of str
-        Columns of categories, and columns with missing cells.
-    choices : ColumnChoices
-        The choices of the user with these changes.
-    changes : dict
-        Choices that differ from those of the user.
+    Choices of the user are kept.
     """
-
-    drop: dict[str, str]
-    commas: tuple[str, ...]
-    thousands: dict[str, str]
-    encode: tuple[str, ...]
-    missing: tuple[str, ...]
-    choices: ColumnChoices
-    changes: dict[str, Any]
-
-
-def find_remedy(columns: dict[str, Column], choices: ColumnChoices) -> Remedy:
-    """Find the columns to leave out, to encode and to fill; choices of the user are kept."""
-    decimal, unclear = _find_commas(columns)
-    numbers = {*decimal, *unclear}
-    reasons = {name: one.doubt or ("" if name in numbers else one.problem) for name, one in columns.items()}
+    columns = judge_columns(table, choices)
+    reasons = {name: one.doubt or ("" if one.kind in COMMAS else one.problem) for name, one in columns.items()}
     drop = {name: reason for name, reason in reasons.items() if reason}
     kept = {name: column for name, column in columns.items() if name not in drop}
-    commas = tuple(name for name in decimal if name in kept)
-    texts = tuple(name for name, column in kept.items() if column.kind == "text" and name not in numbers)
-    gaps = tuple(name for name, column in kept.items() if column.n_missing)
-    encode = "famd" if texts and choices.encode == "error" else choices.encode
-    missing = choices.fills[-1] if gaps and choices.missing == "error" else choices.missing
-    changed = replace(choices, drop=(*choices.drop, *drop), encode=encode, missing=missing)
-    changes = ({"drop": tuple(drop)} if drop else {}) | ({"decimal": ","} if commas else {})
-    changes |= {key: getattr(changed, key) for key in ("encode", "missing") if vars(changed)[key] != vars(choices)[key]}
-    thousands = {name: cell for name, cell in unclear.items() if name in kept}
-    return Remedy(drop, commas, thousands, texts, gaps, changed, changes)
+    changes = {
+        "drop": tuple(drop),
+        "decimal": "," if list_kind(kept, "decimal") else None,
+        "encode": "famd" if list_kind(kept, "text") and choices.encode == "error" else None,
+        "missing": choices.fills[-1] if list_missing(kept) and choices.missing == "error" else None,
+    }
+    return drop, kept, {name: choice for name, choice in changes.items() if choice}
 
 
-def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, Remedy]:
-    """Return the table with decimal commas converted, and the choices that make it usable; every change is reported."""
-    found = find_remedy(judge_columns(table, choices), choices)
-    if found.thousands:
-        raise TableError(_describe_thousands(found.thousands), decimal=",")
-    kept = list_columns(table, found.choices)
-    if found.drop and not kept:
-        raise TableError(f"no column can be used: {_join_reasons(found.drop)}. Convert one to numbers, or add one.")
-    commas = {name: table[name].str.strip().str.replace(",", ".").astype("Float64") for name in found.commas}
+def list_kind(columns: dict[str, Column], kind: str) -> list[str]:
+    """Return the names of the columns of some kind."""
+    return [name for name, column in columns.items() if column.kind == kind]
+
+
+def list_missing(columns: dict[str, Column]) -> list[str]:
+    """Return the names of the columns with missing cells."""
+    return [name for name, column in columns.items() if column.n_missing]
+
+
+def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, ColumnChoices, dict[str, Any]]:
+    """Return the table with decimal commas converted, choices that make it usable, and those that were changed.
+
+    Every change is reported.
+    """
+    drop, kept, changes = find_remedy(table, choices)
+    unclear = {name: kept[name].show_text() for name in list_kind(kept, "thousands")}
+    if unclear:
+        raise TableError(f"{_join_reasons(unclear)}: {UNCLEAR_COMMAS}", decimal=",")
+    if drop and not kept:
+        raise TableError(f"no column can be used: {_join_reasons(drop)}. Convert one to numbers, or add one.")
+    commas = {name: table[name].str.strip().str.replace(",", ".") for name in list_kind(kept, "decimal")}
     table = table.assign(**{name: cells.to_numpy(np.float64, na_value=np.nan) for name, cells in commas.items()})
-    check_finite(table[kept])
-    for name, reason in found.drop.items():
+    check_finite(table[list(kept)])
+    for name, reason in drop.items():
         report(f"auto: {name!r} is left out: {reason}")
-    if found.commas:
-        report(f"auto: {join_names(found.commas)} read as numbers with a decimal comma")
-    if "encode" in found.changes:
-        report(f"auto: {join_names(found.encode)} encoded as categories")
-    if "missing" in found.changes:
+    if commas:
+        report(f"auto: {join_names(list(commas))} read as numbers with a decimal comma")
+    if "encode" in changes:
+        report(f"auto: {join_names(list_kind(kept, 'text'))} encoded as categories")
+    if "missing" in changes:
         why = f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster"
-        report(f"auto: {join_names(found.missing)} filled where cells are missing{why if choices.fill_reason else ''}")
-    return table, found
-
-
-def _describe_thousands(examples: dict[str, str]) -> str:
-    listed = _join_reasons({name: f"such as {cell!r}" for name, cell in examples.items()})
-    return f"Commas may separate thousands or be decimal commas in {listed}: remove them, or choose the decimal comma."
+        filled = join_names(list_missing(kept))
+        report(f"auto: {filled} filled where cells are missing{why if choices.fill_reason else ''}")
+    changed = {name: choice for name, choice in changes.items() if name != "decimal"}
+    return table, replace(choices, **{**changed, "drop": (*choices.drop, *drop)}), changes
 
 
 def _join_reasons(reasons: dict[str, str]) -> str:
@@ -302,20 +287,17 @@ def _join_reasons(reasons: dict[str, str]) -> str:
 # ----------------------------------------------------------------------------------------------- features
 
 
-def judge_columns(table: Any, choices: ColumnChoices) -> dict[str, Column]:
-    """Judge all columns that may be features."""
-    return {name: _judge(name, table[name], choices.encode) for name in list_columns(table, choices)}
-
-
 def choose_features(table: Any, choices: ColumnChoices, report: Report) -> tuple[list[str], list[str]]:
     """Return the columns to use, and those of them that hold categories; one error names all problems."""
     columns = judge_columns(table, choices)
     if not columns:
         raise TableError("no column is left: drop fewer.")
-    texts = [name for name, column in columns.items() if column.kind == "text"]
-    problems = {name: _describe_problem(column, choices.encode) for name, column in columns.items()}
-    if any(problems.values()):
-        _refuse_columns({name: problem for name, problem in problems.items() if problem}, columns, choices)
+    texts = [name for name, column in columns.items() if column.kind in ("text", *COMMAS)]
+    problems = {name: column.problem for name, column in columns.items() if column.problem}
+    if choices.encode == "error":
+        problems |= {name: columns[name].show_text() for name in texts}
+    if problems:
+        _refuse_columns(problems, table, choices)
     booleans = [name for name, column in columns.items() if column.kind == "boolean"]
     if booleans:
         report(f"{join_names(booleans)}: true and false are used as 1 and 0")
@@ -325,28 +307,20 @@ def choose_features(table: Any, choices: ColumnChoices, report: Report) -> tuple
     return list(columns), texts
 
 
-def _describe_problem(column: Column, encode: str) -> str:
-    """Return why a column cannot be used, with an example of text that is not encoded; empty if it can."""
-    if column.kind != "text" or encode != "error":
-        return column.problem
-    texts = sorted(column.counts, key=lambda cell: (is_number(cell), "," not in cell))  # the most telling first
-    return f"text such as {texts[0][:30]!r}"
-
-
-def _refuse_columns(problems: dict[str, str], columns: dict[str, Column], choices: ColumnChoices) -> None:
+def _refuse_columns(problems: dict[str, str], table: Any, choices: ColumnChoices) -> None:
     """Raise an error about columns that cannot be used, with the choices that make all columns usable."""
-    remedy = find_remedy(columns, choices)
-    text = f"{'no' if len(problems) == len(columns) else 'not every'} column can be used: {_join_reasons(problems)}"
-    if "missing" in remedy.changes:
-        text += f", and cells are missing in {join_names(remedy.missing)}"
+    drop, kept, changes = find_remedy(table, choices)
+    number = "no" if len(problems) == len(drop) + len(kept) else "not every"
+    text = f"{number} column can be used: {_join_reasons(problems)}"
+    if "missing" in changes:
+        text += f", and cells are missing in {join_names(list_missing(kept))}"
     text += ". If a column identifies or labels the rows, choose it as key or label."
-    if len(remedy.drop) == len(columns):
+    if not kept:
         raise TableError(f"{text} Convert them to numbers.")
-    if remedy.thousands:
-        raise TableError(f"{text} {_describe_thousands(remedy.thousands)}", **remedy.changes)
-    if remedy.commas:
-        text += f" Decimal commas are in {join_names(remedy.commas)}."
-    raise TableError(text, **remedy.changes, auto=True)
+    unclear = list_kind(kept, "thousands")
+    if unclear:
+        raise TableError(f"{text} {join_names(unclear)}: {UNCLEAR_COMMAS}", **changes)
+    raise TableError(text, **changes, auto=True)
 
 
 # ----------------------------------------------------------------------------------------------- preparation
