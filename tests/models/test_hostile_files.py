@@ -289,6 +289,7 @@ IMPOSSIBLE = [
     ("tree", "MinimumDensityTree", "n_features_in_", lambda n: 3),
     ("tree", "MinimumDensityTree", "n_features_in_", lambda n: "x" * 60_000),
     ("tree", "MinimumDensityTree", "shape_", lambda text: "round"),
+    *(("tree", "SplitOdds", "widths", fill(value, 0)) for value in (-1.0, np.inf)),
     ("tree", "SplitOdds", "slopes", fill(-1.0, 0)),
     ("tree", "SplitOdds", "slopes", fill(np.nan, 0)),
     ("tree", "LeafDensity", "levels", fill(np.nan)),

@@ -59,9 +59,10 @@ class SplitOdds:
     slopes: Array
 
     def validate(self) -> None:
-        """Raise an error if a slope is negative or infinite."""
+        """Raise an error if a width or slope is negative or infinite."""
         require(self.widths.ndim == 1 and self.widths.shape == self.slopes.shape, "shapes")
-        require((np.isnan(self.slopes) | ((self.slopes >= 0.0) & (self.slopes < np.inf))).all(), "slopes")
+        for name, values in vars(self).items():
+            require((np.isnan(values) | ((values >= 0.0) & (values < np.inf))).all(), name)
 
     @classmethod
     def of(cls, tree: Tree, leaves: Indices, rows: Rows, weights: Array | None = None) -> SplitOdds:

@@ -60,7 +60,7 @@ _ATTRIBUTES: dict[Any, str] = {
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 # Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
 _RANGES: dict[tuple[float, float, bool], str] = {
-    (0, np.inf, True): "density relative_depth alpha gamma widths",
+    (0, np.inf, True): "density relative_depth alpha gamma",
     (0, 1, True): "pvalue pvalue_left pvalue_right threshold outlier_scores_",
     (0, LARGEST, False): "precisions",
     (SMALLEST, LARGEST, True): "bandwidth",
