@@ -20,7 +20,7 @@ from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
 from ravine.estimators._parameters import at_least, between, insert_default, validate
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
-from ravine.hyperplane import NoSplitWarning
+from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty
 from ravine.rows import limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
@@ -132,6 +132,18 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
     >>> mdc.predict([[0, 1], [5, 4]])
     array([0, 1])
     """
+
+    classes_: NDArray[Any]
+    transduction_: NDArray[Any]
+    pair_model_: PairModel
+    hyperplanes_: dict[tuple[Any, Any], Hyperplane]
+    hyperplane_: Hyperplane
+    coef_: Array
+    intercept_: Array
+    path_: tuple[PathStep, ...]
+    n_iter_: int
+    label_evidence_: Array
+    density_evidence_: Array
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "hyperplane": [MinimumDensityHyperplane, None],

@@ -28,8 +28,12 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.
     """
 
+    labels_: NDArray[np.intp]
     split_odds_: SplitOdds
+    n_iter_: int
     outlier_model_: OutlierModel
+    outlier_scores_: Array
+    n_outliers_: int
 
     @abstractmethod
     def _get_tree(self) -> Tree:

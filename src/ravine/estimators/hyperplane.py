@@ -20,12 +20,12 @@ from ravine.checks import check_weights, count_threads, make_generator, restore_
 from ravine.estimators._parameters import Number, at_least, between, insert_default, validate
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
-from ravine.hyperplane import NoSplitWarning, PathStep
+from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.optimise import OPTIMISERS
 from ravine.rows import Rows, as_rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
 from ravine.search import BandwidthRule, Fit, SearchSettings, fit_hyperplane, make_settings
-from ravine.validity import TEST_METHODS, run_valley_test
+from ravine.validity import TEST_METHODS, ValleyTest, run_valley_test
 
 if TYPE_CHECKING:
     from ravine.plotting import HyperplaneDisplay
@@ -211,6 +211,16 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     array([1, 0])
     """
 
+    hyperplane_: Hyperplane
+    coef_: Array
+    intercept_: Array
+    density_: float
+    relative_depth_: float
+    bandwidth_: float
+    path_: tuple[PathStep, ...]
+    valley_test_: ValleyTest
+    pvalue_: float
+
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "bandwidth": [StrOptions({"silverman"}), between(0, None, "neither"), callable],
         "init": "no_validation",  # depends on the number of features and on labels
@@ -303,6 +313,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _store(self, fit: Fit) -> None:
         self.hyperplane_ = fit.hyperplane
+        assert fit.labels is not None
         self.labels_ = fit.labels
         self.coef_ = fit.hyperplane.normal[None].copy()
         self.intercept_ = np.array([-fit.hyperplane.offset])

@@ -172,6 +172,15 @@ class MinimumDensityTree(DensityClusterer):
     np.int64(1)
     """
 
+    tree_: Tree
+    leaves_: NDArray[np.intp]
+    n_clusters_: int
+    shape_: str
+    shape_reason_: str
+    n_shown_: int
+    n_suggested_: int
+    suggested_tree_: Tree
+    suggested_leaves_: NDArray[np.intp]
     constraints_: list[Constraint]
     violated_constraints_: list[tuple[str, int, int]]
 

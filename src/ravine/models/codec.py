@@ -13,16 +13,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ravine import estimators as fitted
-from ravine._typing import Array
 from ravine.checks import require
-from ravine.classes.pairs import PairModel
-from ravine.explain.memberships import SplitOdds
 from ravine.explain.outliers import OutlierModel
 from ravine.hyperplane import Hyperplane
 from ravine.models.table_model import TableModel
@@ -33,30 +30,8 @@ from ravine.tree import Tree
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
-Indices = NDArray[np.intp]
-# Types of the fitted attributes of all estimators. Integers are counts and indices, which are never negative.
-_ATTRIBUTES: dict[Any, str] = {
-    int: "n_features_in_ n_iter_ n_clusters_ n_shown_ n_suggested_ n_outliers_ seed_",
-    float: "density_ relative_depth_ bandwidth_ pvalue_",
-    Array: "coef_ intercept_ label_evidence_ density_evidence_ donors_ mean_ scale_ outlier_scores_",
-    Indices: "labels_ leaves_ suggested_leaves_",
-    NDArray[np.bool_]: "donor_gaps_ repeated_",
-    NDArray[Any]: "feature_names_in_ classes_ transduction_",
-    str: "shape_ shape_reason_",
-    Tree: "tree_ suggested_tree_",
-    Hyperplane: "hyperplane_",
-    dict[tuple[Any, Any], Hyperplane]: "hyperplanes_",
-    tuple[fitted.PathStep, ...]: "path_",
-    fitted.ValleyTest: "valley_test_",
-    list[tuple[str, int, int]]: "violated_constraints_",
-    list[tuple[str, int, int, bool]]: "constraints_",
-    PairModel: "pair_model_",
-    SplitOdds: "split_odds_",
-    OutlierModel: "outlier_model_",
-    tuple[str, ...]: "_columns",
-    dict[str, tuple[str, ...]]: "categories_ rare_",
-    dict[str, float | str]: "fill_",
-}
+# Attributes that scikit-learn sets.
+COMMON: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 # Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
 _RANGES: dict[tuple[float, float, bool], str] = {
@@ -68,7 +43,6 @@ _RANGES: dict[tuple[float, float, bool], str] = {
     (-LARGEST, LARGEST, False): "center transform means levels quartiles donors_ mean_ label_evidence_ "
     "density_evidence_",
 }
-ATTRIBUTES = {name: kind for kind, names in _ATTRIBUTES.items() for name in names.split()}
 RANGES = {name: limits for limits, names in _RANGES.items() for name in names.split()}
 
 
@@ -128,7 +102,7 @@ def _check_tree_estimator(mdt: Any) -> None:
     _check_outlier_scores(mdt)
 
 
-def _check_partition(mdt: Any, tree: Tree, leaves: Indices, n_clusters: int) -> None:
+def _check_partition(mdt: Any, tree: Tree, leaves: NDArray[np.intp], n_clusters: int) -> None:
     require(tree.normal.shape[1] == mdt.n_features_in_ and tree.n_clusters == n_clusters, "tree")
     require(leaves.ndim == 1 and 0 <= leaves.min() <= leaves.max() < len(tree), "leaves")
     sizes = np.where(tree.left < 0, tree.size, 0)
@@ -165,12 +139,19 @@ def _check_table_model(model: TableModel) -> None:
     require(len(widths | ({model.imputer.n_features_in_} if model.imputer else set())) == 1, "features")
 
 
+def _find_types(kind: type) -> dict[str, Any]:
+    """Return the types of the fields of a dataclass, or of the fitted attributes of an estimator."""
+    hints = get_type_hints(kind, localns={"OutlierModel": OutlierModel, "Tree": Tree})
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+
+
 def _find_classes(hints: Iterable[Any]) -> Iterator[type]:
     """Yield all dataclasses in annotations, and in those of their fields."""
     for hint in hints:
-        if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        is_class = dataclasses.is_dataclass(hint)
+        if is_class:
             yield hint
-        yield from _find_classes(get_type_hints(hint).values() if dataclasses.is_dataclass(hint) else get_args(hint))
+        yield from _find_classes(_find_types(hint).values() if is_class else get_args(hint))
 
 
 # Estimators that can be saved, with the checks of their fitted attributes.
@@ -182,7 +163,8 @@ ESTIMATORS: dict[type, Callable[[Any], None]] = {
 # Checks of instances that do not check themselves by a method ``validate``.
 CHECKS = {**dict.fromkeys(ESTIMATORS, _check_estimator), TableModel: _check_table_model}
 _LISTED = (*CHECKS, MixedScaler, MultipleImputer, fitted.PathSettings)
-CLASSES = {kind.__name__: kind for kind in (*_LISTED, *_find_classes(_ATTRIBUTES))}
+_PARTS = (part for kind in _LISTED for part in _find_classes(_find_types(kind).values()))
+CLASSES = {kind.__name__: kind for kind in (*_LISTED, *_PARTS)}
 
 
 def build(name: str, state: dict[str, Any]) -> Any:
@@ -207,9 +189,9 @@ def build(name: str, state: dict[str, Any]) -> Any:
 def _list_fields(kind: type) -> tuple[dict[str, Any], set[str]]:
     """Return the types of all fields of a class, and the names of those that every instance has."""
     if dataclasses.is_dataclass(kind):
-        return get_type_hints(kind), {field.name for field in dataclasses.fields(kind)}
+        return _find_types(kind), {field.name for field in dataclasses.fields(kind)}
     names = set(kind().get_params(deep=False))
-    return {**ATTRIBUTES, **dict.fromkeys(names, Any)}, names
+    return {**COMMON, **_find_types(kind), **dict.fromkeys(names, Any)}, names
 
 
 def _is_inside(name: str, value: Any, hint: Any) -> bool:

@@ -86,6 +86,13 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     False
     """
 
+    donors_: Array
+    donor_gaps_: NDArray[np.bool_]
+    seed_: int
+    mean_: Array
+    scale_: Array
+    repeated_: NDArray[np.bool_]
+
     def __init__(self, n_imputations: int = 8, *, n_neighbors: int | None = None, random_state: Any = None) -> None:
         self.n_imputations = n_imputations
         self.n_neighbors = n_neighbors

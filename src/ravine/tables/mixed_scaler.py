@@ -115,6 +115,13 @@ class MixedScaler(TransformerMixin, BaseEstimator):
            [ 1.34, -0.5 ,  0.29]])
     """
 
+    categories_: dict[str, tuple[str, ...]]
+    rare_: dict[str, tuple[str, ...]]
+    fill_: dict[str, float | str]
+    mean_: Array
+    scale_: Array
+    _columns: tuple[str, ...]
+
     def __init__(
         self,
         *,
@@ -172,15 +179,13 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             parts = self._list_parts()
             imputers = [(names, pipeline["impute"]) for pipeline, names in parts if self.missing == "median"]
             fills = chain.from_iterable(zip(names, one.statistics_.tolist(), strict=True) for names, one in imputers)
-            self.fill_: dict[str, float | str] = dict(fills)
+            self.fill_ = dict(fills)
             self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
             self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
-            bad = ~np.isfinite(self.mean_) | ~np.isfinite(self.scale_) | np.isinf(Z).any(axis=0)
-            if bad.any():
-                raise ValueError(
-                    f"column {self.get_feature_names_out()[bad][0]!r} contains values that are too large to be scaled: "
-                    "correct them, use a larger unit, or leave the column out."
-                )
+            is_finite = np.isfinite(self.mean_) & np.isfinite(self.scale_) & ~np.isinf(Z).any(axis=0)
+            if not is_finite.all():
+                name = self.get_feature_names_out()[~is_finite][0]
+                raise ValueError(f"column {name!r} has values that are too large: use a larger unit, or leave it out.")
         if self.rare_:
             listed = "; ".join(f"{name!r}: {join_names(texts, 5)}" for name, texts in self.rare_.items())
             warnings.warn(f"rare categories are grouped as {OTHER!r} ({listed}).", UserWarning, stacklevel=3)
@@ -263,8 +268,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
 
     def _group_categories(self, counts: Mapping[str, Mapping[str, int]]) -> None:
         """Find the categories of columns, and the rare ones if a column has several; refuse columns without any."""
-        self.categories_: dict[str, tuple[str, ...]] = {}
-        self.rare_: dict[str, tuple[str, ...]] = {}
+        self.categories_, self.rare_ = {}, {}
         for name, cells in counts.items():
             problem = judge_texts(cells, 0.0)
             if problem and (self.min_frequency or len(cells) == 1):
