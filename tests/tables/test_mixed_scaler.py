@@ -224,8 +224,9 @@ def test_integers_are_the_same_categories_with_missing_cells():
     assert scaler.fit(gaps).categories_ == {"z": ("0", "1", "2")}
     assert np.isfinite(scaler.transform(frame)).all()
     assert count_categories([1.5, 2.0, np.float32(2), 2, 1e300, np.inf]) == {"1.5": 1, "1e+300": 1, "2": 3, "inf": 1}
-    texts = MixedScaler(encode="one-hot", scale="none").fit(np.array([["3.0"], ["a"], ["3.0"], ["a"]], dtype=object))
-    np.testing.assert_array_equal(texts.transform(np.array([[3.0]])), [[1.0, 0.0]])  # a number that was text
+    texts = MixedScaler().fit(np.array([["3.0"], ["a"], ["3.0"], ["a"]], dtype=object))
+    with pytest.raises(ValueError, match="'x0' contains '3'"):
+        texts.transform(np.array([[3.0]]))
 
 
 def test_unknown_categories_are_an_error_or_average():
@@ -297,7 +298,7 @@ def test_columns_need_names_of_their_own():
 def test_unusable_tables_are_refused_with_the_reason():
     pandas = pytest.importorskip("pandas")
     fitted = MixedScaler().fit(as_objects(table()))
-    with pytest.raises(ValueError, match="0 rows"):
+    with pytest.raises(ValueError, match=r"shape \(0, 1\)"):
         MixedScaler().fit(pandas.DataFrame({"a": []}))
     with pytest.raises(TypeError, match=r"column 'a'.*datetime64"):
         MixedScaler().fit(pandas.DataFrame({"a": np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]")}))

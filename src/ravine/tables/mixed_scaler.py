@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any
 
@@ -19,7 +19,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value, require, restore_on_failure
 from ravine.rows.inputs import check_unique_names
@@ -162,7 +161,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         with restore_on_failure(self):
             columns, declared = self._read(X, reset=True)
             chosen = _choose_categorical(self.categorical, columns, declared)
-            columns = _convert_columns(columns, dict.fromkeys(chosen, ()))
+            columns = {name: _convert(name, cells, name in chosen) for name, cells in columns.items()}
             empty = [name for name, cells in columns.items() if find_missing(cells).all()]
             if empty:
                 raise ValueError(f"column {empty[0]!r}: all cells are missing. Leave the column out.")
@@ -177,9 +176,9 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 self.transformer_ = self._make_transformer().fit(cells)
                 Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
             parts = self._list_parts()
-            imputers = [(names, pipeline["impute"]) for pipeline, names in parts if self.missing == "median"]
-            fills = chain.from_iterable(zip(names, one.statistics_.tolist(), strict=True) for names, one in imputers)
-            self.fill_ = dict(fills)
+            self.fill_ = {}
+            for pipeline, names in parts if self.missing == "median" else ():
+                self.fill_ |= zip(names, pipeline["impute"].statistics_.tolist(), strict=True)
             self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
             self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
             is_finite = np.isfinite(self.mean_) & np.isfinite(self.scale_) & ~np.isinf(Z).any(axis=0)
@@ -204,7 +203,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         known = {name: {*texts, *self.rare_.get(name, ())} for name, texts in self.categories_.items()}
-        columns = _convert_columns(self._read(X, reset=False)[0], known)
+        columns = {name: _convert(name, cells, name in known) for name, cells in self._read(X, reset=False)[0].items()}
         self._check_cells(columns)
         Z = np.asarray(self.transformer_.transform(_stack(columns)), dtype=np.float64)
         places = {name: place for name, _, place in self.list_features()}
@@ -342,10 +341,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             import pandas as pd
 
             cells = {name: getattr(column, "to_pandas", lambda c=column: c)() for name, column in table.items()}
-            try:
-                table = pd.DataFrame(cells)
-            except ValueError as error:
-                raise ValueError(f"X must map names to columns of equal length: {error}.") from error
+            table = pd.DataFrame(cells)  # refuses columns of different lengths
         if not hasattr(table, "columns"):
             dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
             values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)
@@ -353,8 +349,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         check_unique_names(table)
         validate_data(self, table, reset=reset, skip_check_array=True)
         if not all(table.shape):
-            size = f"{count(table.shape[0], 'row')} and {count(table.shape[1], 'column')}"
-            raise ValueError(f"X has {size}: at least one of each is required.")
+            raise ValueError(f"X has the shape {table.shape}: at least one row and one column are required.")
         kinds = {str(name): str(table[name].dtype) for name in table.columns}
         declared = [name for name, kind in kinds.items() if kind.startswith(("category", "dictionary"))]
         return {str(name): table[name].to_numpy() for name in table.columns}, declared
@@ -420,34 +415,19 @@ def _stack(columns: Columns) -> NDArray[Any]:
     return np.column_stack([cells.astype(object if is_text else np.float64) for cells in columns.values()])
 
 
-def _convert_columns(columns: Columns, known: Mapping[str, Collection[str]]) -> Columns:
-    """Return numbers as floats, and columns of categories as text; missing cells are NaN."""
-    return {
-        name: _convert_to_texts(name, values, known[name]) if name in known else _convert_to_floats(name, values)
-        for name, values in columns.items()
-    }
-
-
-def _convert_to_texts(name: str, values: NDArray[Any], known: Collection[str]) -> NDArray[Any]:
-    if values.dtype.kind not in "OUSTbiuf":
+def _convert(name: str, values: NDArray[Any], is_text: bool) -> NDArray[Any]:
+    """Return a column of numbers as floats, or one of categories as text; missing cells are NaN."""
+    if values.dtype.kind not in "OTUSbiuf":
         raise TypeError(f"column {name!r} holds values of the type {values.dtype}: convert them to numbers or text.")
-    cells = np.empty(len(values), dtype=object)
-    for k, value in enumerate(values.tolist()):
-        text = np.nan if is_missing_value(value) else name_category(value)
-        cells[k] = str(value) if text not in known and str(value) in known else text
-    return cells
-
-
-def _convert_to_floats(name: str, values: NDArray[Any]) -> Array:
-    if values.dtype.kind in "biuf":
-        return values.astype(np.float64)
-    cells = values.tolist()
+    if is_text or values.dtype.kind in "OT":
+        cells = [
+            np.nan if is_missing_value(cell) else name_category(cell) if is_text else cell for cell in values.tolist()
+        ]
+        values = np.array(cells, dtype=object)
     try:
-        if values.dtype.kind not in "OT" or any(isinstance(cell, str) for cell in cells):
-            raise TypeError(values.dtype)
-        return np.array([np.nan if is_missing_value(cell) else float(cell) for cell in cells])
+        return values if is_text else values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"column {name!r} is not numeric.") from error
+        raise ValueError(f"column {name!r} is not numeric: {error}.") from error
 
 
 def name_category(cell: Any) -> str:
@@ -524,8 +504,7 @@ def _is_numeric(values: NDArray[Any]) -> bool:
     """Return whether a column holds numbers: of a numeric type, or Python objects that are numbers or missing."""
     if values.dtype.kind != "O":
         return values.dtype.kind in "biuf"
-    cells = [cell for cell in values.tolist() if not is_missing_value(cell)]
-    for cell in cells:
-        if isinstance(cell, dict | list | set | tuple):
-            raise TypeError(f"argument must be a string or a number, got a {type(cell).__name__} in X.")
-    return bool(cells) and all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in cells)
+    kinds = {type(cell) for cell in values.tolist() if not is_missing_value(cell)}
+    if kinds & {dict, list, set, tuple}:
+        raise TypeError("argument must be a string or a number: X contains a dict, list, set or tuple.")
+    return bool(kinds) and all(issubclass(kind, bool | int | float | np.number | np.bool_) for kind in kinds)
