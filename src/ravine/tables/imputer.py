@@ -117,18 +117,19 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         empty = self.get_feature_names_out()[gaps.all(axis=0)]
         if len(empty):
             raise ValueError(f"all cells of the feature {str(empty[0])!r} are missing: leave it out.")
-        exponent = np.frexp(np.nanmax(np.abs(values), axis=0))[1]  # squares of large values overflow
-        units = np.ldexp(values, -exponent)
-        self.mean_ = np.ldexp(np.nanmean(units, axis=0), exponent)
-        spread = np.ldexp(np.nanstd(units, axis=0), exponent)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.mean_, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        large = self.get_feature_names_out()[~np.isfinite(spread)]
+        if len(large):
+            raise ValueError(f"the feature {str(large[0])!r} has values that are too large: use a larger unit.")
         self.scale_ = np.where(spread > 0.0, spread, 1.0)
         self.repeated_ = np.array([_is_repeated(column[~gap]) for column, gap in zip(values.T, gaps.T, strict=True)])
         rng = make_generator(self.random_state)
         self.seed_ = int(rng.integers(2**31))
-        z = self._standardise(values)
+        z = (values - self.mean_) / self.scale_
         some = np.arange(len(z)) if len(z) <= MOST_DONORS else np.sort(rng.choice(len(z), MOST_DONORS, replace=False))
         self.donor_gaps_ = gaps[some]
-        self.donors_ = self._restore(self._complete(z[some], None, gaps[some], rng))
+        self.donors_ = self._complete(z[some], None, gaps[some], rng) * self.scale_ + self.mean_
         return self
 
     def impute(self, X: ArrayLike) -> Array:
@@ -148,10 +149,10 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         gaps = np.isnan(values)
         out = np.repeat(values[None], self.n_imputations, axis=0)
         rows = gaps.any(axis=1)
-        z, donors = self._standardise(values[rows]), self._standardise(self.donors_)
+        z, donors = ((some - self.mean_) / self.scale_ for some in (values[rows], self.donors_))
         for k in range(self.n_imputations if len(z) else 0):
             filled = self._complete(z, donors, self.donor_gaps_, np.random.default_rng([self.seed_, k]))
-            out[k, gaps] = self._restore(filled)[gaps[rows]]
+            out[k, gaps] = (filled * self.scale_ + self.mean_)[gaps[rows]]
         return out
 
     def transform(self, X: ArrayLike) -> Array:
@@ -185,18 +186,6 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _validate(self, X: Any, *, reset: bool) -> Array:
         check_unique_names(X)
         return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
-
-    def _standardise(self, values: Array) -> Array:
-        """Return values in standard deviations from the mean."""
-        exponent = np.frexp(np.maximum(np.abs(self.mean_), self.scale_))[1]
-        mean, scale = np.ldexp(self.mean_, -exponent), np.ldexp(self.scale_, -exponent)
-        return np.asarray((np.ldexp(values, -exponent) - mean) / scale)
-
-    def _restore(self, z: Array) -> Array:
-        """Return values from standard deviations from the mean; never larger than floating-point numbers can be."""
-        largest = np.finfo(np.float64).max / 4.0
-        with np.errstate(over="ignore"):
-            return np.asarray(np.clip(np.clip(z * self.scale_, -largest, largest) + self.mean_, -largest, largest))
 
     def _complete(
         self, z: Array, donors: Array | None, donor_gaps: NDArray[np.bool_], rng: np.random.Generator
@@ -362,10 +351,7 @@ def fit_consensus(
     True
     """
     if getattr(estimator, "contamination", None) is not None:
-        raise ValueError(
-            "fit_consensus does not mark outliers: set contamination=None, and score the rows of the result with "
-            "consensus.estimator.score_outliers(consensus.X)."
-        )
+        raise ValueError("fit_consensus marks no outliers: set contamination=None, and score those of the result.")
     if imputer is None:
         imputer = MultipleImputer(random_state=getattr(estimator, "random_state", None))
     imputer = clone(imputer).fit(X)
@@ -391,8 +377,9 @@ def choose_consensus(
     sizes = tuple(len(np.unique(one[one >= 0])) for one in labels)  # -1 marks outliers
     usual = [k for k, size in enumerate(sizes) if size == mode(sizes).mode]
     best = max(usual, key=lambda k: sum(adjusted_rand_score(labels[k], other) for other in labels))
-    chosen = vote(fits[best], completions)[0]
-    agrees = np.array([fits[best].predict(X) == chosen for X in completions], dtype=np.intp)
+    votes = np.array([fits[best].predict(X) for X in completions])
+    chosen = np.asarray(mode(votes).mode, dtype=np.intp)
+    agrees = (votes == chosen).astype(np.intp)
     agrees[best] *= 2  # the completion of the fit, where it is one of the most frequent
     X = completions[agrees.argmax(axis=0), np.arange(completions.shape[1])]
     return Consensus(fits[best], X, chosen, _measure_instability(labels, best, chosen), sizes, imputer)
@@ -417,9 +404,8 @@ def _measure_instability(labels: list[Labels], best: int, chosen: Labels) -> Arr
     """
     differs = np.zeros(len(chosen))
     for other in labels:
-        names, codes = np.unique(other, return_inverse=True)
         ours, theirs = linear_sum_assignment(contingency_matrix(labels[best], other), maximize=True)
-        partner = np.full(len(names), -1)
-        partner[theirs] = np.unique(labels[best])[ours]
-        differs += partner[codes] != chosen
+        partner = np.full(other.max() + 2, -1)  # the last one is that of outliers, -1
+        partner[np.unique(other)[theirs]] = np.unique(labels[best])[ours]
+        differs += partner[other] != chosen
     return np.asarray(differs / len(labels))
