@@ -1,8 +1,10 @@
-"""Counts with their nouns, and P-values, as text."""
+"""Counts with their nouns, lists of names and P-values, as text."""
 
 from __future__ import annotations
 
-__all__ = ["count", "format_pvalue"]
+from collections.abc import Mapping, Sequence
+
+__all__ = ["count", "format_pvalue", "join_counts", "join_names", "join_texts"]
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:
@@ -13,3 +15,18 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 def format_pvalue(p: float) -> str:
     """Return a P-value with two digits: "P = 0.012"."""
     return f"P = {p:.2g}"
+
+
+def join_names(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names as text, with the number of those left out."""
+    return join_texts(list(map(repr, names)), most)
+
+
+def join_counts(counts: Mapping[str, int]) -> str:
+    """Return the first names with their counts as text, and the number of those left out."""
+    return join_texts([f"{name!r} {n}" for name, n in counts.items()])
+
+
+def join_texts(parts: Sequence[str], most: int = 8) -> str:
+    """Return the first texts, with the number of those left out."""
+    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ravine._plurals import count
+from ravine._plurals import count, join_names
 from ravine.cli.console import Console, escape
 from ravine.cli.errors import Command, CommandError, announce, defer_signals
 from ravine.cli.options import COMMON, MEMBERSHIPS, MISSING, READING, SPREADSHEET, OutputPath, add_options
@@ -136,7 +136,7 @@ def _predict(
     import numpy as np
 
     from ravine.cli.summary import Result, get_row_keys
-    from ravine.tables import average_memberships, join_names, transform_table, vote
+    from ravine.tables import average_memberships, transform_table, vote
 
     missing = model.missing if options["missing"] is None else options["missing"]
     scaler = model.preparation.set_params(handle_unknown=options["unknown"])

@@ -22,7 +22,7 @@ from ravine.models import TableModel
 from ravine.tables import (
     ColumnChoices,
     Consensus,
-    PreparedTable,
+    MultipleImputer,
     ReadOptions,
     apply_remedy,
     average_memberships,
@@ -118,7 +118,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     check_suggestions(request.n_suggested, labels_of_fit)
     with console.step("fitting") as show_progress:
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
-        estimator, consensus = fit_estimator(make_estimator, prepared, labels_of_fit, classify)
+        estimator, consensus = fit_estimator(make_estimator, X, prepared.imputer, labels_of_fit, classify)
         X = X if consensus is None else consensus.X
         estimator.set_params(**{"hyperplane__callback" if classify else "callback": None})
     with console.step("labelling"):
@@ -189,12 +189,11 @@ def apply_auto(table: Any, choices: ColumnChoices, console: Console) -> tuple[An
 
 
 def fit_estimator(
-    make_estimator: Callable[[], Any], prepared: PreparedTable, labels: Any, classify: bool
+    make_estimator: Callable[[], Any], X: Any, imputer: MultipleImputer | None, labels: Any, classify: bool
 ) -> tuple[Any, Consensus | None]:
     """Fit the estimator to a table; to several completions of it if cells are missing, on which they have to agree."""
     import numpy as np
 
-    X, imputer = prepared.X, prepared.imputer
     if imputer is None or not np.isnan(X).any():
         given = {} if labels is None else {"y" if classify else "labels": labels}
         return make_estimator().fit(X, **given), None

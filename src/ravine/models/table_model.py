@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.checks import check_integer
-from ravine.tables import MixedScaler, MultipleImputer, select_columns, vote
+from ravine.tables import MixedScaler, MultipleImputer, vote
+from ravine.tables.columns import select_columns
 from ravine.tree.text import describe_cluster
 
 # Categories of a column that are shown, those with the largest amounts.

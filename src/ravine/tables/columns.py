@@ -12,19 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._plurals import count
+from ravine._plurals import count, join_counts, join_names, join_texts
 from ravine._typing import Array
 from ravine.tables.imputer import MultipleImputer
-from ravine.tables.mixed_scaler import (
-    MixedScaler,
-    check_finite,
-    count_categories,
-    count_missing,
-    join_counts,
-    join_names,
-    join_texts,
-    judge_texts,
-)  # fmt: skip
+from ravine.tables.mixed_scaler import MixedScaler, check_finite, count_categories, count_missing, judge_texts
 from ravine.tables.read import Report, TableError, is_missing, is_number
 
 # A column with more distinct texts than this is not encoded as zeros and ones.

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ravine._plurals import join_counts, join_names, join_texts
 from ravine._typing import Array
 from ravine.checks import check_choice, check_number, is_missing_value, require, restore_on_failure
 from ravine.rows.inputs import check_unique_names
@@ -470,21 +471,6 @@ def check_finite(columns: Mapping[str, Any]) -> None:
         raise TableError(
             f"infinite values in {join_texts(found)}: correct or empty these cells (rows from 1, without the header)."
         )
-
-
-def join_names(names: Sequence[str], most: int = 8) -> str:
-    """Return the first names as text, with the number of those left out."""
-    return join_texts(list(map(repr, names)), most)
-
-
-def join_counts(counts: Mapping[str, int]) -> str:
-    """Return the first names with their counts as text, and the number of those left out."""
-    return join_texts([f"{name!r} {n}" for name, n in counts.items()])
-
-
-def join_texts(parts: Sequence[str], most: int = 8) -> str:
-    """Return the first texts, with the number of those left out."""
-    return ", ".join(parts[:most]) + (f" and {len(parts) - most} more" if len(parts) > most else "")
 
 
 def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str]) -> list[str]:
