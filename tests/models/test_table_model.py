@@ -29,7 +29,8 @@ def test_terms_give_the_side_of_every_row(encoding, scaling):
         total = np.zeros(240)
         for term in terms:
             cells = table[term.column]
-            total += [term.amounts[cell] for cell in cells] if term.amounts else term.weight * cells
+            amounts = term.weight
+            total += [amounts[cell] for cell in cells] if isinstance(amounts, dict) else amounts * cells
         np.testing.assert_allclose(total - threshold, features @ tree.normal[k] - tree.offset[k], atol=1e-9)
 
 

@@ -1,7 +1,5 @@
 """Model files: fitted estimators as a zip of JSON and arrays. Reading one executes no code."""
 
-from __future__ import annotations
-
 from ravine.models.codec import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
 from ravine.models.table_model import TableModel

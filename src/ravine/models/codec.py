@@ -26,8 +26,6 @@ from ravine.models.table_model import TableModel
 from ravine.tables import MixedScaler, MultipleImputer
 from ravine.tree import Tree
 
-# Numbers that JSON cannot represent.
-SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
 # Attributes that scikit-learn sets.
@@ -281,8 +279,8 @@ class Decoder:
         if isinstance(value, list):
             return [self.decode(item) for item in value]
         match value:
-            case {"float": str(text), **rest} if text in SPECIAL and not rest:
-                return SPECIAL[text]
+            case {"float": "nan" | "inf" | "-inf" as text, **rest} if not rest:  # which JSON cannot represent
+                return float(text)
             case {"tuple": list(items), **rest} if not rest:
                 return tuple(self.decode(item) for item in items)
             case {"dict": list(items), **rest} if not rest:

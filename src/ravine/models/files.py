@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._files import replace_file
+from ravine._plurals import join_names
 from ravine.models.codec import ESTIMATORS, Decoder, Encoder, ModelFileError
 from ravine.models.table_model import TableModel
 
@@ -231,10 +232,9 @@ def _check_members(stream: IO[bytes]) -> None:
 def _read_archive(archive: zipfile.ZipFile, max_bytes: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return a document and its arrays; all memory is estimated before it is allocated."""
     members = {info.filename: info for info in archive.infolist()}
-    unexpected = [name for name in members if name != DOCUMENT and not name.endswith(".npy")]
-    if DOCUMENT not in members or unexpected:
-        problem = f"unexpected files such as {unexpected[0][:60]!r}" if DOCUMENT in members else f"no {DOCUMENT}"
-        raise ModelFileError(f"it contains {problem}", CHECK_NAME)
+    others = [name[:60] for name in members if not name.endswith(".npy")]
+    if others != [DOCUMENT]:
+        raise ModelFileError(f"it should contain arrays and {DOCUMENT}, not {join_names(others, 3)}", CHECK_NAME)
     size = members.pop(DOCUMENT).file_size
     if size > MAX_DOCUMENT_BYTES:
         raise ModelFileError(f"{DOCUMENT} has {size} bytes, more than {MAX_DOCUMENT_BYTES}")

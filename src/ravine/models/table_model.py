@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.tables import MixedScaler, MultipleImputer, vote
-from ravine.tables.columns import select_columns
+from ravine.tables.columns import MISSING, select_columns
 from ravine.tree.text import describe_cluster
 
 # Categories of a column that are shown, those with the largest amounts.
@@ -42,8 +42,8 @@ class TableModel:
     @property
     def missing(self) -> str:
         """Treatment of missing cells: "error", "drop", "impute-median" or "multiple"."""
-        treatments = {"error": "error", "keep": "drop", "median": "impute-median"}
-        return treatments[self.preparation.missing] if self.imputer is None else "multiple"
+        same = (name for name, treatment in MISSING.items() if treatment == self.preparation.missing)
+        return next(same) if self.imputer is None else "multiple"
 
     def transform(self, table: Mapping[str, Any]) -> Array:
         """Return the features that the estimator sees; if cells are filled several times, those of the first time.
@@ -101,27 +101,21 @@ class Term:
     Attributes
     ----------
     column : str
-    weight : float
-        Factor of a number; NaN for categories.
-    amounts : dict
-        Amount that each category of a column adds; empty for numbers.
-    importance : float
-        Weight of the column in scaled units.
+    weight : float or dict
+        Factor of a number, or the amount that each category adds.
     mean : float
         Mean contribution over the rows of the training table; 0 for categories.
     """
 
     column: str
-    weight: float
-    amounts: dict[str, float]
-    importance: float
+    weight: float | dict[str, float]
     mean: float = 0.0
 
     def __str__(self) -> str:
         """Return the term as text."""
-        if not self.amounts:
+        if not isinstance(self.weight, dict):
             return f"{self.weight:+.3g}·{self.column}"
-        by_size = sorted(self.amounts.items(), key=lambda item: -abs(item[1]))
+        by_size = sorted(self.weight.items(), key=lambda item: -abs(item[1]))
         parts = [f"{amount:+.2f} if {self.column} is {name}" for name, amount in by_size[:MOST_CATEGORIES]]
         more = len(by_size) - len(parts)
         return f"({', '.join(parts)}{f', less for {more} others' if more else ''})"
@@ -140,17 +134,15 @@ def express_split(normal: Sequence[float], offset: float, scaler: MixedScaler) -
     offset : float
     scaler : MixedScaler
     """
-    weights = np.asarray(normal) / scaler.scale_
+    scaled, weights = np.asarray(normal), np.asarray(normal) / scaler.scale_
     threshold = float(offset) + float(weights @ scaler.mean_)
     terms = []
     for column, texts, place in scaler.list_features():
-        importance = float(np.linalg.norm(np.asarray(normal)[place]))
         mean = float(weights[place] @ scaler.mean_[place])
-        if texts is None:
-            terms.append(Term(column, float(weights[place.start]), {}, importance, mean))
-            continue
-        mean = mean if scaler.mean_[place].any() else float(weights[place].mean())
-        threshold -= mean
-        amounts = dict(zip(texts, (weights[place] - mean).tolist(), strict=True))
-        terms.append(Term(column, float("nan"), amounts, importance))
-    return sorted(terms, key=lambda term: -term.importance), threshold
+        term = Term(column, float(weights[place.start]), mean)
+        if texts is not None:
+            mean = mean if scaler.mean_[place].any() else float(weights[place].mean())
+            threshold -= mean
+            term = Term(column, dict(zip(texts, (weights[place] - mean).tolist(), strict=True)))
+        terms.append((float(np.linalg.norm(scaled[place])), term))
+    return [term for _, term in sorted(terms, key=lambda pair: -pair[0])], threshold
