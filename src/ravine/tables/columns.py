@@ -89,11 +89,6 @@ def resolve_columns(table: Any, choices: ColumnChoices) -> ColumnChoices:
     return replace(choices, drop=drop)
 
 
-def list_columns(table: Any, choices: ColumnChoices) -> list[str]:
-    """Return the columns that may be features: all that are not chosen for something else."""
-    return [name for name in table.columns if name not in {*choices.drop, choices.key, choices.label}]
-
-
 # ----------------------------------------------------------------------------------------------- labels
 
 
@@ -126,8 +121,7 @@ def read_labels(table: Any, column: str, report: Report, *, learn: bool) -> NDAr
             f"{different[0][:40]!r}: they measure or identify rows and are not classes. Choose another column.",
             label=column,
         )
-    n_empty = len(cells) - len(labels)
-    report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled, {n_empty} are not")
+    report(f"labels in {column!r}: {len(labels)} of {len(cells)} rows are labelled, {len(cells) - len(labels)} are not")
     return values
 
 
@@ -165,11 +159,12 @@ class Column:
 
 
 def judge_columns(table: Any, choices: ColumnChoices) -> dict[str, Column]:
-    """Judge all columns that may be features.
+    """Judge all columns that may be features: those that are not chosen for something else.
 
     A table uses commas in one way: if one column has decimal commas, those of the others are, too, where they can be.
     """
-    columns = {name: _judge(name, table[name], choices.encode) for name in list_columns(table, choices)}
+    names = [name for name in table.columns if name not in {*choices.drop, choices.key, choices.label}]
+    columns = {name: _judge(name, table[name], choices.encode) for name in names}
     commas = {name: column.counts for name, column in columns.items() if any("," in cell for cell in column.counts)}
     numeric = [name for name, cells in commas.items() if all(map(is_number, cells))]
     unclear = [name for name, cells in commas.items() if all(map(_may_have_thousands, cells))]

@@ -14,6 +14,7 @@ from scipy.stats import mode
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._typing import Array
@@ -250,11 +251,9 @@ def _find_nearest(rows: Array, donors: Array, k: int) -> NDArray[np.intp]:
     """Return the nearest donors of each row, in no particular order."""
     squares = np.einsum("ij,ij->i", donors, donors)
     out = np.empty((len(rows), k), dtype=np.intp)
-    step = max(1, BLOCK // max(1, len(donors)))
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        distances = squares - 2.0 * (block @ donors.T)
-        out[start : start + step] = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    for block in gen_batches(len(rows), max(1, BLOCK // max(1, len(donors)))):
+        distances = squares - 2.0 * (rows[block] @ donors.T)
+        out[block] = np.argpartition(distances, k - 1, axis=1)[:, :k]
     return out
 
 
@@ -352,9 +351,7 @@ def fit_consensus(
     """
     if getattr(estimator, "contamination", None) is not None:
         raise ValueError("fit_consensus marks no outliers: set contamination=None, and score those of the result.")
-    if imputer is None:
-        imputer = MultipleImputer(random_state=getattr(estimator, "random_state", None))
-    imputer = clone(imputer).fit(X)
+    imputer = clone(imputer or MultipleImputer(random_state=getattr(estimator, "random_state", None))).fit(X)
     return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer, **fit_parameters)
 
 

@@ -329,8 +329,9 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         check_finite(columns)
         counts = count_missing(columns) if self.missing == "error" else {}
         if counts:
-            advice = "Fill them, or choose another treatment by the parameter missing."
-            raise ValueError(f"Input X contains NaN: missing cells in {join_counts(counts)}. {advice}")
+            raise ValueError(
+                f"Input X contains NaN: missing cells in {join_counts(counts)}. Fill them, or set missing."
+            )
 
     def _read(self, table: Any, reset: bool) -> tuple[Columns, list[str]]:
         """Return the columns of a table by name, and the names of those whose type is categorical."""
@@ -351,8 +352,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         validate_data(self, table, reset=reset, skip_check_array=True)
         if not all(table.shape):
             raise ValueError(f"X has the shape {table.shape}: at least one row and one column are required.")
-        kinds = {str(name): str(table[name].dtype) for name in table.columns}
-        declared = [name for name, kind in kinds.items() if kind.startswith(("category", "dictionary"))]
+        kinds = table.dtypes.items()
+        declared = [str(name) for name, kind in kinds if str(kind).startswith(("category", "dictionary"))]
         return {str(name): table[name].to_numpy() for name in table.columns}, declared
 
     def __sklearn_tags__(self) -> Any:
@@ -468,9 +469,7 @@ def check_finite(columns: Mapping[str, Any]) -> None:
     infinite = {name: np.isinf(cells) for name, cells in columns.items() if cells.dtype.kind == "f"}
     found = [f"{name!r} (row {flags.argmax() + 1})" for name, flags in infinite.items() if flags.any()]
     if found:
-        raise TableError(
-            f"infinite values in {join_texts(found)}: correct or empty these cells (rows from 1, without the header)."
-        )
+        raise TableError(f"infinite values in {join_texts(found)}: correct or empty these cells (rows count from 1).")
 
 
 def _choose_categorical(categorical: Any, columns: Mapping[str, NDArray[Any]], declared: Sequence[str]) -> list[str]:

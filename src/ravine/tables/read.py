@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ravine._plurals import count
+from ravine._plurals import count, join_names
 from ravine.checks import is_missing_value
 
 # Bytes and rows at the beginning of a text file from which its delimiter and header are detected.
@@ -211,14 +211,11 @@ def _decode(content: bytes, name: str, encoding: str | None) -> tuple[str, str]:
     encoding = encoding or ("utf-16" if is_utf_16 else "utf-8")
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
-    except LookupError as error:
-        raise TableError(f"{encoding!r} is an unknown encoding: try latin-1, cp1252 or utf-16.") from error
-    except UnicodeError as error:
+    except (LookupError, UnicodeError) as error:
         other = "latin-1" if encoding.replace("_", "-").lower() in ("utf-8", "utf8") else "utf-8"
-        raise TableError(f"{name} is not valid {encoding} ({error}): set its encoding.", encoding=other) from error
+        raise TableError(f"{name} cannot be read as {encoding} ({error}): set its encoding.", encoding=other) from error
     if "\0" in text[:HEAD]:
-        problem = "contains zero bytes: it is not a text file, or it is UTF-16 without a byte order mark"
-        raise TableError(f"{name} {problem}.", encoding="utf-16-le")
+        raise TableError(f"{name} contains zero bytes: it is not text, or UTF-16 without a mark.", encoding="utf-16-le")
     return encoding, text
 
 
@@ -277,9 +274,8 @@ def list_missing_cells() -> list[str]:
 def _check_unique(names: list[str], file: str) -> None:
     repeated = [column for column, n in Counter(names).items() if n > 1]
     if repeated:
-        shown = ", ".join(map(repr, repeated[:5]))
-        advice = "give every column its own name, or read the first line as data."
-        raise TableError(f"{file} has several columns named {shown}: {advice}", header=False)
+        problem = f"{file} has several columns named {join_names(repeated, 5)}"
+        raise TableError(f"{problem}: give each its own name, or read the first line as data.", header=False)
 
 
 def _check_rows(text: str, delimiter: str, width: int, name: str) -> None:
@@ -289,11 +285,8 @@ def _check_rows(text: str, delimiter: str, width: int, name: str) -> None:
     try:
         for row in reader:
             if row and len(row) != width:
-                sign = DELIMITERS.get(delimiter, repr(delimiter))
-                raise TableError(
-                    f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}. Correct that line, or set "
-                    f"the delimiter (detected: {sign})."
-                )
+                problem = f"{name}, line {first}: {count(len(row), 'cell')} instead of {width}"
+                raise TableError(f"{problem}. Correct that line, or set a delimiter other than {delimiter!r}.")
             first = reader.line_num + 1
     except csv.Error as error:
         raise TableError(f"{name}, line {first}: a quote is not closed, or text follows it ({error}).") from error
