@@ -306,6 +306,8 @@ def test_unusable_tables_are_refused_with_the_reason():
         MixedScaler().fit(pandas.DataFrame({"a": [None, None], "b": [1.0, 2.0]}))
     with pytest.raises(TypeError, match="list"):
         MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
+    with pytest.raises(ValueError, match=r"'a' is not numeric.*list"):
+        MixedScaler(categorical=[]).fit(pandas.DataFrame({"a": [[1], [2]]}))
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         MixedScaler().fit(csr_array(np.eye(3)))
     with pytest.raises(ValueError, match=r"input_features.*5.*2"):
@@ -343,8 +345,8 @@ def test_pickles_are_rebuilt_from_public_values(options):
             np.testing.assert_array_equal(getattr(one[-1], name), value)
 
 
-def test_decimal_numbers_are_numbers():
-    cells = np.array([[Decimal("1.5")], [Decimal(2)], [None]], dtype=object)
+def test_decimal_numbers_and_texts_of_numbers_are_numbers():
+    cells = np.array([[Decimal("1.5")], ["2"], [None]], dtype=object)
     scaler = MixedScaler(categorical=[], scale="none", missing="keep")
     np.testing.assert_array_equal(scaler.fit_transform(cells), [[1.5], [2.0], [np.nan]])
 

@@ -421,15 +421,14 @@ def _convert(name: str, values: NDArray[Any], is_text: bool) -> NDArray[Any]:
     """Return a column of numbers as floats, or one of categories as text; missing cells are NaN."""
     if values.dtype.kind not in "OTUSbiuf":
         raise TypeError(f"column {name!r} holds values of the type {values.dtype}: convert them to numbers or text.")
-    if is_text or values.dtype.kind in "OT":
-        cells = [
-            np.nan if is_missing_value(cell) else name_category(cell) if is_text else cell for cell in values.tolist()
-        ]
-        values = np.array(cells, dtype=object)
+    if values.dtype.kind in "biuf" and not is_text:
+        return values.astype(np.float64)
+    convert = name_category if is_text else float
     try:
-        return values if is_text else values.astype(np.float64)
+        cells = [np.nan if is_missing_value(cell) else convert(cell) for cell in values.tolist()]
     except (TypeError, ValueError) as error:
         raise ValueError(f"column {name!r} is not numeric: {error}.") from error
+    return np.array(cells, dtype=object if is_text else np.float64)
 
 
 def name_category(cell: Any) -> str:
