@@ -393,6 +393,13 @@ def test_unknown_classes_and_fields_are_rejected(models, tmp_path, kind):
     assert_rejected(pack(tmp_path / "m", edit_document(models["tree"], add_field)), "__class__")
 
 
+def test_attributes_of_other_estimators_are_rejected(models, tmp_path):
+    def add_attribute(document):
+        document["objects"][-1]["state"]["density_"] = 0.5
+
+    assert_rejected(pack(tmp_path / "m", edit_document(models["tree"], add_attribute)), "density_")
+
+
 def test_objects_refer_only_to_earlier_objects(models, tmp_path):
     document = read_document(models["tree"])
     for number in (len(document["objects"]) - 1, 10**9, -1, True, 0.5, "0"):

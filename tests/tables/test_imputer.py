@@ -123,6 +123,8 @@ def test_bad_input_is_named():
     X[:, 2] = np.nan
     with pytest.raises(ValueError, match=r"feature 'x2' .*missing"):
         MultipleImputer().fit(X)
+    with pytest.raises(ValueError, match=r"feature 'x1' .*too large"):
+        MultipleImputer().fit(three_clusters()[0] * [1.0, 1e200, 1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="n_imputations"):
         MultipleImputer(0).fit(three_clusters()[0])
     with pytest.raises(ValueError, match="n_neighbors"):
