@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bars import BARS, LIMITS, Measurement
 from measure import format_number, measure_times
 from pages import format_measurement, format_table, update_page
+from strokes import KINDS, simulate_strokes
+from trees import ALL_NULLS, BENDS, draw_bend
 
 PERFORMANCE = Path(__file__).parents[1] / "docs" / "performance.md"
 PAGE = "text\n<!-- bars -->\nold\n\n| measure | now |\n|---|---|\n| a | 1 |\n| b | 2 |\n\n<!-- end of bars -->\nend\n"
@@ -70,3 +73,30 @@ def test_functions_are_timed_alternately():
     times = measure_times(lambda: calls.append("a"), lambda: calls.append("b"), repeats=2, clock=lambda: next(clock))
     assert calls == ["a", "b", "a", "b"]
     assert times == [1, 1]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_strokes_are_standardised_and_depend_on_the_seed(seed):
+    X, y = simulate_strokes(seed)
+    assert X.shape[1] <= {"pixels": 64, "points": 16}[KINDS[seed]]
+    assert 1000 <= len(X) == len(y) <= 3000
+    assert 6 <= len(np.unique(y)) <= 15
+    np.testing.assert_allclose(X.mean(axis=0), 0.0, atol=1e-9)
+    np.testing.assert_allclose(X.std(axis=0), 1.0)
+    np.testing.assert_array_equal(X, simulate_strokes(seed)[0])
+    assert not np.array_equal(X[:1000, :8], simulate_strokes(seed + 2)[0][:1000, :8])
+
+
+@pytest.mark.parametrize("family", ALL_NULLS)
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_null_families_have_finite_rows(family, d):
+    X = ALL_NULLS[family](np.random.default_rng(0), 60, d)
+    assert X.shape[0] == 60
+    assert X.shape[1] == d or family == "categories"
+    assert np.isfinite(X).all()
+
+
+@pytest.mark.parametrize("family", BENDS)
+def test_bends_have_at_least_the_dimension_of_their_curve(family):
+    shapes = [draw_bend(family, 50, d, 0).shape for d in (2, 6)]
+    assert shapes == [(50, 3 if family == "shell" else 2), (50, 6)]

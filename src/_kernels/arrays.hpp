@@ -25,6 +25,7 @@ using MutableArray = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableMatrix = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Edges = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableLabels = nb::ndarray<int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using AnyMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 using OptionalArray = std::optional<Array>;

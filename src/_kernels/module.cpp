@@ -9,6 +9,7 @@
 #include "line_search.hpp"
 #include "loops.hpp"
 #include "minimise.hpp"
+#include "mixture.hpp"
 #include "sphere.hpp"
 
 using namespace nanobind::literals;
@@ -263,6 +264,27 @@ NB_MODULE(_kernels, m) {
     }, "X"_a.noconvert(), "first"_a, "few"_a, "many"_a,
        "Return mean distances of rows to the few nearest of their own group (the first rows, or the others) and of the other group, to "
        "every second of the many nearest of all, and sums of log ratios of the last distance to the others, as rows.");
+
+    m.def("fit_means", [](const Matrix &x, const Matrix &random, int64_t max_steps, const MutableLabels &labels) {
+        const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1)), k = static_cast<int64_t>(random.shape(1));
+        require(k >= 1 && n >= 1 && random.shape(0) >= 1 && max_steps >= 1, "X needs a row, and there must be a center, a seed and a step");
+        require(labels.size() == x.shape(0), "labels must have as many elements as X has rows");
+        return run_without_gil([&] {
+            return ravine::fit_means(x.data(), n, d, k, random.data(), static_cast<int64_t>(random.shape(0)), max_steps, labels.data());
+        });
+    }, "X"_a.noconvert(), "random"_a.noconvert(), "max_steps"_a, "labels"_a.noconvert(),
+       "Write the clusters of k-means from the best of several seeds, one for each row of uniform random numbers; return their sum of squares.");
+
+    m.def("fit_mixture", [](const Matrix &x, int64_t k, bool tied, double ridge, int64_t max_steps, double tolerance,
+                            const MutableLabels &labels) {
+        const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1));
+        require(labels.size() == x.shape(0), "labels must have as many elements as X has rows");
+        for (size_t i = 0; i < labels.size(); ++i) require(labels.data()[i] >= 0 && labels.data()[i] < k, "labels must be below k");
+        return run_without_gil([&] {
+            return ravine::fit_mixture(x.data(), n, d, k, tied, ridge, max_steps, tolerance, labels.data());
+        });
+    }, "X"_a.noconvert(), "k"_a, "tied"_a, "ridge"_a, "max_steps"_a, "tolerance"_a, "labels"_a.noconvert(),
+       "Replace a partition by the most probable components of a Gaussian mixture that starts from it; return False if one collapses.");
 
     ravine::binding::bind_index(m);
 }

@@ -252,32 +252,30 @@ def test_describe_shows_both_numbers_of_clusters():
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert (known["clusters"], known["shown"], known["suggested"]) == (
         mdt.n_clusters_,
+        mdt.n_shown_,
         mdt.n_clusters_,
-        mdt.n_suggested_,
     )
     assert known["parameters"]["hyperplane"] == "MinimumDensityHyperplane(test='exact')"
 
 
-def test_describe_of_a_suggestion_that_is_followed():
+def test_describe_of_a_tree_of_suggested_clusters():
     X, _ = simulate_pairs()
-    save(MinimumDensityTree("suggested", random_state=0).fit(X), "model.ravine")
+    save(MinimumDensityTree(random_state=0).fit(X), "model.ravine")
     assert str(find_suggestion(load("model.ravine"))) in ravine("describe", "model.ravine").stdout
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
-    assert (known["clusters"], known["shown"], known["suggested"]) == (4, 2, 4)
+    assert (known["clusters"], known["shown"], known["suggested"]) == (3, 2, 3)
 
 
 def test_describe_without_a_suggestion():
     X, _ = simulate_pairs()
-    mdt = MinimumDensityTree(
-        3, refine=False, split_next="cut", random_state=0, hyperplane=MinimumDensityHyperplane(init="axes")
-    ).fit(X)
+    mdt = MinimumDensityTree(3, random_state=0, hyperplane=MinimumDensityHyperplane(init="axes")).fit(X)
     save(mdt.set_params(alpha=float("inf")), "model.ravine")
     text = ravine("describe", "model.ravine").stdout
     assert "suggested" not in text
     assert "alpha=inf, hyperplane=MinimumDensityHyperplane(init='axes'), n_clusters=3" in text
     known = json.loads(ravine("describe", "model.ravine", "--json").stdout)
     assert "shown" not in known
-    assert known["parameters"] == {**known["parameters"], "refine": False, "split_next": "cut", "alpha": "inf"}
+    assert known["parameters"] == {**known["parameters"], "alpha": "inf"}
     save(MinimumDensityHyperplane(init=np.eye(4)).fit(X), "model.ravine")
     assert "parameters: init=array([[1., 0., 0., 0.]" in ravine("describe", "model.ravine").stdout
     assert "array" in json.loads(ravine("describe", "model.ravine", "--json").stdout)["parameters"]["init"]
@@ -290,7 +288,7 @@ def test_demo_writes_results_that_agree_with_the_truth():
     assert "adjusted Rand index 1.00" in printed
     assert {"birds.csv", "labels.csv", "model.ravine"} <= set(os.listdir("ravine-demo"))
     assert set(os.listdir("ravine-demo/figures")) == {"tree.png", "direction-0.png"} | {
-        f"split-{k}.png" for k in (0, 1)
+        f"split-{k}.png" for k in (0, 2)
     }
     assert "--force" in ravine("demo", code=1).stderr
     ravine("cluster", "ravine-demo/birds.csv", "--key", "ring", "--label-column", "kind", "--out", "again")

@@ -59,9 +59,8 @@ def any_rows(draw):
 def test_memberships_agree_with_labels_for_any_rows_and_edits(rows, seed):
     rng = np.random.default_rng(seed)
     k = int(rng.integers(1, min(5, len(rows)) + 1))
-    shape = "any" if rng.random() < 0.3 and rows.shape[1] > 1 else "convex"
     try:
-        model = MinimumDensityTree(k, shape=shape, min_cluster_size=1, **QUICK_TREE).fit(rows)
+        model = MinimumDensityTree(k, min_cluster_size=1, **QUICK_TREE).fit(rows)
     except ValueError:
         return
     for _ in range(3):
@@ -117,7 +116,7 @@ def test_split_of_an_edited_tree_has_memberships(fitted):
 
 def test_clusters_of_any_shape_sum_their_cells():
     rows, _ = draw_moons()
-    model = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    model = MinimumDensityTree(2, random_state=0).fit(rows)
     proba = assert_sound(model, rows)
     assert proba.shape == (400, 2)
     assert model.tree_.n_leaves > 2

@@ -53,9 +53,6 @@ BAD_CLUSTERER = {
 BAD_TREE = {
     "n_clusters": ["three", None, 0, -1, True, 2.5, [2]],
     "hyperplane": [3, "pddp", {"a": 1}, PathSettings(), MinimumDensityTree()],
-    "shape": ["round", None, 1],
-    "split_next": ["deep", None, 3, ["size"]],
-    "refine": [1, None, "yes"],
     "min_cluster_size": [0, -1, 2.5, 1.0, 0.0, np.nan, None, True, "5"],
     "max_cluster_size": [0, -1, 2.5, 1.0, 0.0, np.nan, 4, True, "5"],
     "alpha": [-0.1, 1.1, np.nan, "a", None, True],
@@ -152,7 +149,7 @@ def test_message_lists_the_allowed_values():
     with pytest.raises(ValueError, match=r"1, inf"):
         fit(MinimumDensityHyperplane(n_init=0))
     with pytest.raises(ValueError, match="callable"):
-        fit(MinimumDensityTree(2, split_next="deep"))
+        fit(MinimumDensityTree(2, callback="deep"))
 
 
 def test_unknown_parameter_or_task_is_refused_by_name():

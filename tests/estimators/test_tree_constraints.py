@@ -168,13 +168,7 @@ def test_y_is_ignored():
 def test_features_of_clusters_with_constraints_are_compared():
     y = label_some(np.where(Y == 3, 0, Y), 0.2, 0)
     model = MinimumDensityTree(3, **QUICK_TREE, max_cluster_size=0.9).fit(X, labels=y)
-    assert model.shape_ == "any"  # cells are not joined with max_cluster_size, but leaves of one label are
     assert compare_clusters(model, X).n_rows == len(X) // 2
-
-
-def test_cells_cannot_be_joined_with_constraints():
-    with pytest.raises(ValueError, match="links"):
-        MinimumDensityTree(3, shape="any", **QUICK_TREE).fit(X, cannot_link=[(0, 1)])
 
 
 def test_any_kind_of_label_is_understood():

@@ -2,7 +2,6 @@
 
 import itertools
 from functools import partial
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
-from ravine import MinimumDensityHyperplane, MinimumDensityTree, MixedScaler, NoSplitWarning, RowBlocks
+from ravine import MinimumDensityTree, MixedScaler, RowBlocks
 from ravine.models import load, save
 from support.shape_data import draw_moons, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
@@ -22,17 +21,16 @@ X, Y = draw_rings()
 
 @pytest.fixture(scope="module")
 def rings():
-    return MinimumDensityTree(2, shape="any", random_state=0).fit(X)
+    return MinimumDensityTree(2, random_state=0).fit(X)
 
 
 @pytest.mark.parametrize("draw", [draw_rings, draw_moons])
-@pytest.mark.parametrize("n_clusters", [2, "auto", "suggested"])
+@pytest.mark.parametrize("n_clusters", [2, "auto", "shown"])
 def test_clusters_that_are_not_convex_are_found_by_default(draw, n_clusters):
     rows, labels = draw()
     mdt = MinimumDensityTree(n_clusters, random_state=0).fit(rows)
     assert adjusted_rand_score(labels, mdt.labels_) > 0.95
-    assert mdt.shape_ == "any"
-    assert "not convex" in mdt.shape_reason_
+    assert mdt.tree_.joins is not None
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -41,27 +39,18 @@ def test_clusters_that_are_not_convex_are_found_by_default(draw, n_clusters):
 def test_clusters_that_do_not_touch_are_found_without_a_number(draw, noise, seed):
     rows, labels = draw(500, noise=noise, random_state=seed)
     mdt = MinimumDensityTree(random_state=0).fit(rows)
-    assert mdt.shape_ == "any"
     assert adjusted_rand_score(labels, mdt.labels_) > 0.97
-
-
-def test_more_clusters_than_valleys_warn():
-    rows = np.random.default_rng(0).normal(size=(300, 2))
-    with pytest.warns(NoSplitWarning, match="valleys"):
-        MinimumDensityTree(3, shape="any", random_state=0).fit(rows)
 
 
 def test_convex_clusters_stay_convex():
     rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [7, 0]], 100, axis=0)
     mdt = MinimumDensityTree(2, random_state=0).fit(rows)
-    assert (mdt.shape_, mdt.tree_.joins) == ("convex", None)
-    convex = MinimumDensityTree(2, shape="convex", random_state=0).fit(rows)
-    assert_array_equal(mdt.labels_, convex.labels_)
-    assert convex.shape_reason_ == "Set by shape='convex'."
+    assert mdt.tree_.joins is None
+    assert mdt.tree_.n_leaves == 2
 
 
 def test_one_curved_cluster_stays_one():
-    assert MinimumDensityTree(shape="any", random_state=0).fit(draw_spiral()).n_clusters_ == 1
+    assert MinimumDensityTree(random_state=0).fit(draw_spiral()).n_clusters_ == 1
 
 
 def test_predictions_on_training_rows_are_the_labels(rings):
@@ -116,7 +105,6 @@ def test_model_files_keep_joins(rings, tmp_path):
     save(rings, tmp_path / "rings.ravine")
     again = load(tmp_path / "rings.ravine")
     assert_array_equal(again.predict(X), rings.labels_)
-    assert (again.shape_, again.shape_reason_) == (rings.shape_, rings.shape_reason_)
     for name in ("leaves", "evidence", "boundaries", "boundary_evidence"):
         assert_array_equal(getattr(again.tree_.joins, name), getattr(rings.tree_.joins, name))
     assert_array_equal(again.cut(n_clusters=3), rings.cut(n_clusters=3))
@@ -132,13 +120,12 @@ def test_all_kinds_of_rows_give_the_same_clusters(rings, tmp_path):
     np.save(tmp_path / "rings.npy", X)
     for rows in (csr_array(X), RowBlocks(str(tmp_path / "rings.npy")), np.asfortranarray(X)):
         other = clone(rings).fit(rows)
-        assert other.shape_ == "any"
         assert adjusted_rand_score(other.labels_, rings.labels_) > 0.98
 
 
 def test_large_samples_are_routed_by_hyperplanes_of_a_subsample():
     rows, labels = draw_rings(20_000)
-    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    mdt = MinimumDensityTree(2, random_state=0).fit(rows)
     assert adjusted_rand_score(labels, mdt.labels_) > 0.95
     assert mdt.tree_.size[0] == len(rows)
 
@@ -149,10 +136,9 @@ def test_scale_does_not_matter(rings, scale):
     assert_array_equal(clone(rings).fit(X * scale).labels_, rings.labels_)
 
 
-def test_repeated_rows_and_constant_features_are_harmless():
-    rows = np.repeat(np.c_[X, np.ones(len(X))], 2, axis=0)
-    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
-    assert adjusted_rand_score(np.repeat(Y, 2), mdt.labels_) > 0.9
+def test_constant_features_are_harmless(rings):
+    mdt = MinimumDensityTree(2, random_state=0).fit(np.c_[X, np.ones(len(X))])
+    assert_array_equal(mdt.labels_, rings.labels_)
 
 
 def test_large_constant_feature_does_not_matter(rings):
@@ -160,48 +146,20 @@ def test_large_constant_feature_does_not_matter(rings):
     assert adjusted_rand_score(again.labels_, rings.labels_) > 0.98
 
 
-def test_clusters_far_apart_need_no_edges():
-    rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [1e6, 0]], 100, axis=0)
-    mdt = MinimumDensityTree(shape="any", random_state=0).fit(rows)
-    assert mdt.n_clusters_ == 2
-    assert mdt.tree_.joins.evidence[-1] == np.inf
-
-
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
-        ({"hyperplane": MinimumDensityHyperplane(test="pooled")}, "tested"),
-        ({"split_next": "size"}, "split_next"),
-        ({"n_clusters": "auto", "hyperplane": MinimumDensityHyperplane(test="exact")}, "exact"),
-        ({"hyperplane": Mock(spec=["split"])}, "hyperplane"),
-    ],
-)
-def test_parameters_that_contradict_any_shape_are_named(parameters, named):
-    with pytest.raises(ValueError, match=f"shape='any'.*{named}"):
-        MinimumDensityTree(**{"n_clusters": 2, "shape": "any", **parameters}).fit(X)
-
-
-def test_any_shape_of_one_feature_warns_and_is_convex():
-    rows = np.r_[np.random.default_rng(0).normal(size=100), np.random.default_rng(1).normal(9, 1, 100)][:, None]
-    with pytest.warns(UserWarning, match=r"shape='any' .*one feature"):
-        mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
-    assert (mdt.shape_, mdt.n_clusters_) == ("convex", 2)
-
-
-def test_callback_is_called_with_the_joined_tree():
+def test_callback_is_called_after_every_split():
     seen = []
-    mdt = MinimumDensityTree(2, shape="any", random_state=0, callback=seen.append).fit(X)
-    assert seen == [mdt.tree_]
+    mdt = MinimumDensityTree(2, random_state=0, callback=seen.append).fit(X)
+    assert [tree.n_leaves for tree in seen] == list(range(2, mdt.tree_.n_leaves + 1))
 
 
 def test_level_moves_the_evidence_that_separates_clusters():
-    assert MinimumDensityTree(shape="any", random_state=0, alpha=1e-6).fit(X).n_clusters_ == 2
-    assert MinimumDensityTree(shape="any", random_state=0, alpha=0.0).fit(X).n_clusters_ == 1
+    assert MinimumDensityTree(random_state=0, alpha=1e-6).fit(X).n_clusters_ == 2
+    assert MinimumDensityTree(random_state=0, alpha=0.0).fit(X).n_clusters_ == 1
 
 
 def test_stray_rows_do_not_connect_clusters():
     rows, labels = draw_rings(3000)  # a set of cells with a few stray rows, by chance
-    mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    mdt = MinimumDensityTree(2, random_state=0).fit(rows)
     assert adjusted_rand_score(labels, mdt.labels_) > 0.95
 
 
@@ -211,7 +169,6 @@ def test_indicators_of_a_category_are_not_cut_into_clusters():
     X = MixedScaler().fit_transform(np.column_stack([rng.normal(size=300), kinds]))
     tree = MinimumDensityTree(random_state=0).fit(X)
     assert tree.n_clusters_ == 1
-    assert "categories" in tree.shape_reason_
 
 
 @pytest.mark.parametrize("convert", [csr_array, csc_array])
@@ -220,4 +177,3 @@ def test_sparse_and_dense_indicators_give_the_same_tree(convert):
     X = np.hstack([np.eye(k)[rng.integers(0, k, 300)] for k in (3, 4, 2)])
     dense, sparse = (MinimumDensityTree(3, random_state=0).fit(rows) for rows in (X, convert(X)))
     assert_array_equal(sparse.labels_, dense.labels_)
-    assert sparse.shape_reason_ == dense.shape_reason_

@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, PathSettings, Split
 from ravine.tree.constraints import count_rows
-from ravine.tree.neighbours import repeat_rows
+from ravine.tree.graph import repeat_rows
 
 QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
 
@@ -48,11 +48,9 @@ def test_large_clusters_are_split_first():
     # The first valley separates a small cluster; without it the large one would not be halved.
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(480, 2)) + np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], [400, 40, 40], axis=0)
-    for split_next in ("cut", "size", "depth"):
-        model = MinimumDensityTree(5, max_cluster_size=210, split_next=split_next, **QUICK_TREE).fit(rows)
-        assert model.n_clusters_ >= 4
-        assert sizes_of(model).max() <= 210
-        assert model.shape_ == "convex"
+    model = MinimumDensityTree(5, max_cluster_size=210, **QUICK_TREE).fit(rows)
+    assert model.n_clusters_ == 5
+    assert sizes_of(model).max() <= 210
 
 
 def test_clusters_that_stay_too_large_are_named():
@@ -61,9 +59,7 @@ def test_clusters_that_stay_too_large_are_named():
 
 
 def test_limit_without_effect_changes_nothing():
-    plain, limited = (
-        MinimumDensityTree(4, shape="convex", max_cluster_size=size, **QUICK_TREE).fit(X) for size in (None, 200)
-    )
+    plain, limited = (MinimumDensityTree(4, max_cluster_size=size, **QUICK_TREE).fit(X) for size in (None, 200))
     assert_array_equal(plain.labels_, limited.labels_)
 
 
@@ -77,7 +73,6 @@ def test_equal_rows_cannot_be_split():
     [
         ({"max_cluster_size": 8}, "twice min_cluster_size"),
         ({"n_clusters": 3, "max_cluster_size": 0.3}, "90.*n_clusters=3"),
-        ({"max_cluster_size": 100, "shape": "any"}, "but max_cluster_size=100: use"),
     ],
 )
 def test_impossible_sizes_are_refused(parameters, message):
@@ -88,14 +83,12 @@ def test_impossible_sizes_are_refused(parameters, message):
 # ----------------------------------------------------------------------------------------------- weights
 
 
-@pytest.mark.parametrize("split_next", ["cut", "size", "depth"])
 @pytest.mark.parametrize("seed", range(3))
-def test_integer_weights_equal_repetition(split_next, seed):
+def test_integer_weights_equal_repetition(seed):
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 4, len(X))
-    options = {"shape": "convex", "split_next": split_next, "random_state": 0}
-    weighted = MinimumDensityTree(5, **options).fit(X, sample_weight=weights)
-    repeated = MinimumDensityTree(5, **options).fit(np.repeat(X, weights, axis=0))
+    weighted = MinimumDensityTree(5, random_state=0).fit(X, sample_weight=weights)
+    repeated = MinimumDensityTree(5, random_state=0).fit(np.repeat(X, weights, axis=0))
     assert_array_equal(np.repeat(weighted.labels_, weights), repeated.labels_)
     assert_allclose(weighted.tree_.offset, repeated.tree_.offset, rtol=1e-6)
     assert_allclose(
@@ -113,8 +106,8 @@ def test_integer_weights_equal_repetition(split_next, seed):
 def test_rows_without_weight_do_not_matter():
     weights = np.ones(len(X))
     weights[::3] = 0.0
-    weighted = MinimumDensityTree(4, shape="convex", **QUICK_TREE).fit(X, sample_weight=weights)
-    others = MinimumDensityTree(4, shape="convex", **QUICK_TREE).fit(X[weights > 0])
+    weighted = MinimumDensityTree(4, **QUICK_TREE).fit(X, sample_weight=weights)
+    others = MinimumDensityTree(4, **QUICK_TREE).fit(X[weights > 0])
     assert_array_equal(weighted.labels_[weights > 0], others.labels_)
     assert_array_equal(weighted.predict(X), weighted.labels_)
 
@@ -143,7 +136,6 @@ def test_equal_weights_draw_every_row_once():
     [
         ({}, "sample_weight.*n_clusters"),
         ({"n_clusters": 3, "hyperplane": MinimumDensityHyperplane(test="pooled")}, "sample_weight.*test"),
-        ({"n_clusters": 3, "shape": "any"}, "sample_weight"),
     ],
 )
 def test_weights_are_refused_with_the_reason(parameters, message):
@@ -157,7 +149,7 @@ def test_weights_need_a_minimum_density_hyperplane():
             return Split(None)
 
     with pytest.raises(ValueError, match=r"sample_weight.*hyperplane"):
-        MinimumDensityTree(2, split_next="size", hyperplane=Never()).fit(X, sample_weight=np.full(len(X), 2.0))
+        MinimumDensityTree(2, hyperplane=Never()).fit(X, sample_weight=np.full(len(X), 2.0))
 
 
 def test_one_weight_may_exceed_all_others():

@@ -21,7 +21,7 @@ X = draw_three_rings()
 
 @pytest.fixture(scope="module")
 def tree():
-    return MinimumDensityTree(3, shape="any", random_state=0).fit(X).tree_
+    return MinimumDensityTree(3, random_state=0).fit(X).tree_
 
 
 def test_rows_of_the_fit_have_the_evidence_of_the_fit(tree):
@@ -63,7 +63,7 @@ def test_convex_clusters_have_boundaries_too():
     rng = np.random.default_rng(0)
     for distance, is_valley in ((4.5, True), (0.0, False)):
         rows = rng.normal(size=(300, 2)) + np.repeat([[0.0, 0.0], [distance, 0.0]], 150, axis=0)
-        tree = MinimumDensityTree(2, shape="convex", random_state=0).fit(rows).tree_
+        tree = MinimumDensityTree(2, random_state=0).fit(rows).tree_
         (boundary,) = find_boundaries(tree, as_rows(rows))
         assert (boundary.evidence > 4.0) == is_valley
 

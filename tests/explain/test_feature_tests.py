@@ -163,7 +163,7 @@ def test_matched_clusters_agree_with_an_exhaustive_search():
         {"max_cluster_size": 0.7, "min_cluster_size": 40},
         {"contamination": 0.05},
         {"hyperplane": MinimumDensityHyperplane(test="pooled")},
-        {"shape": "any"},
+        {"alpha": 0.01},
     ],
 )
 def test_parameters_of_the_tree_are_kept_for_half_of_the_rows(parameters):

@@ -91,3 +91,11 @@ def test_odds_of_a_hyperplane_are_those_of_its_tree(n):
     found = SplitOdds.of_hyperplane(plane, as_rows(X), weights)
     assert_array_equal(found.widths, expected.widths)
     assert_array_equal(found.slopes, expected.slopes)
+
+
+def test_widths_of_the_smallest_distances_are_positive():
+    tiny = 5e-324
+    rows, plane = as_rows(np.array([[-tiny], [tiny]] * 50)), Hyperplane(np.ones(1), 0.0)
+    odds = SplitOdds.of_hyperplane(plane, rows)
+    assert odds.widths[0] > 0.0
+    assert odds.slopes[0] > 0.0

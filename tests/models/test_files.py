@@ -18,7 +18,6 @@ from ravine import (
     PathSettings,
 )
 from ravine.models import ModelFileError, TableModel, inspect, load, save
-from support.model_files import read_document, unpack
 from support.thin_evidence import N_SHOWN, N_SUGGESTED, simulate_pairs
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -134,43 +133,32 @@ def test_tree_round_trips_and_can_be_edited(path, n_clusters):
         save(edited, path)
         assert_same(edited.tree_, load(path).tree_)
         assert_same(edited.labels_, load(path).labels_)
-        assert not hasattr(load(path), "n_suggested_")
+        assert not hasattr(load(path), "n_shown_")
     assert_same(mdt.cut(2), again.cut(2))
 
 
-def test_suggested_tree_round_trips(path):
+def test_numbers_of_clusters_round_trip(path):
     X, _ = simulate_pairs()
     mdt = MinimumDensityTree(random_state=0).fit(X)
     again = round_trip(mdt, path)
-    assert (again.n_clusters_, again.n_suggested_) == (N_SHOWN, N_SUGGESTED)
-    assert_same(mdt.cut("suggested"), again.cut("suggested"))
-    assert_same(mdt.suggested_tree_.predict(X), again.suggested_tree_.predict(X))
+    assert (again.n_shown_, again.n_clusters_) == (N_SHOWN, N_SUGGESTED)
+    assert again.pvalue_ == mdt.pvalue_
+    assert_same(mdt.cut("shown"), again.cut("shown"))
     round_trip(again, path)
 
 
-@pytest.mark.parametrize("n_clusters", ["suggested", "auto"])
-def test_tree_that_is_its_own_suggestion_is_stored_once(path, n_clusters):
-    clear = make_blobs([60] * 4, centers=10.0 * np.eye(4), random_state=0)[0]
-    X = simulate_pairs()[0] if n_clusters == "suggested" else clear
-    again = round_trip(MinimumDensityTree(n_clusters, random_state=0).fit(X), path)
-    assert again.suggested_tree_ is again.tree_
-    assert again.suggested_leaves_ is again.leaves_
-    assert [one.get("class") for one in read_document(unpack(path))["objects"]].count("Tree") == 1
-
-
-def test_suggestion_of_an_earlier_fit_is_not_saved(path):
+def test_number_shown_by_an_earlier_fit_is_not_saved(path):
     X, _ = simulate_pairs()
     mdt = MinimumDensityTree(random_state=0).fit(X)
     save(mdt.set_params(n_clusters=3).fit(X), path)
-    assert not hasattr(load(path), "n_suggested_")
+    assert not hasattr(load(path), "n_shown_")
 
 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"n_clusters": 3, "refine": False, "split_next": "cut"},
-        {"n_clusters": 3, "split_next": "significance"},
-        {"n_clusters": "suggested", "refine": False},
+        {"n_clusters": 3, "min_cluster_size": 0.1},
+        {"n_clusters": "shown", "alpha": 0.01},
     ],
 )
 def test_parameters_of_splits_and_tests_round_trip(path, parameters):
@@ -293,7 +281,7 @@ def test_parameters_that_cannot_be_saved_are_named(path, parameters, named):
 def test_tree_with_a_custom_splitter_cannot_be_saved(path):
     mdt = MinimumDensityTree(2).fit(blobs()[0])
     with pytest.raises(TypeError, match="hyperplane"):
-        save(mdt.set_params(hyperplane=object(), split_next=len), path)
+        save(mdt.set_params(hyperplane=object()), path)
 
 
 def test_other_objects_and_unfitted_models_are_not_saved(path):

@@ -47,7 +47,7 @@ def models(tmp_path_factory):
     save(MinimumDensityHyperplane(**few, test="pooled").fit(X), folder / "plane")
     save(MinimumDensityHyperplane(**few, test="exact").fit(X), folder / "exact")
     save(MinimumDensityTree(3, hyperplane=tested, contamination=0.05, random_state=0).fit(X), folder / "tree")
-    save(MinimumDensityTree(2, shape="any", random_state=0).fit(draw_rings(200)[0]), folder / "rings")
+    save(MinimumDensityTree(2, random_state=0).fit(draw_rings(200)[0]), folder / "rings")
     save(MinimumDensityTree(random_state=0).fit(simulate_pairs()[0]), folder / "suggested")
     save(MinimumDensityClassifier(random_state=0).fit(X, names[y]), folder / "classifier")
     table = {"length": np.where(np.arange(90) % 7 == 0, np.nan, X[:, 0]), "kind": names[y], "width": X[:, 1]}
@@ -288,9 +288,8 @@ IMPOSSIBLE = [
     ("tree", "MinimumDensityTree", "labels_", lambda a: 1 - a),
     ("tree", "MinimumDensityTree", "n_features_in_", lambda n: 3),
     ("tree", "MinimumDensityTree", "n_features_in_", lambda n: "x" * 60_000),
-    ("tree", "MinimumDensityTree", "shape_", lambda text: "round"),
-    *(("tree", "SplitOdds", "widths", fill(value, 0)) for value in (-1.0, np.inf)),
-    ("tree", "SplitOdds", "slopes", fill(-1.0, 0)),
+    *((name, "SplitOdds", "widths", fill(value, 0)) for name in ("tree", "plane") for value in (-1.0, 0.0, np.inf)),
+    *((name, "SplitOdds", "slopes", fill(value, 0)) for name in ("tree", "plane") for value in (-1.0, 0.0)),
     ("tree", "SplitOdds", "slopes", fill(np.nan, 0)),
     ("tree", "LeafDensity", "levels", fill(np.nan)),
     ("tree", "LeafDensity", "precisions", fill(-1.0)),
@@ -301,8 +300,7 @@ IMPOSSIBLE = [
     ("rings", "LeafJoins", "leaves", fill(10**6, (0, 0))),
     ("rings", "LeafJoins", "boundaries", fill(1, (0, 0))),
     ("rings", "LeafJoins", "boundaries", fill(2, (0, 1))),
-    ("suggested", "MinimumDensityTree", "suggested_leaves_", lambda a: a + 100),
-    *(("suggested", "MinimumDensityTree", "n_suggested_", lambda n, k=k: k) for k in (1, 5, -1, True, "4", 4.0, [4])),
+    *(("suggested", "MinimumDensityTree", "n_shown_", lambda n, k=k: k) for k in (0, 5, -1, True, "4", 4.0, [4])),
     ("suggested", "MinimumDensityTree", "n_shown_", lambda n: 9),
     ("plane", "Hyperplane", "normal", fill(0.0)),
     *(("plane", "Hyperplane", "bandwidth", lambda h, value=value: value) for value in (-1.0, 0.0, {"float": "inf"})),

@@ -15,7 +15,7 @@ X = np.concatenate([draw_ring(RNG, 150, radius) for radius in (0.8, 1.8, 2.8)])
 
 @pytest.fixture(scope="module")
 def rings():
-    return MinimumDensityTree(3, shape="any", random_state=0).fit(X)
+    return MinimumDensityTree(3, random_state=0).fit(X)
 
 
 def test_line_is_the_density_of_the_coordinates(rings):
@@ -68,4 +68,4 @@ def test_bad_input_for_boundaries(rings, mdh):
 def test_clusters_far_apart_have_no_boundary_to_draw():
     rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [1e6, 0]], 100, axis=0)
     with pytest.raises(ValueError, match="far apart"):
-        MinimumDensityTree(2, shape="any", random_state=0).fit(rows).plot(rows, kind="boundary")
+        MinimumDensityTree(2, random_state=0).fit(rows).plot(rows, kind="boundary")

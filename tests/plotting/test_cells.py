@@ -16,7 +16,7 @@ X, _ = draw_rings()
 
 @pytest.fixture(scope="module")
 def rings():
-    return MinimumDensityTree(2, shape="any", random_state=0).fit(X)
+    return MinimumDensityTree(2, random_state=0).fit(X)
 
 
 @pytest.fixture(scope="module", params=["joined", "many"])
@@ -25,7 +25,7 @@ def tree(request, rings):
         return rings.tree_
     rng = np.random.default_rng(2)
     rows = np.concatenate([rng.normal(size=(20, 2)) + 12.0 * rng.normal(size=2) for _ in range(12)])
-    return MinimumDensityTree(12, shape="convex", **QUICK_TREE).fit(rows).tree_
+    return MinimumDensityTree(12, **QUICK_TREE).fit(rows).tree_
 
 
 LOW, HIGH = np.array([-3.0, -2.5]), np.array([2.5, 4.0])
@@ -103,7 +103,7 @@ def test_text_of_a_boundary_is_near_both_clusters(rings):
 
 @pytest.mark.parametrize("scale", [1e-140, 1e140])
 def test_cells_do_not_depend_on_units(rings, scale):
-    small = MinimumDensityTree(2, shape="any", random_state=0).fit(X * scale)
+    small = MinimumDensityTree(2, random_state=0).fit(X * scale)
     edges, expected = (CellDisplay.from_estimator(m, rows).edges for m, rows in ((small, X * scale), (rings, X)))
     assert [(e.first, e.second) for e in edges] == [(e.first, e.second) for e in expected]
     np.testing.assert_allclose(edges[0].ends / scale, expected[0].ends, rtol=1e-6)

@@ -270,10 +270,7 @@ def test_a_model_without_a_split_shows_its_direction():
     assert display.hyperplane_lines_ == []
     assert display.bandwidth == 5.0
     assert "no split" in display.ax_density_.get_title(loc="left")
-    with pytest.warns(NoSplitWarning):
-        tree = MinimumDensityTree(
-            2, refine=False, random_state=0, hyperplane=MinimumDensityHyperplane(bandwidth=5.0, **QUICK)
-        ).fit(rows)
+    tree = MinimumDensityTree(1).fit(rows)
     with pytest.raises(ValueError, match="one cluster"):
         HyperplaneDisplay.from_estimator(tree, rows)
 

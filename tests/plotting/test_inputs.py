@@ -34,7 +34,7 @@ def mdh():
 
 @pytest.fixture(scope="module")
 def tree():
-    return MinimumDensityTree(4, shape="convex", refine=False, **QUICK_TREE).fit(X)
+    return MinimumDensityTree(4, **QUICK_TREE).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +49,9 @@ def classifier():
 def assert_same(found, expected, names):
     for name in names:
         one, other = getattr(found, name), getattr(expected, name)
+        if other is None:
+            assert one is None, name
+            continue
         if isinstance(other, dict):
             assert one.keys() == other.keys()
             one, other = list(one.values()), list(other.values())

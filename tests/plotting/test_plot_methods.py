@@ -22,7 +22,7 @@ def test_plot_returns_the_display(mdh, mdt, blobs):
 
 def test_kind_chooses_the_display_of_a_tree():
     rows, _ = draw_rings()
-    rings = MinimumDensityTree(2, shape="any", random_state=0).fit(rows)
+    rings = MinimumDensityTree(2, random_state=0).fit(rows)
     assert isinstance(rings.plot(rows, kind="cells"), CellDisplay)
     assert isinstance(rings.plot(rows, kind="boundary"), BoundaryDisplay)
     assert "joined" in rings.plot(rows, kind="tree").ax_.get_title(loc="left")

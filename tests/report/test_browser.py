@@ -151,7 +151,7 @@ def test_suggested_splits_are_marked(browse, suggested_page, width, scheme):
     assert {n: view["items"] for n, view in seen["views"].items()} == {"1": 0, "2": 0, "3": 1, "4": 2}
     assert {n: view["mark"] for n, view in seen["views"].items()} == {"1": False, "2": False, "3": True, "4": True}
     for n, view in seen["views"].items():
-        assert view["words"].startswith("2 clusters shown by the test, 4 suggested.")
+        assert view["words"].startswith("2 clusters shown by the test, 3 suggested.")
         assert ("suggested, not shown by the test" in view["spoken"]) == (int(n) > 2)
     assert seen["border"] == "dashed"
     assert seen["colour"] == ("rgb(255, 160, 100)" if scheme == "dark" else "rgb(178, 60, 0)")
@@ -173,7 +173,7 @@ def test_pages_without_a_suggestion_mark_nothing(browse, page):
 def test_boundaries_open_like_splits(browse, tmp_path, width):
     rng = np.random.default_rng(3)
     X = np.concatenate([draw_ring(rng, 150, radius) for radius in (0.8, 1.8, 2.8)])
-    mdt = MinimumDensityTree(3, shape="any", random_state=0).fit(X)
+    mdt = MinimumDensityTree(3, random_state=0).fit(X)
     path = tmp_path / "report.html"
     write_report(path, mdt, X)
     seen = browse("boundaries", path, width=width)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from ravine import MinimumDensityTree, ProjectedDensity
-from ravine.explain import describe_shape, format_evidence
+from ravine.explain import format_evidence
 from ravine.report.findings import collect_findings
-from ravine.report.narrative import METHOD, METHOD_OF_CELLS, list_caveats, write_story
+from ravine.report.narrative import METHOD, METHOD_OF_CELLS, write_story
 from ravine.rows import as_rows
-from ravine.tree.boundaries import find_contact
-from ravine.tree.cells import CellGraph
+from ravine.tree.graph import NeighbourGraph
+from ravine.validity.contacts import find_contact
 from support.report_files import report
 from support.shape_data import draw_ring
 
@@ -19,7 +19,7 @@ X = np.concatenate([draw_ring(RNG, 150, radius) for radius in (0.8, 1.8, 2.8)])
 
 @pytest.fixture(scope="module")
 def mdt():
-    return MinimumDensityTree(3, shape="any", random_state=0).fit(X)
+    return MinimumDensityTree(3, random_state=0).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +44,14 @@ def test_boundaries_of_the_result_have_the_evidence_of_the_fit(mdt, page):
 def test_every_cut_has_its_boundaries(mdt, page):
     """Each boundary has the contact of the two clusters of its cut, measured from the labels."""
     data = page[1].data
-    graph = CellGraph.of(as_rows(X), 3, np.random.default_rng(0))
+    graph = NeighbourGraph.of(as_rows(X), np.random.default_rng(0), 3)
     for k in (2, 3):
         groups, labels = data["cuts"][k - 1]["groups"], mdt.cut(n_clusters=k)
         here = [boundary for boundary in data["boundaries"] if set(boundary["groups"]) <= set(groups)]
         assert len(here) >= k - 1
         for boundary in here:
-            first, second = (labels == groups.index(g) for g in boundary["groups"])
-            contact = find_contact(graph, first, second)
+            first, second = (labels[graph.indices] == groups.index(g) for g in boundary["groups"])
+            contact = find_contact(graph.points, graph.nearest, graph.dimension, first, second)
             assert boundary["z"] == format_evidence(contact.evidence)
             assert boundary["near"] == [int((contact.is_second == side).sum()) for side in (False, True)]
             np.testing.assert_allclose(boundary["at"], contact.coordinates - contact.at, rtol=1e-2, atol=1e-3)
@@ -66,20 +66,18 @@ def test_boundaries_are_sorted_with_the_weakest_first(mdt):
     assert evidence == sorted(evidence)
 
 
-def test_story_has_shape_and_reason(mdt, page):
+def test_story_counts_clusters_and_cells(mdt, page):
     story = " ".join(write_story(collect_findings(mdt, X, None), "rings"))
     assert "3 clusters" in story
     assert f"{mdt.tree_.n_leaves} cells" in story
-    assert describe_shape(mdt) in story
     assert METHOD_OF_CELLS in story
     assert METHOD not in story
-    text, parsed = page
-    assert mdt.shape_reason_ in parsed.text
+    text, _ = page
     assert "clusters 0 and" in text  # without scripts, too
 
 
 def test_automatic_number_of_joined_clusters_is_not_called_tested():
-    mdt = MinimumDensityTree(shape="any", random_state=0).fit(X)
+    mdt = MinimumDensityTree(random_state=0).fit(X)
     story = " ".join(write_story(collect_findings(mdt, X, None), "rings"))
     assert "P-value of the first split" not in story
     assert METHOD_OF_CELLS in story
@@ -92,11 +90,10 @@ def test_other_rows_are_measured_as_far_as_they_are_enough(mdt, tmp_path):
     report(tmp_path, mdt, X[:12])
 
 
-def test_convex_trees_have_no_boundaries_and_say_why(tmp_path):
+def test_convex_trees_have_no_boundaries(tmp_path):
     rows = np.random.default_rng(0).normal(size=(200, 2)) + np.repeat([[0, 0], [7, 0]], 100, axis=0)
     mdt = MinimumDensityTree(2, random_state=0).fit(rows)
     found = collect_findings(mdt, rows, None)
     assert found.boundaries == []
-    assert list_caveats(found, 200)[-1] == describe_shape(mdt)
     data = report(tmp_path, mdt, rows)[1].data
     assert (data["joined"], data["boundaries"]) == (False, [])

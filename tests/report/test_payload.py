@@ -64,38 +64,20 @@ def pairs():
     return X, MinimumDensityTree(random_state=0).fit(X)
 
 
-def test_page_starts_with_the_clusters_that_are_shown(pairs, tmp_path):
+def test_page_starts_with_the_clusters_of_the_tree(pairs, tmp_path):
     X, mdt = pairs
     text, page = report(tmp_path, mdt, X, source="pairs")
     data = page.data
-    assert [len(cut["groups"]) for cut in data["cuts"]] == [1, 2, 3, 4]
-    assert len(data["cuts"][data["firstCut"]]["groups"]) == data["nShown"] == mdt.n_clusters_ == N_SHOWN
+    assert [len(cut["groups"]) for cut in data["cuts"]] == [1, 2, 3]
+    assert len(data["cuts"][data["firstCut"]]["groups"]) == mdt.n_clusters_ == N_SUGGESTED
+    assert data["nShown"] == mdt.n_shown_ == N_SHOWN
     for k, cut in enumerate(data["cuts"], start=1):
         assert [data["groups"][g]["size"] for g in cut["groups"]] == np.bincount(mdt.cut(k)).tolist()
     assert page.text.count(str(find_suggestion(mdt))) == 3  # in the title, above the story and in it
-    assert "cluster 1</th>" in text  # without scripts, too, only the clusters that are shown
-    assert "cluster 2</th>" not in text
+    assert f"cluster {N_SUGGESTED - 1}</th>" in text  # without scripts, too
 
 
-def test_page_that_follows_the_suggestion_starts_with_it(pairs, tmp_path):
-    X, _ = pairs
-    mdt = MinimumDensityTree("suggested", random_state=0).fit(X)
-    _, page = report(tmp_path, mdt, X, source="pairs")
-    assert len(page.data["cuts"][page.data["firstCut"]]["groups"]) == mdt.n_clusters_ == N_SUGGESTED
-    assert page.data["nShown"] == N_SHOWN
-    assert f"pairs: {find_suggestion(mdt)}" in page.text
-
-
-def test_one_cluster_can_have_a_suggestion(pairs, tmp_path):
-    X, _ = pairs
-    mdt = MinimumDensityTree(random_state=0, alpha=0.0).fit(X)
-    _, page = report(tmp_path, mdt, X, source="pairs")
-    assert (page.data["firstCut"], page.data["nShown"]) == (0, 1)
-    assert (find_suggestion(mdt).n_shown, find_suggestion(mdt).n_suggested) == (1, mdt.n_suggested_)
-    assert f"pairs: {find_suggestion(mdt)}" in page.text
-
-
-@pytest.mark.parametrize("n_clusters", ["auto", "suggested"])
+@pytest.mark.parametrize("n_clusters", ["auto", "shown"])
 def test_edited_trees_have_no_suggestion(pairs, n_clusters):
     X, _ = pairs
     mdt = MinimumDensityTree(n_clusters, random_state=0).fit(X)
@@ -114,7 +96,7 @@ def test_edited_trees_have_no_suggestion(pairs, n_clusters):
 
 def test_only_trees_of_an_unknown_number_have_a_suggestion(pairs, blobs):
     X, mdt = pairs
-    assert [int(n) for n in re.findall(r"\d+", str(find_suggestion(mdt)))] == [2, 4]
+    assert [int(n) for n in re.findall(r"\d+", str(find_suggestion(mdt)))] == [N_SHOWN, N_SUGGESTED]
     again = clone(mdt).fit(X).set_params(n_clusters=3).fit(X)
     assert find_suggestion(again) is None
     assert find_suggestion(MinimumDensityTree(3, **QUICK_TREE).fit(X)) is None

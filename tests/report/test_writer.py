@@ -215,7 +215,7 @@ def test_citation_is_that_of_the_citation_file(nasty):
 def test_a_tree_without_a_split_is_one_cluster(tmp_path, rng):
     X = rng.standard_normal((15, 3))  # too few rows for a suggestion
     mdt = MinimumDensityTree(**QUICK_TREE).fit(X)
-    assert mdt.n_clusters_ == mdt.n_suggested_ == 1
+    assert mdt.n_clusters_ == mdt.n_shown_ == 1
     _, page = report(tmp_path, mdt, X, source="noise.csv")
     assert "noise.csv" in page.text
     assert [len(cut["groups"]) for cut in page.data["cuts"]] == [1]
@@ -281,7 +281,7 @@ def test_trees_of_other_splitters_get_a_bandwidth_for_the_curve(tmp_path, blobs)
         def split(self, X, rows, rng):
             return Split(Hyperplane(np.eye(X.shape[1])[0], float(np.median(X[rows, 0]))))
 
-    mdt = MinimumDensityTree(4, split_next="size", random_state=0, hyperplane=Median()).fit(blobs)
+    mdt = MinimumDensityTree(4, random_state=0, hyperplane=Median()).fit(blobs)
     _, page = report(tmp_path, mdt, blobs)
     root = page.data["splits"][0]
     assert root["depth"] is None
@@ -320,7 +320,7 @@ def stacked_tree(n_leaves, n_features, rows_per_leaf=4):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_leaves * rows_per_leaf, n_features))
     X[:, 0] = np.repeat(np.arange(n_leaves), rows_per_leaf)
-    mdt = MinimumDensityTree(n_leaves, split_next="size", min_cluster_size=1, random_state=0, hyperplane=Last())
+    mdt = MinimumDensityTree(n_leaves, min_cluster_size=1, random_state=0, hyperplane=Last())
     return mdt.fit(X), X
 
 

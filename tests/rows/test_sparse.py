@@ -130,7 +130,9 @@ def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
     X, y = mixture(500, 5, seed=3)
     X, y = X + 1e10, np.where(np.arange(500) < 40, y, -1)
     one, other = (
-        MinimumDensityTree(4, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))).fit(data)
+        MinimumDensityTree(
+            4, random_state=0, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))
+        ).fit(data)
         for data in (X, sp.csr_array(X))
     )
     np.testing.assert_array_equal(one.labels_, other.labels_)
@@ -142,7 +144,9 @@ def test_tree_and_classifier_far_from_zero_are_those_of_the_array():
 def test_tree_is_that_of_the_array():
     X = with_zeros(mixture(500, 5, seed=3)[0])
     one, other = (
-        MinimumDensityTree(4, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))).fit(data)
+        MinimumDensityTree(
+            4, random_state=0, hyperplane=MinimumDensityHyperplane(n_init=2, path=PathSettings(n_alpha=4))
+        ).fit(data)
         for data in (X, sp.csr_array(X))
     )
     np.testing.assert_array_equal(one.labels_, other.labels_)

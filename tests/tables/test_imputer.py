@@ -1,5 +1,7 @@
 """MultipleImputer and fit_consensus: completions that look like the rows, and one tree on which they agree."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -125,6 +127,10 @@ def test_bad_input_is_named():
         MultipleImputer().fit(X)
     with pytest.raises(ValueError, match=r"feature 'x1' .*too large"):
         MultipleImputer().fit(three_clusters()[0] * [1.0, 1e200, 1.0, 1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match=r"feature 'x0' .*too large"):
+            MultipleImputer().fit(np.clip(three_clusters()[0], -1.0, 1.0) * 1e308)
     with pytest.raises(ValueError, match="n_imputations"):
         MultipleImputer(0).fit(three_clusters()[0])
     with pytest.raises(ValueError, match="n_neighbors"):

@@ -308,6 +308,9 @@ def test_unusable_tables_are_refused_with_the_reason():
         MixedScaler().fit(pandas.DataFrame({"a": [[1], [2]]}))
     with pytest.raises(ValueError, match=r"'a' is not numeric.*list"):
         MixedScaler(categorical=[]).fit(pandas.DataFrame({"a": [[1], [2]]}))
+    for columns in ({"a": 1}, {"a": [1, 2], "b": [1]}, {"a": np.ones((2, 2))}, {"a": {1, 2}}):
+        with pytest.raises(ValueError, match=r"mapping.*same length"):
+            MixedScaler().fit(columns)
     with pytest.raises(TypeError, match=r"[Ss]parse"):
         MixedScaler().fit(csr_array(np.eye(3)))
     with pytest.raises(ValueError, match=r"input_features.*5.*2"):

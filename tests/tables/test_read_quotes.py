@@ -64,6 +64,18 @@ def test_two_unclosed_quotes_do_not_join_lines(tmp_path, rng, n_rows):
         read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None)
 
 
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [('"2', "text follows it"), ('"2"x', "text follows it"), (f'"{"x" * 140_000}"', "more than 131072 characters")],
+)
+def test_message_says_what_is_wrong_with_a_quote(tmp_path, cell, problem):
+    (tmp_path / "d.csv").write_text(f"a,b\n1,{cell}\n")
+    with pytest.raises(TableError, match=f"line 2: a quote is not closed, or .*{problem}") as info:
+        read_table(str(tmp_path / "d.csv"), ReadOptions(delimiter=",", header=True), lambda text: None)
+    assert str(info.value).endswith(". Correct that line.")
+    assert "unexpected" not in str(info.value)
+
+
 def test_quotes_may_join_lines(tmp_path):
     (tmp_path / "d.csv").write_text('a,b\n"x\ny",2\n"z",3\n')
     assert read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None).__len__() == 2

@@ -10,29 +10,39 @@ from sklearn.metrics import adjusted_rand_score
 
 from ravine._kernels import measure_contact
 from ravine.rows import as_rows
-from ravine.tree import boundaries
-from ravine.tree.boundaries import Join, Joiner, find_contact, find_weakest, label_cells, measure_boundaries
-from ravine.tree.cells import CellGraph, CutSplitter, estimate_dimension, grow_cells
-from ravine.tree.joined_cells import find_joined_cells
+from ravine.tree.boundaries import Join, Joiner, label_cells
+from ravine.tree.cells import CutSplitter, grow_cells
+from ravine.tree.graph import NeighbourGraph
+from ravine.tree.partitions import find_weakest
+from ravine.validity import contacts
+from ravine.validity.contacts import estimate_dimension
 from support.shape_data import draw_ring, draw_rings, draw_spiral
 from support.tree_twin import assert_consistent
 
 
 def make_graph(X, seed=0):
-    return CellGraph.of(as_rows(X), None, np.random.default_rng(seed))
+    return NeighbourGraph.of(as_rows(X), np.random.default_rng(seed))
+
+
+def find_contact(graph, first, second):
+    """Measure the contact of two groups of all rows."""
+    return contacts.find_contact(
+        graph.points, graph.nearest, graph.dimension, first[graph.indices], second[graph.indices]
+    )
 
 
 def make_joiner(X, seed=0):
     graph = make_graph(X, seed)
-    leaves = grow_cells(as_rows(X), graph, None, seed)[1]
+    leaves = grow_cells(graph, 1, seed)[1]
     return Joiner(graph, np.unique(leaves, return_inverse=True)[1], 10)
 
 
 def test_graph_has_the_nearest_rows_in_its_coordinates():
     X = np.random.default_rng(0).normal(size=(80, 3)) * 1e6 + 1e9
     graph = make_graph(X)
-    assert_allclose(graph.center + graph.scale * graph.points, X, rtol=1e-12)
-    distances = cdist(X, X)
+    rows = X[graph.indices]
+    assert_allclose(graph.rows.center + graph.rows.scale * graph.points, rows, rtol=1e-12)
+    distances = cdist(rows, rows)
     np.fill_diagonal(distances, np.inf)
     assert_array_equal(np.sort(graph.nearest), np.sort(np.argsort(distances, axis=1)[:, :10]))
 
@@ -43,22 +53,10 @@ def test_effective_dimension_is_that_of_a_uniform_cube(d, low, high):
     assert low < estimate_dimension(measure_contact(X, 500, 5, 10)[3], 10) < high
 
 
-def test_repeated_values_are_spread_over_their_cells():
-    X = np.random.default_rng(0).integers(0, 5, size=(300, 2)).astype(float)
-    graph = make_graph(X)
-    spread = graph.center + graph.scale * graph.points
-    assert np.abs(spread - X).max() <= 0.5 + 1e-9
-    assert len(np.unique(spread)) == 600
-
-
-def test_correlated_features_of_few_values_are_refused():
-    x = np.random.default_rng(0).integers(0, 5, size=300).astype(float)
-    assert "few different values" in make_graph(np.c_[x, x + (np.arange(300) % 7 == 0)])
-
-
 def test_cut_has_no_more_crossing_edges_than_random_hyperplanes():
     X, _ = draw_rings()
     graph = make_graph(X)
+    X = graph.points
     plane = CutSplitter(graph).split(as_rows(X), np.arange(len(X)), np.random.default_rng(0)).hyperplane
     rng = np.random.default_rng(1)
 
@@ -75,7 +73,9 @@ def test_cut_has_no_more_crossing_edges_than_random_hyperplanes():
 
 def test_cells_are_a_consistent_tree_of_small_leaves():
     X, _ = draw_rings()
-    tree, leaves = grow_cells(as_rows(X), make_graph(X), None, 0)
+    graph = make_graph(X)
+    X = graph.points
+    tree, leaves = grow_cells(graph, 1, 0)
     assert tree.n_leaves == len(X) // 25
     assert np.bincount(leaves)[tree.leaves()].min() >= 10
     assert_array_equal(tree.apply(X), leaves)
@@ -98,7 +98,7 @@ def test_coordinates_are_those_of_all_pairs():
         own = np.sort(distances[i, groups == groups[i]])[:5].mean()
         expected = ordered[i, 1::2].mean()
         signed.append((1.0 if groups[i] else -1.0) * (other - weight * own - (1.0 - weight) * expected))
-    assert_allclose(boundaries._compute_coordinates(x, np.arange(40), np.arange(40, 90)), signed, rtol=1e-9)
+    assert_allclose(contacts._compute_coordinates(x, np.arange(40), np.arange(40, 90)), signed, rtol=1e-9)
 
 
 def test_valley_between_two_groups_is_evident():
@@ -130,8 +130,8 @@ def test_joined_cells_are_the_rings():
     joiner = make_joiner(X)
     joins = joiner.join(4.0)
     clusters = label_cells(joiner.n_cells, joins)[joiner.cell_of_row]
-    assert adjusted_rand_score(y, clusters) > 0.95
-    assert find_weakest(joiner.graph, clusters) > 4.0
+    assert adjusted_rand_score(y[joiner.graph.indices], clusters) > 0.95
+    assert find_weakest(joiner.graph, clusters, joiner.graph.count_edges(clusters, 2)) > 4.0
     assert all(not made.evidence >= 4.0 for made in joins)
 
 
@@ -151,37 +151,10 @@ def test_groups_that_do_not_touch_are_joined_by_centre():
     joiner = make_joiner(X)
     complete = joiner.complete(joiner.join(4.0))
     assert [made.evidence for made in complete[-2:]] == [math.inf, math.inf]
-    two = label_cells(joiner.n_cells, complete[:-1])[joiner.cell_of_row]
+    two = np.empty(180, dtype=int)
+    two[joiner.graph.indices] = label_cells(joiner.n_cells, complete[:-1])[joiner.cell_of_row]
     assert_array_equal(two, np.repeat([two[0], two[-1]], [60, 120]))
 
 
 def test_labels_number_groups_by_their_first_cells():
     assert label_cells(5, [Join(3, 1, 0.0), Join(4, 3, 0.0)]).tolist() == [0, 1, 2, 1, 1]
-
-
-def test_boundaries_are_measured_between_all_neighbours():
-    rng = np.random.default_rng(0)
-    X = np.concatenate([rng.normal(size=(100, 2)) + np.array([x, 0.0]) for x in (0, 6, 12)])
-    found = measure_boundaries(make_graph(X), np.repeat([0, 1, 2], 100))
-    assert set(found) <= {(0, 1), (1, 2), (0, 2)}
-    assert (0, 1) in found
-    assert all(z > 3 for pair, z in found.items() if pair != (0, 2))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_one_cluster_is_not_split(seed):
-    rng = np.random.default_rng(seed)
-    for X in (rng.normal(size=(300, 2)), rng.random((300, 5)), draw_spiral(seed=seed)):
-        assert find_joined_cells(as_rows(X), None, 5, rng).n_clusters == 1
-
-
-@pytest.mark.parametrize(
-    ("X", "reason"),
-    [
-        (np.arange(200.0)[:, None], "only one feature"),
-        (np.random.default_rng(0).normal(size=(199, 2)), "fewer than 200 rows"),
-        (np.ones((200, 2)), "cannot be cut"),
-    ],
-)
-def test_reasons_against_cells_are_given(X, reason):
-    assert reason in find_joined_cells(as_rows(X), None, 5, np.random.default_rng(0))

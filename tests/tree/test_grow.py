@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from ravine import MinimumDensityTree
-from ravine.rows.base import guess_units
 from ravine.tree import grow
 from support.tree_twin import ARRAYS, RandomSplitter, assert_consistent
 
@@ -90,16 +88,3 @@ def test_error_of_a_callback_cancels_waiting_nodes():
     with pytest.raises(KeyboardInterrupt):
         grow_fully(Splitter(), 2, notify=stop)
     assert len(seen) < 15  # of 31
-
-
-def test_all_rows_are_measured_once(monkeypatch):
-    """The fit of the root uses what the validation of X has measured."""
-    measured = []
-
-    def guess(rows):
-        measured.append(len(rows))
-        return guess_units(rows)
-
-    monkeypatch.setattr("ravine.rows.array.guess_units", guess)
-    MinimumDensityTree(2, random_state=0).fit(X)
-    assert measured == [len(X)]

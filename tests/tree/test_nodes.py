@@ -188,10 +188,9 @@ def test_invalid_cut_raises(tree, arguments, message):
         tree.cut(**arguments)
 
 
-def test_cut_at_a_level_requires_tested_splits(tree):
+def test_cut_at_a_level_keeps_splits_without_a_test(tree):
     untested = tree.with_arrays(pvalue=np.full(len(tree), np.nan))
-    with pytest.raises(ValueError, match="tested"):
-        untested.cut(significance=0.05)
+    assert untested.cut(significance=0.05).n_clusters == tree.n_clusters
     assert grown(1).cut(significance=0.05).n_clusters == 1
 
 

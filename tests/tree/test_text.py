@@ -11,7 +11,7 @@ X, _ = draw_rings()
 
 @pytest.fixture(scope="module")
 def tree():
-    return MinimumDensityTree(2, shape="any", random_state=0).fit(X).tree_
+    return MinimumDensityTree(2, random_state=0).fit(X).tree_
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_rules_of_a_cluster_hold_for_its_rows_only(tree, ring):
 
 
 def test_rules_of_a_cluster_of_one_leaf_are_those_of_the_leaf():
-    tree = MinimumDensityTree(2, shape="convex", random_state=0).fit(X).tree_
+    tree = MinimumDensityTree(2, random_state=0).fit(X).tree_
     assert tree.rules(cluster=0) == tree.rules(tree.leaves()[0])
 
 

@@ -30,9 +30,9 @@ from ravine.cli.options import (
     "--clusters",
     type=ClusterCount(),
     default=None,
-    metavar="K|auto|suggested",
-    help="Number of clusters; auto accepts only splits that pass a statistical test, suggested also those on which "
-    "trees of random halves of the rows agree.  [default: auto]",
+    metavar="K|auto|shown",
+    help="Number of clusters; auto finds it if a test shows that there is more than one, shown keeps only splits that "
+    "pass the test.  [default: auto]",
 )
 @click.option(
     "--method",
@@ -40,13 +40,6 @@ from ravine.cli.options import (
     default="tree",
     show_default=True,
     help="Any number of clusters by a tree of hyperplanes, or two by a single hyperplane.",
-)
-@click.option(
-    "--shape",
-    type=click.Choice(["auto", "convex", "any"]),
-    default=None,
-    help="Convex clusters, or clusters of any shape: cells that no valley separates are joined. auto joins cells where "
-    "that is clearly better; only for --method tree.  [default: auto]",
 )
 @click.option(
     "--label-column",
@@ -87,7 +80,6 @@ def cluster(
     data: str,
     clusters: int | str | None,
     method: str,
-    shape: str | None,
     label_column: str | None,
     use_labels: bool,
     outliers: float | str | None,
@@ -106,8 +98,6 @@ def cluster(
 
     if method == "hyperplane" and clusters not in (None, 2):
         raise click.UsageError(f"--method hyperplane finds two clusters: --clusters {clusters} needs --method tree.")
-    if method == "hyperplane" and shape is not None:
-        raise click.UsageError(f"--method hyperplane finds convex clusters: --shape {shape} needs --method tree.")
     given = {"use_labels": use_labels, "min_cluster_size": min_cluster_size, "max_cluster_size": max_cluster_size}
     of_tree = {name: value for name, value in given.items() if value is not None and value is not False}
     if method == "hyperplane" and of_tree:
@@ -124,13 +114,12 @@ def cluster(
             label_column=label_column,
             options=options,
             make_estimator=lambda show, n_threads: make_clusterer(
-                method, n_clusters, options.seed, n_threads, show, shape or "auto", contamination=outliers, **sizes
+                method, n_clusters, options.seed, n_threads, show, contamination=outliers, **sizes
             ),
             memberships=memberships,
             settings={
                 "method": method,
                 "clusters": n_clusters,
-                **({"shape": shape or "auto"} if method == "tree" else {}),
                 **({} if outliers is None else {"outliers": outliers}),
                 **of_tree,
             },
@@ -144,7 +133,6 @@ def make_clusterer(
     seed: int,
     n_threads: int,
     show_progress: ShowProgress,
-    shape: str = "auto",
     **parameters: Any,
 ) -> Any:
     """Return the estimator with some more parameters; it shows its progress while it is fitted."""
@@ -156,9 +144,7 @@ def make_clusterer(
         def show_leaves(tree: Any) -> None:
             show_progress(tree.n_clusters - 1, total, f"{tree.n_clusters} clusters so far")
 
-        return MinimumDensityTree(
-            n_clusters, shape=shape, random_state=seed, n_jobs=n_threads, callback=show_leaves, **parameters
-        )
+        return MinimumDensityTree(n_clusters, random_state=seed, n_jobs=n_threads, callback=show_leaves, **parameters)
     mdh = MinimumDensityHyperplane(test="pooled", random_state=seed, n_jobs=n_threads, **parameters)
     # Half of the starts are followed at one alpha, the others along the whole path; each path is polished at its end.
     total = 2 * ((mdh.n_init + 1) // 2) + (PathSettings().n_alpha + 1) * (mdh.n_init // 2)

@@ -35,7 +35,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 
     Lists the columns and their preparation, and the rules by which rows are assigned to clusters or classes.
     """
-    from ravine.explain import describe_shape, find_suggestion, name_features
+    from ravine.explain import find_suggestion, name_features
     from ravine.models import TableModel, inspect
 
     info = inspect(model)
@@ -59,8 +59,6 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     suggestion = find_suggestion(estimator)
     if suggestion is not None:
         lines += [str(suggestion), ""]
-    if hasattr(estimator, "shape_"):
-        lines += [describe_shape(estimator), ""]
     if hasattr(estimator, "tree_"):
         lines += _describe_tree(estimator.tree_, names, table)
     elif hasattr(estimator, "classes_"):
@@ -149,8 +147,6 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         tree, suggestion = estimator.tree_, find_suggestion(estimator)
         if suggestion is not None:
             out |= {"shown": suggestion.n_shown, "suggested": suggestion.n_suggested}
-        if hasattr(estimator, "shape_"):
-            out["shape"] = {"used": estimator.shape_, "reason": estimator.shape_reason_}
         return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
     if hasattr(estimator, "classes_"):
         pairs = [

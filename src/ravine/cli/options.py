@@ -41,20 +41,20 @@ class Delimiter(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class ClusterCount(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Number of clusters, "auto" or "suggested"."""
+    """Number of clusters, "auto" or "shown"."""
 
-    name = "K|auto|suggested"
+    name = "K|auto|shown"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Convert the text to an integer, or keep a word."""
-        if value in ("auto", "suggested") or isinstance(value, int):
+        if value in ("auto", "shown") or isinstance(value, int):
             return value  # type: ignore[no-any-return]
         try:
             number = int(value)
         except ValueError:
             number = 0
         if number < 1:
-            self.fail(f"{value!r} is not 'auto', 'suggested' or a number of clusters (1 or more).", param, ctx)
+            self.fail(f"{value!r} is not 'auto', 'shown' or a number of clusters (1 or more).", param, ctx)
         return number
 
 
@@ -237,7 +237,6 @@ OPTIONS = {
     "n_clusters": "--clusters",
     "min_cluster_size": "--min-cluster-size",
     "max_cluster_size": "--max-cluster-size",
-    "shape": "--shape",
     "contamination": "--outliers",
 }
 # Whole phrases come first, then parameters with and without a value.

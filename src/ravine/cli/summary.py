@@ -15,7 +15,6 @@ from ravine.explain import (
     describe_evidence,
     describe_groups,
     describe_outliers,
-    describe_shape,
     find_suggestion,
 )
 
@@ -188,10 +187,8 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "version": version("ravine"),
     }  # fmt: skip
     estimator = result.model.estimator
-    if hasattr(estimator, "shape_"):
-        summary["shape"] = {"used": estimator.shape_, "reason": estimator.shape_reason_}
-        if estimator.tree_.joins is not None:
-            add_joins(summary, estimator.tree_)
+    if getattr(getattr(estimator, "tree_", None), "joins", None) is not None:
+        add_joins(summary, estimator.tree_)
     suggestion = find_suggestion(estimator)
     if suggestion is not None and suggestion.n_suggested > suggestion.n_shown:
         summary["suggestion"] = {
@@ -224,9 +221,7 @@ def add_joins(summary: dict[str, Any], tree: Any) -> None:
     for profile in summary["clusters"]:
         profile["leaves"] = n_leaves[profile["cluster"]]
     pairs = zip(tree.joins.boundaries.tolist(), tree.joins.boundary_evidence.tolist(), strict=True)
-    summary["shape"]["boundaries"] = [
-        {"clusters": pair, "z": round(z, 2) if np.isfinite(z) else None} for pair, z in pairs
-    ]
+    summary["boundaries"] = [{"clusters": pair, "z": round(z, 2) if np.isfinite(z) else None} for pair, z in pairs]
 
 
 def compute_agreement(result: Result) -> dict[str, Any]:
@@ -271,8 +266,6 @@ def print_result(result: Result, console: Console) -> None:
         console.print(describe_outliers(summary["outliers"]))
     if "violated_constraints" in summary:
         console.print(describe_violations(result, summary["violated_constraints"]))
-    if summary.get("shape", {}).get("used") == "any":
-        console.print(describe_shape(result.model.estimator))
     if "suggestion" in summary:
         console.print(describe_suggestion(summary))
     if "completions" in summary:
@@ -309,7 +302,5 @@ def describe_violations(result: Result, violated: list[list[Any]]) -> str:
 
 
 def describe_suggestion(summary: dict[str, Any]) -> str:
-    """Return how many clusters are shown and suggested, and the option that gives the other number."""
-    is_followed = summary["settings"]["clusters"] == "suggested"
-    other = "--clusters auto gives the former" if is_followed else "--clusters suggested gives the latter"
-    return f"{summary['suggestion']['text']}; {other}"
+    """Return how many clusters are shown and suggested, and the option that gives the smaller number."""
+    return f"{summary['suggestion']['text']}; --clusters shown gives the former"

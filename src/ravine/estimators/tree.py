@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
@@ -33,7 +31,7 @@ from ravine.hyperplane import NoSplitWarning
 from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
 from ravine.search import SearchSettings
-from ravine.tree import Candidate, Splitter, Tree
+from ravine.tree import Splitter, Tree
 from ravine.tree.constraints import (
     Constraint,
     Constraints,
@@ -44,8 +42,7 @@ from ravine.tree.constraints import (
     make_limits,
 )
 from ravine.tree.editing import find_new_nodes
-from ravine.tree.fit import TreeFit, TreeSettings, describe_few_rows, describe_few_valleys, fit_tree, split_leaf
-from ravine.tree.grow import PRIORITIES
+from ravine.tree.fit import TreeFit, TreeSettings, describe_few_clusters, describe_few_rows, fit_tree, split_leaf
 from ravine.validity import TEST_METHODS
 
 if TYPE_CHECKING:
@@ -54,13 +51,11 @@ if TYPE_CHECKING:
 SIZE = [at_least(1), between(0, 1, "neither")]
 PICTURES = ("tree", "cells", "boundary")
 # Parameters of the estimator that concern a single split.
-SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state", "split_next")
+SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state")
 # Attributes that only some fits have.
 OPTIONAL = (
     "n_shown_",
-    "n_suggested_",
-    "suggested_tree_",
-    "suggested_leaves_",
+    "pvalue_",
     "violated_constraints_",
     "constraints_",
     "outlier_model_",
@@ -70,49 +65,38 @@ OPTIONAL = (
 
 
 class MinimumDensityTree(DensityClusterer):
-    """Divisive clustering by minimum density hyperplanes.
+    """Clustering by a tree of hyperplanes that avoid dense regions.
 
-    The hyperplane of lowest density splits the rows, then each side is split again, until there are ``n_clusters``
-    clusters or, with ``"auto"``, until the valley test shows no further split to be real. Standardise features that
-    have different units.
+    Clusters of any shape and of any number, each a union of convex cells that hyperplanes bound. Standardise features
+    that have different units.
 
     Parameters
     ----------
-    n_clusters : int, "auto" or "suggested", default="auto"
-        Number of clusters. ``"auto"``: those that the valley test shows to be real. ``"suggested"``: at least these,
-        and as many as trees of random halves of the rows agree on.
+    n_clusters : int, "auto" or "shown", default="auto"
+        Number of clusters. ``"auto"``: one, unless a test shows that there are more; then the largest number for which
+        there is a valley at every boundary. ``"shown"``: the same without splits that the test does not show.
     hyperplane : MinimumDensityHyperplane, object or None, default=None
-        Finds the hyperplane of each node, and tests it if its ``test`` is set; for splits, ``init="auto"`` means
-        ``"axes"``. Its ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object
-        has a method ``split(X, indices, rng)`` that returns a :class:`Split`.
-    shape : {"auto", "convex", "any"}, default="auto"
-        ``"convex"``: each cluster is a leaf of a tree of hyperplanes. ``"any"``: hyperplanes cut the rows into more
-        cells than there are clusters, and cells that no valley separates are joined. ``"auto"``: joined cells if they
-        are clearly better.
-    split_next : {"cut", "size", "density", "depth", "significance"} or callable, default="cut"
-        Node that is split next if ``n_clusters`` is a number: that with the smallest normalised cut of nearest
-        neighbours, the most rows, the lowest density, the largest relative depth or the smallest P-value. A callable
-        takes a candidate with the attributes ``size``, ``hyperplane``, ``pvalue`` and ``cut``; the largest value is
-        next.
-    refine : bool, default=True
-        Whether to refine all hyperplanes jointly after growth, if ``n_clusters`` is a number, ``split_next`` is
-        ``"cut"`` and nothing is tested. The refined tree is kept if its normalised cut is lower.
+        Its ``bandwidth`` is that of the densities along the hyperplanes; with ``test``, splits into a given number of
+        clusters are tested, too. It also finds the hyperplanes of clusters that are too large, of constraints and of
+        `split`. Its ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object has a
+        method ``split(X, indices, rng)`` that returns a :class:`Split`; it splits the largest cluster until there are
+        ``n_clusters``.
     min_cluster_size : int or float, default=5
-        Smallest number of rows on a side of a split, or their share of all rows; with weights, their sum.
+        Smallest number of rows of a cluster, or their share of all rows; with weights, their sum.
     max_cluster_size : int, float or None, default=None
-        Largest number of rows of a cluster, or their share of all rows. Larger clusters are split first, also where no
-        valley separates their parts.
+        Largest number of rows of a cluster, or their share of all rows. Larger clusters are split, also where no valley
+        separates their parts.
     alpha : float, default=0.05
-        Level of the test for ``n_clusters="auto"``.
+        Level of the tests.
     contamination : float, "auto" or None, default=None
         Share of the rows that are marked as outliers, with -1 in ``labels_``, between 0 and 0.5. ``"auto"``: the rows
         that are far out. None: no row.
     n_jobs : int or None, default=None
-        Number of threads, over nodes. None means 1, -1 all cores. The result does not depend on it.
+        Number of threads of searches for hyperplanes. None means 1, -1 all cores. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the tests, the subsamples and the random starts.
     callback : callable, optional
-        Called with the :class:`Tree` after every split, and once more if the tree is refined.
+        Called with the :class:`Tree` after every split.
 
     Attributes
     ----------
@@ -123,20 +107,15 @@ class MinimumDensityTree(DensityClusterer):
     leaves_ : ndarray of shape (n_samples,), int
         Number of the leaf of each row.
     n_clusters_ : int
-    shape_ : {"convex", "any"}
-        Shape of the clusters that was used.
-    shape_reason_ : str
-        Why, as a sentence.
     split_odds_ : SplitOdds
         Log-odds of the two sides of each split, for `predict_proba`.
     n_iter_ : int
         Number of splits, at least 1.
-    n_shown_, n_suggested_ : int
-        Number of clusters that the test shows, and that is suggested. This and the next two only if ``n_clusters`` is
-        not a number, and until the tree is edited.
-    suggested_tree_ : Tree
-    suggested_leaves_ : ndarray of shape (n_samples,), int
-        Leaf of each row in that tree.
+    pvalue_ : float
+        P-value of the hypothesis that there is one cluster; NaN if curved clusters make the test unnecessary. This and
+        the next only if ``n_clusters`` is not a number, and until the tree is edited.
+    n_shown_ : int
+        Number of clusters without the splits that the test does not show.
     outlier_model_ : OutlierModel
         Robust densities of the leaves. This and the next two only with ``contamination``; edits do not change them.
     outlier_scores_ : ndarray of shape (n_samples,)
@@ -157,8 +136,9 @@ class MinimumDensityTree(DensityClusterer):
 
     Notes
     -----
-    The guide on trees describes the method. Below the root, the same rows have already chosen the splits above, so
-    P-values are only a guide there. A test that is not significant does not show that there is one cluster.
+    The guide on trees describes the method. The same rows have already chosen the splits, so the P-values of splits are
+    a guide; ``pvalue_`` is that of the test of one cluster. A test that is not significant does not show that there is
+    one cluster.
 
     Examples
     --------
@@ -175,21 +155,14 @@ class MinimumDensityTree(DensityClusterer):
     tree_: Tree
     leaves_: NDArray[np.intp]
     n_clusters_: int
-    shape_: str
-    shape_reason_: str
     n_shown_: int
-    n_suggested_: int
-    suggested_tree_: Tree
-    suggested_leaves_: NDArray[np.intp]
+    pvalue_: float
     constraints_: list[Constraint]
     violated_constraints_: list[tuple[str, int, int]]
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_clusters": "no_validation",  # by check_cluster_count
         "hyperplane": [MinimumDensityHyperplane, Splitting(), None],
-        "shape": [StrOptions({"auto", "convex", "any"})],
-        "split_next": [StrOptions(set(PRIORITIES)), callable],
-        "refine": ["boolean"],
         "min_cluster_size": SIZE,
         "max_cluster_size": [*SIZE, None],
         "alpha": [between(0, 1)],
@@ -202,9 +175,6 @@ class MinimumDensityTree(DensityClusterer):
         n_clusters: int | str = "auto",
         *,
         hyperplane: MinimumDensityHyperplane | Splitter | None = None,
-        shape: str = "auto",
-        split_next: str | Callable[[Candidate], float] = "cut",
-        refine: bool = True,
         min_cluster_size: float = 5,
         max_cluster_size: float | None = None,
         alpha: float = 0.05,
@@ -215,9 +185,6 @@ class MinimumDensityTree(DensityClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.hyperplane = hyperplane
-        self.shape = shape
-        self.split_next = split_next
-        self.refine = refine
         self.min_cluster_size = min_cluster_size
         self.max_cluster_size = max_cluster_size
         self.alpha = alpha
@@ -265,7 +232,7 @@ class MinimumDensityTree(DensityClusterer):
         """
         with restore_on_failure(self), limit_library_threads():
             validate(self)
-            n_clusters = check_cluster_count(self.n_clusters, names=("auto", "suggested"))
+            n_clusters = check_cluster_count(self.n_clusters, names=("auto", "shown"))
             rows = validate_rows(self, X, reset=True)
             check_enough_rows(n_clusters, rows.shape[0])
             weights = _drop_ones(check_weights(sample_weight, rows.shape[0]))
@@ -292,7 +259,7 @@ class MinimumDensityTree(DensityClusterer):
     def _make_settings(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> TreeSettings:
         """Return the parameters, which are valid, as the settings of a growth."""
         splitter, test, n_splits = self._read_hyperplane(rows.shape[1])
-        if test is None and (n_clusters is None or self.split_next == "significance"):
+        if test is None and n_clusters is None:
             test = "pooled"
         total = rows.shape[0] if weights is None else float(weights.sum())
         return TreeSettings(
@@ -302,10 +269,7 @@ class MinimumDensityTree(DensityClusterer):
             test,
             n_splits,
             float(self.alpha),
-            self.split_next,
-            self.shape,
-            bool(self.refine),
-            is_suggested=self.n_clusters == "suggested",
+            only_shown=self.n_clusters == "shown",
         )
 
     def _read_hyperplane(self, n_features: int) -> tuple[SearchSettings | Splitter, str | None, int]:
@@ -319,11 +283,8 @@ class MinimumDensityTree(DensityClusterer):
         for name in OPTIONAL:  # of an earlier fit
             self.__dict__.pop(name, None)
         self._store_tree(fit.tree, fit.leaves, odds)
-        self.shape_, self.shape_reason_ = fit.shape, fit.shape_reason
-        if fit.suggested is not None:
-            self.n_shown_ = fit.n_shown
-            self.suggested_tree_, self.suggested_leaves_ = fit.suggested
-            self.n_suggested_ = self.suggested_tree_.n_clusters
+        if isinstance(self.n_clusters, str):
+            self.pvalue_, self.n_shown_ = fit.pvalue, fit.n_shown
         if constraints is not None:
             self.constraints_ = constraints.list_all()
             self.violated_constraints_ = list_violations(self.constraints_, self.labels_)
@@ -345,9 +306,7 @@ class MinimumDensityTree(DensityClusterer):
             self.labels_, self.n_outliers_ = np.where(marks, -1, self.labels_), int(np.count_nonzero(marks))
 
     def _warn(self, fit: TreeFit, settings: TreeSettings, rows: Rows, weights: Array | None) -> None:
-        n_clusters, impossible, violated, crowded = settings.n_clusters, "", "", ""
-        if self.shape == "any" and self.shape_ == "convex":
-            impossible = f"shape='any' is not possible. {self.shape_reason_}"
+        n_clusters, violated, crowded = settings.n_clusters, "", ""
         if hasattr(self, "constraints_"):
             violated = describe_violations(self.violated_constraints_, len(self.constraints_))
         if n_clusters is not None and self.n_clusters_ > n_clusters:
@@ -356,12 +315,11 @@ class MinimumDensityTree(DensityClusterer):
                 "more clusters, or remove constraints."
             )
         found = {
-            impossible: UserWarning,
             describe_few_rows(settings, rows.shape[0]): NoSplitWarning,
             violated: UserWarning,
             crowded: UserWarning,
             describe_large_clusters(self.labels_, weights, settings.limits.largest): UserWarning,
-            describe_few_valleys(fit, settings, weights, self.min_cluster_size): NoSplitWarning,
+            describe_few_clusters(fit, settings, weights, self.min_cluster_size): NoSplitWarning,
         }
         for message, category in found.items():
             if message:
@@ -392,14 +350,12 @@ class MinimumDensityTree(DensityClusterer):
             return self.tree_.decision_path(rows)
 
     def cut(self, n_clusters: int | str | None = None, significance: float | None = None) -> NDArray[np.intp]:
-        """Return labels of the training rows for fewer clusters, or the suggested ones, without fitting again.
+        """Return labels of the training rows for fewer clusters, without fitting again.
 
         Parameters
         ----------
-        n_clusters : int or "suggested", optional
-            Keep the first splits that give this many clusters: at most ``n_clusters_`` or, if it is larger,
-            ``n_suggested_``. If cells were joined (``shape_`` is ``"any"``), undo the last joins, up to the number of
-            leaves, or continue them across the weakest boundaries.
+        n_clusters : int or "shown", optional
+            Keep the first splits that give this many clusters, at most ``n_clusters_``; or those that the test shows.
         significance : float, optional
             Keep splits whose P-value, and those of all splits above, are at most this.
 
@@ -408,28 +364,15 @@ class MinimumDensityTree(DensityClusterer):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        if isinstance(self.n_clusters, str) and isinstance(significance, numbers.Real):
-            made = self.tree_.pvalue[self.tree_.left >= 0]
-            if significance > max(self.alpha, np.nanmax(made, initial=0.0)):
-                raise ValueError(
-                    f"significance={significance} is above alpha={self.alpha}, at which the tree was grown: "
-                    "splits with a larger P-value were not made. Fit with a larger alpha."
-                )
-        if significance is not None and self.n_clusters == "suggested":
-            raise ValueError("suggested splits are not tested: fit with n_clusters='auto' to cut by significance.")
-        whole, leaves = self.tree_, self.leaves_
-        n_suggested = getattr(self, "n_suggested_", 0)
         if isinstance(n_clusters, str):
-            if n_clusters != "suggested" or not n_suggested:
+            if n_clusters != "shown" or not hasattr(self, "n_shown_"):
                 raise ValueError(
-                    f"n_clusters={n_clusters!r} is not a number of clusters; 'suggested' needs a tree that was fitted "
-                    "with n_clusters='auto' or 'suggested' and not edited since."
+                    f"n_clusters={n_clusters!r} is not a number of clusters; 'shown' needs a tree that was fitted with "
+                    "n_clusters='auto' or 'shown' and not edited since."
                 )
-            n_clusters = n_suggested
-        if isinstance(n_clusters, int | np.integer) and self.n_clusters_ < n_clusters <= n_suggested:
-            whole, leaves = self.suggested_tree_, self.suggested_leaves_
-        tree = whole.cut(n_clusters, significance)
-        return np.where(self.labels_ < 0, -1, tree.cluster[find_new_nodes(whole, tree)[leaves]])
+            n_clusters, significance = None, float(self.alpha)
+        tree = self.tree_.cut(n_clusters, significance)
+        return np.where(self.labels_ < 0, -1, tree.cluster[find_new_nodes(self.tree_, tree)[self.leaves_]])
 
     def prune(self, node: int) -> Self:
         """Return a copy in which a node is a leaf.
@@ -490,8 +433,6 @@ class MinimumDensityTree(DensityClusterer):
             raise ValueError("X must contain the rows that the tree was fitted to.")
         worker = clone(self).set_params(**{"max_cluster_size": None, **parameters})
         validate(worker)
-        if test is None and worker.split_next == "significance":
-            test = "pooled"
         settings = replace(worker._make_settings(rows, 2, None), test=test)
         with limit_library_threads():
             rng = make_generator(worker.random_state)
@@ -503,7 +444,7 @@ class MinimumDensityTree(DensityClusterer):
         """Return a copy with another tree; outliers are those of the fit."""
         edited = object.__new__(type(self))
         edited.__dict__.update(self.__dict__)
-        for name in OPTIONAL[:4]:  # suggestions are those of the fit
+        for name in OPTIONAL[:2]:  # the tests are those of the fit
             edited.__dict__.pop(name, None)
         edited._store_tree(tree, leaves, odds)
         if hasattr(self, "constraints_"):

@@ -23,7 +23,6 @@ _NAMES = {
         "describe_evidence",
         "describe_groups",
         "describe_outliers",
-        "describe_shape",
         "find_suggestion",
         "format_count",
         "format_plural",

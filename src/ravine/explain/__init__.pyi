@@ -15,7 +15,6 @@ from ravine.explain.facts import describe_completions as describe_completions
 from ravine.explain.facts import describe_evidence as describe_evidence
 from ravine.explain.facts import describe_groups as describe_groups
 from ravine.explain.facts import describe_outliers as describe_outliers
-from ravine.explain.facts import describe_shape as describe_shape
 from ravine.explain.facts import find_suggestion as find_suggestion
 from ravine.explain.facts import format_count as format_count
 from ravine.explain.facts import format_plural as format_plural

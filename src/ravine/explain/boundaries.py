@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ravine.rows import Rows
 from ravine.tree import Tree
-from ravine.tree.boundaries import Contact, Joiner, find_contact
-from ravine.tree.cells import CellGraph
+from ravine.tree.graph import NeighbourGraph
+from ravine.validity.contacts import Contact, find_contact
 
 # With fewer rows there is no neighbourhood of a boundary to look at.
 FEWEST_ROWS = 20
@@ -50,24 +50,22 @@ class BoundaryFinder:
     """
 
     def __init__(self, rows: Rows, leaf_of_row: NDArray[np.intp], n_clusters: int) -> None:
-        graph = (
-            f"there are fewer than {FEWEST_ROWS} rows"
-            if rows.shape[0] < FEWEST_ROWS
-            else CellGraph.of(rows, n_clusters, np.random.default_rng(0))
-        )
-        if isinstance(graph, str):
-            raise ValueError(f"the boundaries of these rows cannot be measured: {graph}.")
-        self.graph = graph
+        if rows.shape[0] < FEWEST_ROWS:
+            raise ValueError(
+                f"the boundaries of these rows cannot be measured: there are fewer than {FEWEST_ROWS} rows."
+            )
+        self.graph = graph = NeighbourGraph.of(rows, np.random.default_rng(0), n_clusters)
         self.leaf_of_row = leaf_of_row[graph.indices]
 
     def list_pairs(self, cluster: NDArray[np.intp]) -> list[tuple[int, int]]:
         """List the pairs of clusters with nearest neighbours in each other; ``cluster`` has a number for each node."""
-        edges = Joiner(self.graph, cluster[self.leaf_of_row]).edges
+        edges = self.graph.count_edges(cluster[self.leaf_of_row], int(cluster.max()) + 1)
         return list(zip(*(some.tolist() for some in np.nonzero(np.triu(edges, 1))), strict=True))
 
     def measure(self, first: Collection[int], second: Collection[int]) -> Contact | None:
         """Measure the contact of two unions of leaves; None if too few rows are near their boundary."""
-        return find_contact(self.graph, *(np.isin(self.leaf_of_row, list(leaves)) for leaves in (first, second)))
+        graph, sides = self.graph, (np.isin(self.leaf_of_row, list(leaves)) for leaves in (first, second))
+        return find_contact(graph.points, graph.nearest, graph.dimension, *sides)
 
 
 def find_boundaries(tree: Tree, rows: Rows) -> list[Boundary]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ravine._plurals import count
-from ravine.tree import Tree
 
 # The number of rows at the hyperplane fell by at least this factor, in logarithms: by a fifth.
 CLEAR_DECREASE = -math.log(0.8)
@@ -27,38 +26,28 @@ def describe_groups(n_groups: int, n_rows: int, noun: str = "cluster", plural: s
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Suggested clusters of a fitted tree.
+    """Numbers of clusters of a tree that chose them.
 
     Attributes
     ----------
-    tree : Tree
-        Tree with the suggested number of clusters. Its first splits are those that the test shows.
+    n_suggested : int
+        Number of clusters.
     n_shown : int
-        Number of clusters that the test shows.
+        Number of clusters that the test shows: those of the first splits.
     """
 
-    tree: Tree
+    n_suggested: int
     n_shown: int
-
-    @property
-    def n_suggested(self) -> int:
-        """Number of clusters that is suggested."""
-        return self.tree.n_clusters
 
     def __str__(self) -> str:
         return f"{count(self.n_shown, 'cluster')} shown by the test, {self.n_suggested} suggested"
 
 
 def find_suggestion(estimator: Any) -> Suggestion | None:
-    """Return the suggestion of a tree that chose its number of clusters; None for others and after edits."""
-    if not hasattr(estimator, "suggested_tree_"):
+    """Return the numbers of clusters of a tree that chose them; None for others and after edits."""
+    if not hasattr(estimator, "n_shown_"):
         return None
-    return Suggestion(estimator.suggested_tree_, estimator.n_shown_)
-
-
-def describe_shape(estimator: Any) -> str:
-    """State the shape of the clusters of a fitted tree and the reason for it."""
-    return f"Shape of the clusters: {estimator.shape_}. {estimator.shape_reason_}"
+    return Suggestion(estimator.n_clusters_, estimator.n_shown_)
 
 
 def describe_outliers(n: int) -> str:

@@ -250,11 +250,14 @@ def _test_features(
         masked[:, j] = judges[:, j]
         for k, comparison in known:
             inside, outside = _select(without, comparison)
-            if min(inside.sum(), outside.sum()) >= FEWEST_JUDGES:
-                values, sides = chosen[:, j].astype(np.float64), _select(labels, comparison)
-                p = _test_distributions(judges[inside, j], judges[outside, j])
-                q = _test_valley(values, sides, judges[inside | outside, j].astype(np.float64))
-                pvalue[k, j] = min(1.0, 2.0 * min(p, q))
+            if (inside | outside).sum() < 2 * FEWEST_JUDGES:
+                continue
+            values, sides = chosen[:, j].astype(np.float64), _select(labels, comparison)
+            q = _test_valley(values, sides, judges[inside | outside, j].astype(np.float64))
+            # Without a feature that alone separates the clusters, all rows may be on one side.
+            has_both = min(inside.sum(), outside.sum()) >= FEWEST_JUDGES
+            p = _test_distributions(judges[inside, j], judges[outside, j]) if has_both else 1.0
+            pvalue[k, j] = min(1.0, 2.0 * min(p, q))
     return pvalue
 
 

@@ -59,10 +59,10 @@ class SplitOdds:
     slopes: Array
 
     def validate(self) -> None:
-        """Raise an error if a width or slope is negative or infinite."""
+        """Raise an error if a width or slope is not positive, or infinite."""
         require(self.widths.ndim == 1 and self.widths.shape == self.slopes.shape, "shapes")
         for name, values in vars(self).items():
-            require((np.isnan(values) | ((values >= 0.0) & (values < np.inf))).all(), name)
+            require((np.isnan(values) | ((values > 0.0) & (values < np.inf))).all(), name)
 
     @classmethod
     def of(cls, tree: Tree, leaves: Indices, rows: Rows, weights: Array | None = None) -> SplitOdds:
@@ -211,7 +211,7 @@ def _choose_bandwidth(distances: Array) -> float:
     """Return a bandwidth by the rule of thumb, for splits of which none is known."""
     scale = float(np.abs(distances).max()) or 1.0
     h = compute_silverman_bandwidth(float((distances / scale).std()), len(distances))
-    return scale * (h or 1.0)
+    return scale * (h or 1.0) or scale  # the product of the smallest numbers is 0
 
 
 def lift_own_cluster(proba: Array, labels: Indices) -> Array:

@@ -75,7 +75,7 @@ def _check_hyperplane_estimator(mdh: Any) -> None:
     labels = np.asarray(mdh.labels_)
     require(labels.ndim == 1 and np.isin(labels, (-1, 0, 1)).all(), "labels_")
     slopes = mdh.split_odds_.slopes
-    require(len(slopes) == 1 or (len(slopes) == 3 and mdh.hyperplane_.splits and slopes[0] >= 0.0), "split_odds_")
+    require(len(slopes) == 1 or (len(slopes) == 3 and mdh.hyperplane_.splits and slopes[0] > 0.0), "split_odds_")
     _check_outlier_scores(mdh)
 
 
@@ -89,10 +89,7 @@ def _check_tree_estimator(mdt: Any) -> None:
     _check_partition(mdt, mdt.tree_, mdt.leaves_, mdt.n_clusters_)
     labels = mdt.tree_.cluster[mdt.leaves_]
     require(np.array_equal(mdt.labels_, np.where(mdt.labels_ < 0, -1, labels)), "labels_")
-    require(mdt.shape_ in ("convex", "any") and (mdt.shape_ == "any" or mdt.tree_.joins is None), "shape_")
-    if hasattr(mdt, "n_suggested_"):
-        _check_partition(mdt, mdt.suggested_tree_, mdt.suggested_leaves_, mdt.n_suggested_)
-        require(len(mdt.suggested_leaves_) == len(mdt.leaves_), "suggested_leaves_")
+    if hasattr(mdt, "n_shown_"):
         require(1 <= mdt.n_shown_ <= mdt.n_clusters_, "n_shown_")
     require(np.array_equal(np.isnan(mdt.split_odds_.slopes), mdt.tree_.left < 0), "split_odds_")
     rows = {i for _, *pair, _ in getattr(mdt, "constraints_", []) for i in pair}

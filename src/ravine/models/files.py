@@ -55,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     ----------
     model : MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
         Fitted model. Functions and generators among its parameters (``callback``, an object that splits, a callable
-        ``bandwidth`` or ``split_next``, a ``random_state`` that is not an integer) cannot be saved: a TypeError names
+        ``bandwidth``, a ``random_state`` that is not an integer) cannot be saved: a TypeError names
         them.
     path : path-like
         File to write, by convention ending in ``.ravine``.

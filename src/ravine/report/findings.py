@@ -88,7 +88,7 @@ class Findings:
         None if no more clusters are suggested than the test shows.
     known : KnownLabels or None
     tree : Tree or None
-        Tree of the page: the suggested one, if there is a suggestion.
+        Tree of the page.
     nodes : list of NodeSummary
     boundaries : list of BoundarySummary
         Between groups, if the leaves of the tree are joined.
@@ -179,8 +179,7 @@ def _collect_clusters(
     kind: str, estimator: Any, whole: Tree, suggestion: Suggestion | None, X: NDArray[Any], known: Encoded | None
 ) -> Findings:
     n_clusters = min(whole.n_clusters, MAX_CLUSTERS)
-    tree = whole if suggestion is None else suggestion.tree
-    tree = tree.cut(n_clusters=MAX_CLUSTERS) if tree.n_clusters > MAX_CLUSTERS else tree
+    tree = whole.cut(n_clusters=MAX_CLUSTERS) if whole.n_clusters > MAX_CLUSTERS else whole
     nodes, leaf_of_row = summarise_nodes(tree, X)
     leaves = tree.leaves()
     place = np.zeros(len(tree), dtype=np.intp)

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from ravine._plurals import format_pvalue
-from ravine.explain import describe_evidence, describe_outliers, describe_shape, format_count, format_plural
+from ravine.explain import describe_evidence, describe_outliers, format_count, format_plural
 from ravine.report.findings import Findings
 
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
@@ -69,7 +69,7 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             " A split is therefore not evidence of two groups: its relative depth measures how empty the valley is, "
             "and its P-value, if it was tested, whether the valley also shows in rows that did not choose it."
         )
-    return [result, trust, *_write_suggestion(found, n)]
+    return [result, trust, *_write_suggestion(found)]
 
 
 def _write_joined_tree(found: Findings, table: str, n_clusters: int) -> list[str]:
@@ -91,20 +91,17 @@ def _write_joined_tree(found: Findings, table: str, n_clusters: int) -> list[str
         "calibrated by simulation, not proved, and there are no P-values. A single split only cuts cells: it need not "
         "follow a valley."
     )
-    return [result, describe_shape(estimator), trust]
+    return [result, trust]
 
 
-def _write_suggestion(found: Findings, n_clusters: int) -> list[str]:
+def _write_suggestion(found: Findings) -> list[str]:
     """Write how many clusters are shown and how many are suggested; nothing if these are the same."""
     suggestion = found.suggestion
     if suggestion is None:
         return []
-    is_followed = n_clusters > suggestion.n_shown
-    place = "The result follows the suggestion" if is_followed else "The slider leads on to the suggestion"
     return [
-        f"{suggestion}: trees grown on random halves of the rows agree on more clusters than the test shows. {place}; "
-        "splits beyond those shown are marked “suggested, not shown by the test”. They are an answer for where the "
-        "evidence is thin, but not evidence: rows without clusters are sometimes suggested to have two."
+        f"{suggestion}: there is a valley at every boundary between the clusters, but not each is clear enough for the "
+        "test. Splits beyond those shown are marked “suggested, not shown by the test”."
     ]
 
 
@@ -184,8 +181,6 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
         out.append(
             f"The known labels have {format_count(len(found.known.names))} different values: too many to compare."
         )
-    if getattr(found.estimator, "shape", "") == "auto" and found.estimator.shape_ == "convex":
-        out.append(describe_shape(found.estimator))
     return out
 
 

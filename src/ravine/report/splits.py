@@ -15,8 +15,8 @@ from ravine.explain import BoundaryFinder, DensitySummary, get_known_evidence, s
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
 from ravine.tree import Tree, descend
-from ravine.tree.boundaries import Contact
 from ravine.tree.grow import make_split_tree
+from ravine.validity.contacts import Contact
 
 # Points of one density, and of all densities of a report together.
 MAX_POINTS, ALL_POINTS = 400, 60_000

@@ -186,7 +186,8 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> Array:
         check_unique_names(X)
-        return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+        with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums all values, whose signs may differ
+            return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
 
     def _complete(
         self, z: Array, donors: Array | None, donor_gaps: NDArray[np.bool_], rng: np.random.Generator

@@ -343,7 +343,11 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             import pandas as pd
 
             cells = {name: getattr(column, "to_pandas", lambda c=column: c)() for name, column in table.items()}
-            table = pd.DataFrame(cells)  # refuses columns of different lengths
+            try:
+                table = pd.DataFrame(cells)
+            except (TypeError, ValueError) as error:  # single values, or columns of different lengths
+                problem = f"X is a mapping, but not one of names to columns ({str(error).rstrip('.')})"
+                raise ValueError(f"{problem}: give lists or arrays of the same length.") from error
         if not hasattr(table, "columns"):
             dtype = None if hasattr(table, "__array__") else object  # lists of numbers and text are not all text
             values = validate_data(self, table, reset=reset, dtype=dtype, ensure_all_finite=False)

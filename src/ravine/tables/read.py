@@ -289,4 +289,6 @@ def _check_rows(text: str, delimiter: str, width: int, name: str) -> None:
                 raise TableError(f"{problem}. Correct that line, or set a delimiter other than {delimiter!r}.")
             first = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(f"{name}, line {first}: a quote is not closed, or text follows it ({error}).") from error
+        is_long = "field limit" in str(error)
+        other = f"a cell has more than {csv.field_size_limit()} characters" if is_long else "text follows it"
+        raise TableError(f"{name}, line {first}: a quote is not closed, or {other}. Correct that line.") from error

@@ -1,9 +1,4 @@
-"""Boundaries between groups of rows: evidence for a valley where they meet, and joins of cells without one.
-
-Rows near the boundary, within a few steps in the graph of nearest neighbours, get a signed coordinate: how much farther
-the other group is than it would be without a valley. The density of this coordinate has a valley if the groups have one
-between them. Only rows near the boundary count, so that a single curved cluster, which bends back towards itself
-elsewhere, does not show a valley.
+"""Boundaries between groups of rows of a graph, and joins of cells that no valley separates.
 
 Clusters of any shape are unions of convex cells. The two groups of cells with the most edges between them, in relation
 to their sizes, are joined first. A pair is left apart if a valley separates it. Where a number of clusters is given,
@@ -19,126 +14,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine import _kernels
 from ravine._typing import Array
-from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measure_evidence
-from ravine.tree import constants
-from ravine.tree.cells import CellGraph, estimate_dimension
 from ravine.tree.editing import label_unions
+from ravine.tree.graph import NeighbourGraph
+from ravine.validity.contacts import find_contact
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
-class Contact:
-    """Rows of two groups near their boundary.
-
-    Attributes
-    ----------
-    coordinates : ndarray of shape (m,)
-        Signed coordinates, in units of the graph: 0 on the boundary, negative in the first group.
-    is_second : ndarray of shape (m,), bool
-        Whether a row belongs to the second group.
-    at : float
-        Coordinate of the lowest density between the groups.
-    evidence : float
-        z-score for a valley there; minus infinity if there is none.
-    """
-
-    coordinates: Array
-    is_second: Mask
-    at: float
-    bandwidth: float
-    evidence: float
-
-
-def find_contact(graph: CellGraph, first: Mask, second: Mask) -> Contact | None:
-    """Measure the contact of two groups; None if too few rows are near the boundary.
-
-    Parameters
-    ----------
-    first, second : ndarray of shape (m,), bool
-        Which rows of the graph the two groups contain.
-    """
-    growth = max(len(graph.indices) / constants.USUAL_GRAPH_ROWS, 1.0)
-    most_steps = round(constants.MOST_BOUNDARY_STEPS * growth ** (1.0 / max(graph.dimension, 1.0)))
-    near = _find_rows_near(graph.nearest, first, second, most_steps, constants.ENOUGH_BOUNDARY_ROWS * growth)
-    chosen = _thin(np.flatnonzero(near & first), np.flatnonzero(near & second))
-    if min(map(len, chosen)) < constants.FEWEST_CONTACT_ROWS:
-        return None
-    coordinates = _compute_coordinates(graph.points, *chosen)
-    is_second = np.repeat([False, True], [len(some) for some in chosen])
-    return _find_valley(coordinates, is_second)
-
-
-def _find_rows_near(nearest: NDArray[np.intp], first: Mask, second: Mask, most_steps: int, enough: float) -> Mask:
-    """Return which rows are within a few steps, inside the two groups, of an edge between them."""
-    inside = first | second
-    both = np.flatnonzero(inside)
-    near = np.zeros(len(first), dtype=bool)
-    for group, other in ((first, second), (second, first)):
-        members = np.flatnonzero(group)
-        crosses = other[nearest[members]]
-        near[members[crosses.any(axis=1)]] = True
-        near[nearest[members][crosses]] = True
-    for step in range(most_steps):
-        if step >= constants.FEWEST_BOUNDARY_STEPS and min((near & first).sum(), (near & second).sum()) >= enough:
-            break
-        wider = near.copy()
-        wider[both[near[nearest[both]].any(axis=1)]] = True
-        wider[nearest[near]] = True
-        near = wider & inside
-    return near
-
-
-def _thin(*groups: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-    """Return random rows of large groups, so that both together have at most about `MOST_CONTACT_ROWS`."""
-    total = sum(map(len, groups))
-    if total <= constants.MOST_CONTACT_ROWS:
-        return groups
-    rng = np.random.default_rng(0)  # the same rows in every run
-    sizes = [
-        max(len(group) * constants.MOST_CONTACT_ROWS // total, min(len(group), constants.MOST_CONTACT_ROWS // 10))
-        for group in groups
-    ]
-    return tuple(rng.choice(group, size, replace=False) for group, size in zip(groups, sizes, strict=True))
-
-
-def _compute_coordinates(points: Array, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
-    """Return the signed coordinates of rows of two groups.
-
-    The distance to the other group is compared with the one expected without a valley: to every second of the nearest
-    rows, as if the other group had half of the rows nearby, or, in many dimensions, to the own group.
-    """
-    x = np.ascontiguousarray(points[np.concatenate([first, second])])
-    own, other, expected, log_ratios = _kernels.measure_contact(
-        x, len(first), constants.N_GROUP_NEIGHBOURS, constants.N_MIXED_NEIGHBOURS
-    )
-    weight = min(
-        max((estimate_dimension(log_ratios, min(constants.N_MIXED_NEIGHBOURS, len(x) - 1)) - 2.0) / 3.0, 0.0), 1.0
-    )
-    coordinates = other - weight * own - (1.0 - weight) * expected
-    coordinates[: len(first)] *= -1.0
-    return np.asarray(coordinates)
-
-
-def _find_valley(coordinates: Array, is_second: Mask) -> Contact:
-    """Find the lowest density between the medians of the two groups, at the bandwidth with more evidence."""
-    low, high = float(np.median(coordinates[~is_second])), float(np.median(coordinates[is_second]))
-    quartiles = np.percentile(coordinates, [25, 75])
-    deviation = float(coordinates.std())
-    deviation = min(deviation, float(quartiles[1] - quartiles[0]) / 1.34) or deviation
-    if not (high > low and deviation > 1e-9 * float(np.ptp(coordinates))):
-        return Contact(coordinates, is_second, 0.0, deviation, -np.inf)
-    bandwidths = [
-        factor * compute_silverman_bandwidth(deviation, len(coordinates)) for factor in constants.BANDWIDTH_FACTORS
-    ]
-    points = np.linspace(low, high, constants.N_VALLEY_POINTS)
-    at = float(points[int(ProjectedDensity(coordinates, bandwidths[0])(points).argmin())])
-    evidence = [min(measure_evidence(coordinates, h, at)) for h in bandwidths]
-    best = int(np.argmax(evidence))
-    return Contact(coordinates, is_second, at, bandwidths[best], evidence[best])
+def measure_contact(graph: NeighbourGraph, first: Mask, second: Mask) -> float:
+    """Return the evidence for a valley between two groups of rows; infinity if too few rows are near the boundary."""
+    contact = find_contact(graph.points, graph.nearest, graph.dimension, first, second)
+    return math.inf if contact is None else contact.evidence
 
 
 @dataclass(frozen=True)
@@ -198,10 +86,10 @@ class Joiner:
         Groups with fewer rows of the graph are always joined.
     """
 
-    def __init__(self, graph: CellGraph, cell_of_row: Indices, fewest: float = 0.0) -> None:
+    def __init__(self, graph: NeighbourGraph, cell_of_row: Indices, fewest: float = 0.0) -> None:
         self.graph, self.cell_of_row, self.fewest = graph, cell_of_row, fewest
         self.n_cells = int(cell_of_row.max()) + 1
-        self.edges = _count_edges(graph, cell_of_row, self.n_cells)
+        self.edges = graph.count_edges(cell_of_row, self.n_cells)
         self._known: dict[frozenset[frozenset[int]], float] = {}
 
     def measure(self, first: frozenset[int], second: frozenset[int]) -> float:
@@ -211,8 +99,7 @@ class Joiner:
         """
         key = frozenset((first, second))
         if key not in self._known:
-            contact = find_contact(self.graph, self._contain(first), self._contain(second))
-            self._known[key] = math.inf if contact is None else contact.evidence
+            self._known[key] = measure_contact(self.graph, self._contain(first), self._contain(second))
         return self._known[key]
 
     def _contain(self, cells: frozenset[int]) -> NDArray[np.bool_]:
@@ -281,7 +168,7 @@ def label_cells(n_cells: int, joins: list[Join]) -> Indices:
     return label_unions(n_cells, [(made.first, made.second) for made in joins])
 
 
-def measure_boundaries(graph: CellGraph, clusters: Indices) -> dict[tuple[int, int], float]:
+def measure_boundaries(graph: NeighbourGraph, clusters: Indices) -> dict[tuple[int, int], float]:
     """Return the evidence for a valley between every two clusters with edges between them.
 
     Parameters
@@ -295,7 +182,7 @@ def measure_boundaries(graph: CellGraph, clusters: Indices) -> dict[tuple[int, i
     return {(a, b): joiner.measure(frozenset([a]), frozenset([b])) for a, b in pairs}
 
 
-def find_weakest(graph: CellGraph, clusters: Indices) -> float:
+def find_weakest(graph: NeighbourGraph, clusters: Indices) -> float:
     """Return the least evidence for a valley between a cluster and the neighbour with which it has the most edges.
 
     It is minus infinity for one cluster, and infinity if no two clusters have edges between them.
@@ -308,13 +195,3 @@ def find_weakest(graph: CellGraph, clusters: Indices) -> float:
     pairs = {frozenset((i, int(j))) for i, j in enumerate(edges.argmax(axis=1)) if edges[i, j] > 0.0}
     found = [joiner.measure(*(frozenset([i]) for i in pair)) for pair in pairs]
     return min(found, default=math.inf)
-
-
-def _count_edges(graph: CellGraph, cell_of_row: Indices, n_cells: int) -> Array:
-    """Return the symmetric matrix of the weights of the edges between cells."""
-    counts = np.bincount(
-        (n_cells * cell_of_row[:, None] + cell_of_row[graph.nearest]).ravel(),
-        weights=np.where(graph.is_mutual, 1.0, constants.ONE_SIDED_WEIGHT).ravel(),
-        minlength=n_cells * n_cells,
-    ).reshape(n_cells, n_cells)
-    return np.asarray(counts + counts.T)

@@ -136,18 +136,11 @@ def _change_joins(tree: Tree, joins: LeafJoins, n_clusters: int) -> Tree:
 
 
 def keep_significant_splits(tree: Tree, significance: float) -> Tree:
-    """Keep the splits whose P-value, and those of all splits above, are at most a level."""
+    """Keep the splits whose P-value, and those of all splits above, are at most a level, or that were not tested."""
     is_number = isinstance(significance, numbers.Real) and not isinstance(significance, bool)
     if not is_number or not 0.0 <= significance <= 1.0:
         raise ValueError(f"significance must be a number in [0, 1], got {significance!r}.")
     inner = tree.left != NONE
-    untested = np.flatnonzero(inner & np.isnan(tree.pvalue))
-    if len(untested):
-        raise ValueError(
-            f"the split of node {untested[0]} was not tested"
-            + (f" (nor were {len(untested) - 1} others)" if len(untested) > 1 else "")
-            + ": fit with a hyperplane that has a test or with n_clusters='auto', and split with a test."
-        )
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
 
 

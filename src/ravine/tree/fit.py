@@ -1,4 +1,4 @@
-"""From rows to a tree of clusters: cells, convex growth, refinement, constraints and suggestion, in this order.
+"""From rows to a tree of clusters: graph, proposals, choice, hyperplanes, test, in this order.
 
 Read `fit_tree` first.
 """
@@ -6,7 +6,6 @@ Read `fit_tree` first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,21 +14,23 @@ from numpy.typing import NDArray
 
 from ravine._kernels import StopFlag
 from ravine._typing import Array
-from ravine.rows import Rows, open_pool
+from ravine.rows import Rows
 from ravine.search import SearchSettings
+from ravine.tree import constants
+from ravine.tree.choice import choose_number, choose_plan, find_curved_clusters, have_majority
 from ravine.tree.constraints import Constraints, SizeLimits
-from ravine.tree.grow import PRIORITIES, Candidate, Priority, Splitter, grow, split_rows
-from ravine.tree.joined_cells import JoinedCells, build_tree, choose_shape, find_curved, find_joined_cells
+from ravine.tree.editing import find_new_nodes, keep_significant_splits
+from ravine.tree.graph import NeighbourGraph
+from ravine.tree.grow import Splitter, grow, make_stump, split_rows
+from ravine.tree.hyperplanes import Plan, build_tree, plan_splits
 from ravine.tree.linked_splits import ConstrainedSplitter, LabelSplitter, complete_constraints, join_leaves
-from ravine.tree.neighbours import NeighbourGraph
-from ravine.tree.nodes import Tree
-from ravine.tree.refine import refine_tree
-from ravine.tree.splitter import DensitySplitter, NodeTest, SizeLimitSplitter, prefer_large
-from ravine.tree.stability import suggest_tree
-from ravine.validity.valley_test import FEWEST_ROWS
+from ravine.tree.nodes import NONE, Tree
+from ravine.tree.partitions import CellSet, Partition, cut_cells
+from ravine.tree.splitter import DensitySplitter, SizeLimitSplitter
+from ravine.validity import run_valley_test
+from ravine.validity.cluster_test import FEWEST_ROWS, find_cut, judge_sides, measure_boundary, run_cluster_test
 
 Indices = NDArray[np.intp]
-Partition = tuple[Tree, Indices]
 
 
 @dataclass(frozen=True)
@@ -39,22 +40,18 @@ class TreeSettings:
     Attributes
     ----------
     n_clusters : int or None
-        Number of clusters; None if tests decide.
+        Number of clusters; None if evidence decides.
     splitter : SearchSettings or Splitter
-        Settings of the searches for hyperplanes, or an object that splits.
+        Settings of searches for hyperplanes, or an object that splits.
     limits : SizeLimits
     test : {"pooled", "exact"} or None
-        Test of every split; None for none.
+        Test of the splits; None for none.
     n_splits : int
-        Number of repetitions of each test.
+        Number of repetitions of an exact test.
     level : float
-        Level of the tests that decide.
-    split_next : str or callable
-        Name in `PRIORITIES`, or a priority.
-    shape : {"auto", "convex", "any"}
-    refine : bool
-    is_suggested : bool
-        Whether the suggested tree is the result, if tests decide.
+        Level of the tests.
+    only_shown : bool
+        Whether splits that the test does not show are undone.
     """
 
     n_clusters: int | None
@@ -63,10 +60,7 @@ class TreeSettings:
     test: str | None = None
     n_splits: int = 1
     level: float = 0.05
-    split_next: str | Callable[[Candidate], float] = "cut"
-    shape: str = "auto"
-    refine: bool = True
-    is_suggested: bool = False
+    only_shown: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.splitter, SearchSettings):
@@ -78,35 +72,34 @@ class TreeSettings:
                     "MinimumDensityHyperplane tests its splits."
                 )
 
-    @property
-    def priority(self) -> Priority | None:
-        """Priority of the leaves to split."""
-        return self.split_next if callable(self.split_next) else PRIORITIES[self.split_next]
-
     def make_splitter(self, weights: Array | None = None) -> Splitter:
         """Return a new splitter.
 
         For splits, ``init="auto"`` means ``"axes"``: it takes a third of the time, and deeper hyperplanes do not make
-        better trees. Tests use ``"auto"``.
+        better trees.
         """
-        if not isinstance(self.splitter, SearchSettings):
+        search = self.splitter
+        if not isinstance(search, SearchSettings):
             if weights is not None:
                 raise ValueError(
                     "sample_weight needs a hyperplane that is a MinimumDensityHyperplane: other objects that split are "
                     "called without weights."
                 )
-            return self.splitter
-        test, search = None, self.splitter
-        if self.test is not None:
-            if weights is not None:
-                raise ValueError(
-                    "sample_weight cannot be used with tests: they count rows, and repeated rows are not independent "
-                    "evidence. Give n_clusters a number, and a hyperplane without test."
-                )
-            test = NodeTest(search, self.n_splits, self.test, self.level if self.n_clusters is None else None)
+            return search
+        if self.test is not None and weights is not None:
+            raise ValueError(
+                "sample_weight cannot be used with tests: they count rows, and repeated rows are not independent "
+                "evidence. Give n_clusters a number, and a hyperplane without test."
+            )
         if isinstance(search.init, str) and search.init == "auto":
             search = replace(search, init="axes")
-        return DensitySplitter(search, test, min_size=self.limits.smallest, weights=weights)
+        return DensitySplitter(search, min_size=self.limits.smallest, weights=weights)
+
+    def compute_pvalue(self, rows: Rows, rng: np.random.Generator) -> float:
+        """Return the P-value of the valley test of some rows."""
+        assert isinstance(self.splitter, SearchSettings)
+        method = self.test or "pooled"
+        return run_valley_test(rows, self.n_splits, self.splitter, rng, None, method, self.level).pvalue
 
 
 @dataclass(frozen=True)
@@ -118,25 +111,50 @@ class TreeFit:
     tree : Tree
     leaves : ndarray of shape (n,), int
         Leaf of each row.
-    shape : {"convex", "any"}
-        Shape of the clusters.
-    shape_reason : str
-        Why, as a sentence.
-    n_separated : int
-        Number of clusters that valleys separate.
+    pvalue : float
+        P-value of the hypothesis that all rows are one cluster; NaN if it was not tested.
     n_shown : int
-        Number of clusters that tests show.
-    suggested : tuple of Tree and ndarray of shape (n,), or None
-        Tree with the suggested number of clusters and its leaves, if tests decide.
+        Number of clusters that are left if splits that the test does not show are undone.
     """
 
     tree: Tree
     leaves: Indices
-    shape: str
-    shape_reason: str
-    n_separated: int
+    pvalue: float = np.nan
     n_shown: int = 1
-    suggested: Partition | None = None
+
+
+class _Work:
+    """Inputs of one fit, which its steps share."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        weights: Array | None,
+        settings: TreeSettings,
+        rng: np.random.Generator,
+        n_threads: int,
+        notify: Callable[[Tree], object] | None,
+    ) -> None:
+        self.rows, self.weights, self.settings, self.rng, self.notify = rows, weights, settings, rng, notify
+        self.splitter, self.flag = settings.make_splitter(weights), StopFlag()
+        self.n_threads, self.seed = n_threads, int(rng.integers(2**31))
+
+    def grow(
+        self, splitter: Splitter, start: tuple[Tree, Indices] | None = None, **options: Any
+    ) -> tuple[Tree, Indices]:
+        """Split leaves of a tree, or all rows, until the splitter finds no split, or until options of `grow` end it."""
+        defaults: dict[str, Any] = {
+            "n_clusters": None,
+            "priority": None,
+            "min_cluster_size": self.settings.limits.smallest,
+            "seed": self.seed,
+            "n_threads": self.rows.node_threads(self.n_threads),
+            "notify": self.notify,
+            "flag": self.flag,
+            "weights": self.weights,
+            "start": start,
+        }
+        return grow(self.rows, splitter, **{**defaults, **options})
 
 
 def fit_tree(
@@ -149,10 +167,16 @@ def fit_tree(
     n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
 ) -> TreeFit:
-    """Find clusters by a tree of minimum density hyperplanes.
+    """Find clusters and the hyperplanes between them.
 
-    Cells of any shape come first. Unless they are clearly not convex, a tree of convex clusters is grown, and the two
-    are compared. A convex tree then meets the constraints, or is continued to the number of clusters that is suggested.
+    1. Graph: the nearest neighbours of at most 4000 rows, with repeated values spread.
+    2. Proposals: k-means, mixtures, eigenvectors of the graph, and cells that are joined where no valley is.
+    3. Choice: the least normalised cut in relation to the evidence for the weakest boundary.
+    4. Hyperplanes: a tree that separates the clusters, each hyperplane at the lowest density between its sides.
+    5. Test: P-values of the splits.
+
+    Without a given number of clusters, a test decides whether there is more than one; then the number is the largest
+    for which all boundaries have a valley.
 
     Parameters
     ----------
@@ -165,182 +189,177 @@ def fit_tree(
     notify : callable, optional
         Called with every tree.
     """
-    work = _Work(rows, weights, constraints, settings, settings.make_splitter(weights), rng, n_threads, notify)
-    with open_pool(n_threads, work.flag) as pool:
-        groups = _find_joined_cells(work)
-        reason = _decide_before_growth(groups, settings.shape)
-        if not reason:
-            tree, leaves, n_separated = _grow_convex(work, pool)
-            use_joined, reason = _decide_after_growth(groups, tree, leaves, settings)
-            if not use_joined:
-                return _continue_growth(work, TreeFit(tree, leaves, "convex", reason, n_separated, tree.n_clusters))
-    assert isinstance(groups, JoinedCells)
-    joined, leaves = build_tree(groups, rows, work.bandwidth)
-    if notify is not None:
-        notify(joined)
-    n_separated = min(groups.count_separated(), joined.n_clusters)
-    suggested = (joined, leaves) if settings.n_clusters is None else None
-    return TreeFit(joined, leaves, "any", reason, n_separated, joined.n_clusters, suggested)
+    work = _Work(rows, weights, settings, rng, n_threads, notify)
+    if isinstance(settings.splitter, SearchSettings):
+        fit = _find_clusters(work)
+    else:
+        fit = TreeFit(*work.grow(work.splitter, n_clusters=settings.n_clusters))
+    if settings.limits.largest is not None:
+        fit = _limit_sizes(work, settings.limits.largest, fit)
+    if constraints is not None:
+        fit = _meet_constraints(work, constraints, fit)
+    return replace(fit, n_shown=keep_significant_splits(fit.tree, settings.level).n_clusters)
 
 
-class _Work:
-    """Inputs of one growth, which its steps share."""
-
-    def __init__(
-        self,
-        rows: Rows,
-        weights: Array | None,
-        constraints: Constraints | None,
-        settings: TreeSettings,
-        splitter: Splitter,
-        rng: np.random.Generator,
-        n_threads: int,
-        notify: Callable[[Tree], object] | None,
-    ) -> None:
-        self.rows, self.weights, self.constraints, self.settings = rows, weights, constraints, settings
-        self.splitter, self.rng, self.notify, self.flag = splitter, rng, notify, StopFlag()
-        self.seed = int(rng.integers(2**31))
-        # Options of `grow` that all steps share.
-        self.options: dict[str, Any] = {
-            "seed": self.seed,
-            "min_cluster_size": settings.limits.smallest,
-            "n_threads": rows.node_threads(n_threads),
-            "notify": notify,
-            "flag": self.flag,
-            "weights": weights,
-        }
-
-    @property
-    def bandwidth(self) -> Any:
-        """Rule for the density on hyperplanes that no search found."""
-        search = self.settings.splitter
-        return search.bandwidth if isinstance(search, SearchSettings) else "silverman"
-
-    def split_leaves(self, splitter: Splitter, tree: Tree, leaves: Indices, **options: Any) -> Partition:
-        """Split leaves of a tree until the splitter finds no split, or until options of `grow` end it."""
-        defaults = {"n_clusters": None, "priority": None, "start": (tree, leaves)}
-        return grow(self.rows, splitter, **{**self.options, **defaults, **options})
+def _find_clusters(work: _Work, n_clusters: int | None = None) -> TreeFit:
+    """Find the clusters of all rows, without limits and constraints."""
+    settings, rows, rng = work.settings, work.rows, work.rng
+    k = settings.n_clusters if n_clusters is None else n_clusters
+    graph = NeighbourGraph.of(rows, rng, k or 1, work.weights, drop_copies=k is None)
+    total = rows.shape[0] if work.weights is None else float(work.weights.sum())
+    fewest = settings.limits.smallest * len(graph) / max(total, 1e-300)
+    plan, pvalue = _find_number(work, graph, fewest) if k is None else (_find_given(work, graph, k, fewest), np.nan)
+    if plan is None:
+        stump = make_stump(*rows.shape).with_arrays(pvalue=np.array([pvalue]))
+        return TreeFit(stump, np.zeros(rows.shape[0], dtype=np.intp), pvalue)
+    assert isinstance(settings.splitter, SearchSettings)
+    tree, leaves = build_tree(rows, graph, plan, settings.splitter.bandwidth, work.weights, work.notify)
+    tree, leaves = _drop_small_clusters(tree, leaves, work.weights, settings.limits.smallest)
+    is_curved = k is None and np.isnan(pvalue)  # the evidence for each boundary is far above that of the test
+    if settings.test is None or is_curved:
+        return TreeFit(tree, leaves, pvalue)
+    tree = _test_splits(work, graph, tree, leaves, pvalue)
+    shown = keep_significant_splits(tree, settings.level)
+    tree = _put_first(tree, find_new_nodes(tree, shown), shown)
+    if settings.only_shown and shown is not tree:
+        return TreeFit(shown, find_new_nodes(tree, shown)[leaves], pvalue)
+    return TreeFit(tree, leaves, pvalue)
 
 
-# --------------------------------------------------------------------------------------------------- joined cells
+def _drop_small_clusters(tree: Tree, leaves: Indices, weights: Array | None, smallest: int) -> tuple[Tree, Indices]:
+    """Undo splits until no cluster is smaller than allowed; moves of hyperplanes may have made one smaller."""
+    while tree.n_clusters > 1:
+        sizes = np.bincount(tree.cluster[leaves], weights, minlength=tree.n_clusters)
+        if sizes.min() >= smallest:
+            break
+        leaf = next(k for k in tree.leaves() if tree.cluster[k] == int(sizes.argmin()))
+        pruned = tree.prune(int(tree.parent[leaf]))
+        tree, leaves = pruned, find_new_nodes(tree, pruned)[leaves]
+    return tree, leaves
 
 
-def _find_joined_cells(work: _Work) -> JoinedCells | str:
-    """Find clusters of any shape, unless the settings exclude it; then return the reason."""
-    obstacle = _find_obstacle(work)
-    if obstacle and work.settings.shape == "any":
-        raise ValueError(
-            f"shape='any' cuts cells of its own and does not test them, but {obstacle}: use shape='convex', or leave "
-            "that out."
-        )
-    if obstacle:
-        return obstacle
-    # A generator of its own, so that convex clusters do not depend on the shape that is asked for.
-    rng, settings = np.random.default_rng([work.seed, 1]), work.settings
-    return find_joined_cells(work.rows, settings.n_clusters, settings.limits.smallest, rng, work.flag, settings.level)
+def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Plan | None:
+    """Return the best partition into k clusters, or into fewer if there are fewer distinct rows."""
+    if k == 1 or len(graph) < 2:
+        return None
+    k = min(k, len(np.unique(graph.rows.x, axis=0)))
+    sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng, work.flag)
+    return choose_plan(graph, k, fewest, work.rng, sets, is_strict=False) if k > 1 else None
 
 
-def _find_obstacle(work: _Work) -> str:
-    """Return why cells cannot be joined, as a part of a sentence; empty if they can be."""
-    settings = work.settings
-    is_tested = settings.test is not None
-    obstacles = {
-        "shape='convex'": settings.shape == "convex",
-        "hyperplane is not a MinimumDensityHyperplane": not isinstance(settings.splitter, SearchSettings),
-        f"split_next={settings.split_next!r}": settings.split_next != "cut",
-        "sample_weight is given": work.weights is not None,
-        "labels or links are given": work.constraints is not None,
-        f"max_cluster_size={settings.limits.largest}": settings.limits.largest is not None,
-        "splits are tested": is_tested and settings.n_clusters is not None,
-        "the test is exact": settings.test == "exact" and settings.n_clusters is None,
-    }
-    return next((name for name, applies in obstacles.items() if applies), "")
+def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Plan | None, float]:
+    """Return the clusters without a given number, and the P-value of one cluster; no plan if that is not rejected."""
+    settings, rng = work.settings, work.rng
+    sets: list[CellSet] = []
+    curved = None
+    if len(graph) >= constants.FEWEST_ROWS_FOR_CELLS and graph.dimension <= constants.MOST_DIMENSION_OF_CELLS:
+        while len(sets) < constants.MOST_CELL_SETS and not have_majority(sets, fewest):
+            sets += cut_cells(graph, constants.N_CELL_SETS - len(sets) % 2, 1, rng, work.flag)
+        curved = find_curved_clusters(graph, sets, fewest, settings.level)
+    if curved is not None:
+        return curved, np.nan
+    if settings.test == "exact":
+        pvalue = settings.compute_pvalue(work.rows, rng)
+    else:
+        pvalue = run_cluster_test(graph.rows, rng, settings.level)
+        if pvalue > settings.level and graph.dimension > constants.MOST_DIMENSION_OF_BENDS:
+            pvalue = min(pvalue, _test_parts(work, graph, fewest, sets))
+    if pvalue > settings.level:
+        return None, pvalue
+    plan = choose_number(graph, fewest, rng, sets)
+    if plan is None:
+        cut = find_cut(graph.rows, np.arange(len(graph)), rng)
+        if cut is not None:
+            sides = (graph.rows.x @ cut.direction > cut.threshold).astype(np.intp)
+            if len(np.unique(sides)) == 2:
+                plan = plan_splits(graph, Partition(sides))
+    return plan, pvalue
 
 
-def _decide_before_growth(groups: JoinedCells | str, shape: str) -> str:
-    """Return why joined cells are used without a tree of convex clusters to compare with; empty if they are not."""
-    if isinstance(groups, str):
-        return ""
-    return "Set by shape='any'." if shape == "any" else find_curved(groups)
+def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[CellSet]) -> float:
+    """Return the P-value of the hypothesis that no part of the rows has more than one cluster.
+
+    Projections of many clusters overlap along every direction. The parts are the nodes of a tree of several clusters;
+    those whose two sides show a valley are tested, and P is multiplied by the number of all.
+    """
+    k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
+    plan = choose_plan(graph, k, fewest, work.rng, sets, any_shape=False) if k > 2 else None
+    least = 1.0
+    for inside, on_right in [] if plan is None else plan.list_nodes(graph)[1:]:
+        if measure_boundary(graph.rows, inside, on_right, work.rng) >= constants.SUPPORTED:
+            level = work.settings.level / (k - 1)
+            least = min(least, (k - 1) * run_cluster_test(graph.rows.take(inside), work.rng, level))
+            if least <= work.settings.level:
+                break
+    return least
 
 
-def _decide_after_growth(
-    groups: JoinedCells | str, tree: Tree, leaves: Indices, settings: TreeSettings
-) -> tuple[bool, str]:
-    """Return whether joined cells replace a tree of convex clusters, and why."""
-    if settings.shape == "convex":
-        return False, "Set by shape='convex'."
-    if isinstance(groups, str):
-        return False, f"Cells are not joined: {groups}."
-    return choose_shape(groups, tree, leaves, settings.n_clusters)
+def _test_splits(work: _Work, graph: NeighbourGraph, tree: Tree, leaves: Indices, of_all: float) -> Tree:
+    """Return the tree with the P-values of the splits that separate clusters; the root has that of all rows."""
+    pvalue = tree.pvalue.copy()
+    leaf_of_row = leaves[graph.indices]
+    for k in np.flatnonzero(tree.left != NONE).tolist():
+        sides = [tree.leaves(int(side)) for side in (tree.left[k], tree.right[k])]
+        if not set(tree.cluster[sides[0]].tolist()).isdisjoint(tree.cluster[sides[1]].tolist()):
+            continue
+        inside = np.flatnonzero(np.isin(leaf_of_row, [*sides[0], *sides[1]]))
+        if work.settings.test == "exact":
+            here = np.flatnonzero(np.isin(leaves, [*sides[0], *sides[1]]))
+            pvalue[k] = work.settings.compute_pvalue(work.rows.subset(here), work.rng)
+        else:
+            on_right = np.isin(leaf_of_row[inside], sides[1])
+            pvalue[k] = judge_sides(graph.rows, inside, on_right, work.rng, work.settings.level)
+    pvalue[0] = pvalue[0] if np.isnan(of_all) else of_all
+    return tree.with_arrays(pvalue=pvalue)
 
 
-# --------------------------------------------------------------------------------------------------- convex clusters
+def _put_first(tree: Tree, new_number: Indices, shown: Tree) -> Tree:
+    """Return the tree with the splits that are shown before all others, so that the first splits are those shown."""
+    is_shown = (tree.left != NONE) & (shown.left[new_number] != NONE)
+    order = tree.order.copy()
+    inner = np.flatnonzero(tree.left != NONE)
+    order[inner[np.lexsort((tree.order[inner], ~is_shown[inner]))]] = np.arange(len(inner))
+    return tree.with_arrays(order=order)
 
 
-def _grow_convex(work: _Work, pool: ThreadPoolExecutor | None) -> tuple[Tree, Indices, int]:
-    """Grow and refine a tree of convex clusters; return it, the leaves and the number that valleys separate."""
-    settings, splitter, rows = work.settings, work.splitter, work.rows
-    n_clusters, largest, priority = settings.n_clusters, settings.limits.largest, settings.priority
-    is_default = isinstance(splitter, DensitySplitter)
-    is_tested = isinstance(splitter, DensitySplitter) and splitter.test is not None
-    # Splits stay as they were tested, and as a splitter of the user made them.
-    refine = settings.refine and is_default and not is_tested and work.constraints is None
-    chooses, graph = settings.split_next == "cut", None
-    if chooses or callable(settings.split_next):
-        graph = NeighbourGraph(rows, n_clusters, work.rng, work.weights, spread=not is_tested)
-    grower = splitter
-    if isinstance(splitter, DensitySplitter):
-        splitter.pool, splitter.graph = pool, graph if chooses else None
-        if largest is not None and n_clusters is not None:
-            grower = SizeLimitSplitter(splitter, largest, is_exclusive=False)
-    if work.constraints is not None:
-        grower = ConstrainedSplitter(grower, work.constraints, settings.limits.smallest)
-    if largest is not None and priority is not None:
-        priority = prefer_large(priority, largest, rows.shape[0])
-    grown, leaves = grow(rows, grower, n_clusters=n_clusters, priority=priority, graph=graph, **work.options)
-    tree = grown
-    if refine and graph is not None and chooses and n_clusters is not None:
-        sizes = settings.limits.smallest, float("inf") if largest is None else largest
-        tree, leaves = refine_tree(grown, leaves, rows, graph, sizes, work.bandwidth, n_clusters)
-        if tree is not grown and work.notify is not None:
-            work.notify(tree)
-    return tree, leaves, grown.n_leaves
+# ------------------------------------------------------------------------------------------------ limits, constraints
 
 
-def _continue_growth(work: _Work, fit: TreeFit) -> TreeFit:
-    """Meet the constraints, split clusters that are too large, or suggest more clusters."""
-    if work.constraints is not None:
-        return _meet_constraints(work, work.constraints, fit)
-    if work.settings.n_clusters is not None:
-        return fit
-    splitter, largest = work.splitter, work.settings.limits.largest
+def _limit_sizes(work: _Work, largest: int, fit: TreeFit) -> TreeFit:
+    """Split clusters that are larger than allowed; with a given number, fewer clusters are found first."""
+    splitter, n_clusters = work.splitter, work.settings.n_clusters
     assert isinstance(splitter, DensitySplitter)
-    if largest is not None and int(fit.tree.size[fit.tree.left < 0].max()) > largest:
-        limited = SizeLimitSplitter(splitter, largest, is_exclusive=True)
-        tree, leaves = work.split_leaves(limited, fit.tree, fit.leaves)
+    limited = SizeLimitSplitter(splitter, largest, is_exclusive=True)
+    tree, leaves = work.grow(limited, (fit.tree, fit.leaves))
+    if n_clusters is None:
         return replace(fit, tree=tree, leaves=leaves)
-    suggested = suggest_tree(fit.tree, fit.leaves, work.rows, splitter, work.rng, **work.options)
-    tree, leaves = suggested if work.settings.is_suggested else (fit.tree, fit.leaves)
-    return replace(fit, tree=tree, leaves=leaves, suggested=suggested)
+    number = fit.tree.n_clusters
+    while tree.n_clusters > n_clusters and number > 1:
+        number -= 1
+        fewer = _find_clusters(work, number)
+        tree, leaves = work.grow(limited, (fewer.tree, fewer.leaves))
+    if tree.n_clusters > n_clusters:  # not all clusters can be small enough
+        tree, leaves = work.grow(limited, n_clusters=n_clusters)
+    if tree.n_leaves < n_clusters:
+        splits_all = SizeLimitSplitter(splitter, 0, is_exclusive=False)
+        tree, leaves = work.grow(splits_all, (tree, leaves), n_clusters=n_clusters)
+    return replace(fit, tree=tree, leaves=leaves)
 
 
 def _meet_constraints(work: _Work, constraints: Constraints, fit: TreeFit) -> TreeFit:
     """Split leaves with rows that cannot be in one cluster, and join leaves with rows that are in one."""
     rows, splitter, settings = work.rows, work.splitter, work.settings
     n_clusters, smallest, grown = settings.n_clusters, settings.limits.smallest, fit.leaves
+    if n_clusters is not None and not constraints.list_violations(fit.tree.cluster[fit.leaves]):
+        return fit
     grower = ConstrainedSplitter(splitter, constraints, smallest, is_exclusive=True)
-    tree, leaves = work.split_leaves(grower, fit.tree, fit.leaves)
+    tree, leaves = work.grow(grower, (fit.tree, fit.leaves))
     joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
     while n_clusters is not None and joined.n_clusters < n_clusters:  # joins need more leaves
-        graph = splitter.graph if isinstance(splitter, DensitySplitter) else None
-        more, more_leaves = work.split_leaves(
+        more, more_leaves = work.grow(
             ConstrainedSplitter(splitter, constraints, smallest),
-            tree,
-            leaves,
+            (tree, leaves),
             n_clusters=tree.n_leaves + n_clusters - joined.n_clusters,
-            priority=settings.priority if graph is not None else None,
-            graph=graph,
         )
         if more.n_leaves == tree.n_leaves:
             break
@@ -351,10 +370,8 @@ def _meet_constraints(work: _Work, constraints: Constraints, fit: TreeFit) -> Tr
         complete = complete_constraints(constraints, rows, grown, n_clusters)
         for size in (smallest, 0):  # links win over min_cluster_size
             label_splitter = LabelSplitter(complete, max(size, 1))
-            tree, leaves = work.split_leaves(label_splitter, tree, leaves, min_cluster_size=size)
+            tree, leaves = work.grow(label_splitter, (tree, leaves), min_cluster_size=size)
         joined = join_leaves(tree, leaves, rows, complete, n_clusters)
-    if joined.n_clusters < joined.n_leaves:
-        fit = replace(fit, shape="any", shape_reason="Leaves were joined to meet constraints.")
     return replace(fit, tree=joined, leaves=leaves)
 
 
@@ -363,7 +380,7 @@ def _meet_constraints(work: _Work, constraints: Constraints, fit: TreeFit) -> Tr
 
 def split_leaf(
     tree: Tree, leaves: Indices, leaf: int, rows: Rows, settings: TreeSettings, rng: np.random.Generator
-) -> Partition:
+) -> tuple[Tree, Indices]:
     """Split one leaf of a tree; return the new tree and the leaf of each row.
 
     Parameters
@@ -389,7 +406,8 @@ def split_leaf(
             f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split a "
             "smaller min_cluster_size."
         )
-    split = tree.split(leaf, found.hyperplane, sizes, found.pvalue)
+    pvalue = found.pvalue if settings.test is None else settings.compute_pvalue(rows.subset(inside), rng)
+    split = tree.split(leaf, found.hyperplane, sizes, pvalue)
     of_row = leaves.copy()
     of_row[inside] = np.where(beyond, split.right[leaf], split.left[leaf])
     return split, of_row
@@ -408,18 +426,15 @@ def describe_few_rows(settings: TreeSettings, n_rows: int) -> str:
     )
 
 
-def describe_few_valleys(fit: TreeFit, settings: TreeSettings, weights: Array | None, min_cluster_size: float) -> str:
-    """Return a sentence that says that valleys separate fewer clusters than are asked for; empty if they do not."""
-    n_clusters = settings.n_clusters
-    if n_clusters is None or fit.n_separated >= n_clusters:
+def describe_few_clusters(fit: TreeFit, settings: TreeSettings, weights: Array | None, min_cluster_size: float) -> str:
+    """Return a sentence that says that fewer clusters were found than are asked for; empty if they were not."""
+    n_clusters, found = settings.n_clusters, fit.tree.n_clusters
+    if n_clusters is None or found >= n_clusters:
         return ""
-    found = f"Only {fit.n_separated} clusters are" if fit.n_separated > 1 else "Only 1 cluster is"
-    least, end = f"with at least min_cluster_size={min_cluster_size} rows each", ""
-    if fit.tree.n_clusters == n_clusters and fit.shape == "convex":
-        end = " All splits therefore come from a Gaussian mixture or from k-means."
-    if weights is not None:
-        least = f"with a sum of weights of at least min_cluster_size={min_cluster_size} each"
-        total = float(weights.sum())
-        if total < n_clusters * settings.limits.smallest:
-            end += f" All weights sum to {total:.6g}: multiply them, for example so that their mean is 1."
-    return f"{found} separated by valleys {least}, fewer than n_clusters={n_clusters}.{end}"
+    text = (
+        f"Only {found} cluster{'s' if found > 1 else ''} with at least min_cluster_size={min_cluster_size} rows each "
+        f"could be found, fewer than n_clusters={n_clusters}."
+    )
+    if weights is not None and float(weights.sum()) < n_clusters * settings.limits.smallest:
+        text += f" All weights sum to {float(weights.sum()):.6g}: multiply them, for example so that their mean is 1."
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,7 +16,6 @@ from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows, open_pool
-from ravine.tree.neighbours import NeighbourGraph
 from ravine.tree.nodes import NONE, Tree
 
 
@@ -32,28 +31,15 @@ class Candidate:
         Hyperplane that would split it.
     pvalue : float
         P-value of the test of the split; NaN if there was none.
-    cut : float
-        Increase of the normalised cut of a graph of nearest neighbours; NaN if there was no graph.
     """
 
     size: float
     hyperplane: Hyperplane
     pvalue: float
-    cut: float = math.nan
 
 
 # The candidate with the largest value is split next.
 Priority = Callable[[Candidate], float]
-
-
-# Values of ``split_next``. None means the largest leaf, which can be found without fitting all leaves.
-PRIORITIES: Mapping[str, Priority | None] = {
-    "cut": lambda candidate: -candidate.cut,
-    "size": None,
-    "density": lambda candidate: -candidate.hyperplane.density,
-    "depth": lambda candidate: candidate.hyperplane.relative_depth,
-    "significance": lambda candidate: -candidate.pvalue,
-}
 
 
 @dataclass
@@ -148,10 +134,7 @@ def _compute_priority(priority: Priority, leaf: Leaf) -> float:
     assert leaf.candidate is not None
     value = priority(leaf.candidate)
     if math.isnan(value):
-        raise ValueError(
-            "split_next gives NaN for a split: the splitter does not provide the quantity that it needs. Use "
-            "split_next='size' or 'cut', or another callable."
-        )
+        raise ValueError("the priority of a split is NaN: the splitter does not provide the quantity that it needs.")
     return value
 
 
@@ -168,7 +151,7 @@ class Split:
 
     Examples
     --------
-    A splitter of your own (the parameter ``splitter`` of `MinimumDensityTree`) returns it:
+    A splitter of your own (the parameter ``hyperplane`` of `MinimumDensityTree`) returns it:
 
     >>> import numpy as np
     >>> from ravine import Hyperplane, Split
@@ -204,7 +187,6 @@ def grow(
     n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
     flag: StopFlag | None = None,
-    graph: NeighbourGraph | None = None,
     weights: Array | None = None,
     start: tuple[Tree, NDArray[np.intp]] | None = None,
 ) -> tuple[Tree, NDArray[np.intp]]:
@@ -231,8 +213,6 @@ def grow(
         Called with the tree after every split.
     flag : StopFlag, optional
         Flag of other threads, which the splitter uses: an exception stops them, too.
-    graph : NeighbourGraph, optional
-        Graph that measures the cut of every candidate.
     weights : ndarray of shape (n,), optional
         Weights of the rows, which count for the sizes of leaves.
     start : tuple of Tree and ndarray of shape (n,), optional
@@ -245,14 +225,14 @@ def grow(
     leaf_of_row : ndarray of shape (n,), int
         Number of the leaf of each row.
     """
-    tree, leaf_of_row = start or (_make_stump(*X.shape), np.zeros(X.shape[0], dtype=np.intp))
+    tree, leaf_of_row = start or (make_stump(*X.shape), np.zeros(X.shape[0], dtype=np.intp))
     leaves = {k: Leaf.of(np.flatnonzero(leaf_of_row == k), _find_path(tree, k), weights) for k in tree.leaves()}
     choose_leaves = make_policy(n_clusters, priority)
 
     with open_pool(n_threads, flag) as pool:
 
         def evaluate(leaf: Leaf) -> None:
-            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed, graph, weights)
+            _evaluate_leaf(leaf, X, splitter, min_cluster_size, seed, weights)
             if pool is not None and n_clusters is None:  # every split is made, so its children can be fitted now
                 for child in leaf.children:
                     child.evaluation = pool.submit(evaluate, child)
@@ -304,7 +284,6 @@ def _evaluate_leaf(
     splitter: Splitter,
     min_cluster_size: int,
     seed: int,
-    graph: NeighbourGraph | None,
     weights: Array | None,
 ) -> None:
     """Apply the splitter to a leaf and store the split if both sides are large enough."""
@@ -318,8 +297,7 @@ def _evaluate_leaf(
     sides = (leaf.indices[~goes_right], 0), (leaf.indices[goes_right], 1)
     left, right = (Leaf.of(indices, (*leaf.path, side), weights) for indices, side in sides)
     if min(left.size, right.size) >= min_cluster_size:
-        cut = math.nan if graph is None else graph.measure_cut(leaf.indices, split.hyperplane)
-        leaf.candidate = Candidate(leaf.size, split.hyperplane, split.pvalue, cut)
+        leaf.candidate = Candidate(leaf.size, split.hyperplane, split.pvalue)
         leaf.children = left, right
 
 
@@ -342,11 +320,11 @@ def _find_path(tree: Tree, node: int) -> tuple[int, ...]:
 
 def make_split_tree(plane: Hyperplane, sizes: tuple[int, int] = (1, 1)) -> Tree:
     """Return the tree of one split with the sizes of its sides, or of one leaf if one of them is empty."""
-    stump = _make_stump(sum(sizes), len(plane.normal))
+    stump = make_stump(sum(sizes), len(plane.normal))
     return stump.split(0, plane, sizes) if plane.splits and min(sizes) > 0 else stump
 
 
-def _make_stump(n: int, d: int) -> Tree:
+def make_stump(n: int, d: int) -> Tree:
     """Make the tree of one leaf."""
     arrays: dict[str, Any] = {name: np.full(1, NONE, dtype=np.intp) for name in ("parent", "left", "right", "order")}
     for name in ("offset", "bandwidth", "alpha", "density", "relative_depth", "pvalue"):

@@ -414,7 +414,8 @@ class Tree:
         n_clusters : int, optional
             Number of clusters to keep: at most ``n_clusters``, or ``n_leaves`` if leaves were joined.
         significance : float, optional
-            A split is kept if its P-value, and those of all splits above, are at most this.
+            A split is kept if its P-value, and those of all splits above, are at most this; splits without a P-value
+            are kept.
         """
         if (n_clusters is None) == (significance is None):
             raise ValueError("exactly one of n_clusters and significance must be given.")

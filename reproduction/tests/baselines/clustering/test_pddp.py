@@ -225,7 +225,7 @@ def test_bandwidth_is_positive_with_half_of_the_rows_equal():
 
 def test_splitters_work_in_other_trees():
     for splitter in (MeanSplitter(), ValleySplitter(1.0)):
-        tree = MinimumDensityTree(4, split_next="size", hyperplane=splitter).fit(BLOBS)
+        tree = MinimumDensityTree(4, hyperplane=splitter).fit(BLOBS)
         assert have_same_groups(tree.labels_, TRUTH)
 
 

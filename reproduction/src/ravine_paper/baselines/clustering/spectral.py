@@ -34,6 +34,9 @@ __all__ = ["SelfTuningSpectral"]
 # Number of landmarks where it is not given.
 LANDMARKS = 1000
 
+# Digits of coordinates that rounding errors do not reach.
+DIGITS = 12
+
 
 @dataclass(frozen=True)
 class _SpectralOptions:
@@ -191,7 +194,9 @@ class SelfTuningSpectral(ClusterMixin, BaseEstimator):
             seed = int(rng.integers(2**31))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # fewer than k distinct rows: reported below
-                kmeans = KMeans(k, n_init=options.n_init, random_state=seed).fit(self.embedding_)
+                # Equal rows may differ by rounding errors in the embedding.
+                places = np.round(self.embedding_, DIGITS)
+                kmeans = KMeans(k, n_init=options.n_init, random_state=seed).fit(places)
             self.labels_ = number_by_size(kmeans.labels_)
             n_found = int(self.labels_.max()) + 1
             warn_of_fewer_clusters(k, n_found, f"the rows have only {n_found} different places in the embedding")

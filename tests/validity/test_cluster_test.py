@@ -1,0 +1,211 @@
+"""The test of more than one cluster: its parts compared with loops, its level, its power, and bends."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.covariance import ledoit_wolf
+
+from ravine.density import ProjectedDensity, compute_silverman_bandwidth
+from ravine.rows import as_rows
+from ravine.validity import cluster_test
+from ravine.validity.cluster_test import (
+    cut_between,
+    find_cut,
+    find_discriminant,
+    judge_sides,
+    measure_boundary,
+    measure_separation,
+    run_cluster_test,
+)
+from ravine.validity.spread_rows import SpreadRows
+from support.shape_data import draw_moons, draw_ring, draw_spiral
+
+LEVEL = 0.05
+NULLS = {
+    "normal": lambda rng: rng.normal(size=(120, 3)),
+    "one feature": lambda rng: rng.normal(size=(120, 1)),
+    "uniform": lambda rng: rng.random((120, 3)),
+    "exponential": lambda rng: rng.exponential(size=(120, 3)),
+    "unequal scales": lambda rng: rng.normal(size=(120, 3)) * [1e-3, 1.0, 1e3],
+    "more features than rows": lambda rng: rng.normal(size=(60, 150)),
+    "ratings": lambda rng: rng.binomial(6, 0.4, size=(150, 3)),
+    "zeros": lambda rng: np.maximum(rng.normal(size=(150, 3)), 0.0),
+    "category": lambda rng: np.column_stack([np.eye(4)[rng.integers(0, 4, 150)], rng.normal(size=(150, 2))]),
+    "outliers": lambda rng: np.concatenate([rng.normal(size=(120, 2)), [[1e6, 0.0], [0.0, 1e9]]]),
+}
+BENDS = {
+    "ring": lambda seed: draw_ring(np.random.default_rng(seed), 300),
+    "moon": lambda seed: draw_moons(300, seed)[0][:300],
+    "spiral": lambda seed: draw_spiral(400, seed),
+}
+
+
+def draw_pair(seed=0, distance=6.0, n=120, d=3):
+    """Draw two clusters of equal size, the first one first."""
+    means = np.repeat([0.0, distance], n // 2)[:, None] * np.eye(d)[0]
+    return np.random.default_rng(seed).normal(size=(n, d)) + means
+
+
+def spread(X, seed=0):
+    return SpreadRows.of(as_rows(np.asarray(X, dtype=float)), np.random.default_rng(seed))
+
+
+def run(X, seed=0):
+    return run_cluster_test(spread(X, seed), np.random.default_rng(seed), LEVEL)
+
+
+def judge(X, on_right, seed=0):
+    return judge_sides(spread(X, seed), np.arange(len(X)), on_right, np.random.default_rng(seed), LEVEL)
+
+
+# ----------------------------------------------------------------------------------------------- all rows
+
+
+@pytest.mark.parametrize("name", NULLS)
+def test_single_clusters_are_seldom_rejected(name):
+    n_rejected = sum(run(NULLS[name](np.random.default_rng(seed)), seed) <= LEVEL for seed in range(40))
+    assert n_rejected <= 5  # 2 of 40 at the level; more than 5 have a probability of 0.01
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_two_clusters_six_deviations_apart_are_shown(d, scale):
+    assert max(run(scale * draw_pair(seed, d=d), seed) for seed in range(4)) < 0.01
+
+
+def test_two_clusters_beside_a_category_are_shown():
+    category = np.eye(3)[np.random.default_rng(0).integers(0, 3, 120)]
+    assert run(np.column_stack([category, draw_pair()])) < 0.01
+
+
+def test_two_clusters_of_ratings_are_shown():
+    rng = np.random.default_rng(0)
+    assert run(np.concatenate([rng.binomial(10, p, size=(80, 4)) for p in (0.2, 0.8)])) < 0.01
+
+
+@pytest.mark.parametrize("kind", BENDS)
+def test_bends_are_one_cluster(kind):
+    assert min(run(BENDS[kind](seed), seed) for seed in range(5)) > LEVEL
+
+
+@pytest.mark.parametrize("n", [1, 2, 19])
+def test_few_rows_show_nothing(n):
+    X = draw_pair(distance=100.0, n=20)
+    assert run(X) < LEVEL
+    assert run(X[-n:]) == 1.0
+
+
+def test_equal_rows_show_nothing():
+    assert run(np.ones((50, 3))) > LEVEL
+
+
+# ----------------------------------------------------------------------------------------------- given sides
+
+
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_real_boundary_has_a_small_p(d):
+    for seed in range(4):
+        assert judge(draw_pair(seed, 5.0, 200, d), np.arange(200) >= 100, seed) < 0.001
+
+
+@pytest.mark.parametrize("d", [1, 3, 30])
+def test_halves_of_a_normal_cloud_have_a_large_p(d):
+    for seed in range(6):
+        X = np.random.default_rng(seed).normal(size=(200, d))
+        assert judge(X, X[:, 0] > 0.0, seed) > 0.5
+
+
+def test_other_rows_do_not_matter_to_given_sides():
+    X, rng = draw_pair(n=200), np.random.default_rng(1)
+    crowd = np.concatenate([X, rng.uniform(-5.0, 10.0, size=(300, 3))])
+    members, on_right = np.arange(200), np.arange(200) >= 100
+    assert judge_sides(spread(crowd), members, on_right, np.random.default_rng(0), LEVEL) < 0.001
+
+
+@pytest.mark.parametrize("n_right", [0, 2])
+def test_sides_of_few_rows_show_nothing(n_right):
+    X = draw_pair(distance=100.0)
+    assert judge(X, np.arange(120) >= 120 - n_right) == 1.0
+    assert judge(X[50:69], np.arange(19) >= 10) == 1.0
+
+
+def test_evidence_is_positive_only_between_clusters():
+    for seed in range(4):
+        pair, cloud = draw_pair(seed, n=200), np.random.default_rng(seed).normal(size=(200, 3))
+        evidence = [
+            measure_boundary(spread(X), np.arange(200), X[:, 0] > middle, np.random.default_rng(seed))
+            for X, middle in ((pair, 3.0), (cloud, 0.0))
+        ]
+        assert evidence[1] < 0.0 < 2.0 < evidence[0]
+
+
+# ----------------------------------------------------------------------------------------------- parts
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize(("n", "d"), [(60, 1), (60, 4), (25, 60)])
+def test_discriminant_is_that_of_a_shrunk_covariance(n, d, scale):
+    x, on_right = np.random.default_rng(d).normal(size=(n, d)) * np.linspace(1, 3, d), np.arange(n) % 3 == 0
+    means = x[~on_right].mean(axis=0), x[on_right].mean(axis=0)
+    covariance = ledoit_wolf(x - np.array(means)[on_right.astype(int)], assume_centered=True)[0]
+    expected = np.linalg.solve(covariance, means[1] - means[0])
+    found = find_discriminant(scale * x, on_right)
+    assert_allclose(found, expected / np.linalg.norm(expected), rtol=1e-7, atol=1e-9)
+
+
+def test_discriminant_needs_two_rows_and_a_difference():
+    x = np.random.default_rng(0).normal(size=(10, 2))
+    assert find_discriminant(x, np.arange(10) == 0) is None
+    assert find_discriminant(np.ones((10, 2)), np.arange(10) < 5) is None
+
+
+def test_valleys_are_those_of_sums_over_rows():
+    rows = spread(draw_pair(n=90))
+    directions = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    cuts = cluster_test._find_valleys(rows, np.arange(90), directions)
+    h, edge, n_bins = compute_silverman_bandwidth(1.0, 90), cluster_test.EDGE, cluster_test.N_BINS
+    for cut, p in zip(cuts, rows.project(directions), strict=True):
+        z = (p - p.mean()) / p.std()
+        bins = [-edge + (k + 0.5) * 2.0 * edge / n_bins for k in range(n_bins)]
+        binned = [min(max(math.floor((v + edge) * n_bins / (2.0 * edge)), 0), n_bins - 1) for v in z]
+        density = [sum(math.exp(-0.5 * ((b - bins[k]) / h) ** 2) for k in binned) / (90 * h) for b in bins]
+        scores = []
+        for k in range(n_bins):
+            n_before = sum(place <= k for place in binned)
+            height = min(max(density[: k + 1]), max(density[k:]))
+            score = (math.sqrt(height) - math.sqrt(density[k])) * math.sqrt(90 * h)
+            scores.append(score if min(n_before, 90 - n_before) >= 5 else 0.0)
+        assert cut.score == pytest.approx(max(scores), abs=1e-9)
+        chosen = int(np.argmin(np.abs(p.mean() + p.std() * np.array(bins) - cut.threshold)))
+        assert scores[chosen] == pytest.approx(max(scores), abs=1e-9)
+
+
+def test_search_finds_the_boundary_between_clusters():
+    for seed in range(4):
+        X = draw_pair(seed, d=10)
+        cut = find_cut(spread(X), np.arange(120), np.random.default_rng(seed))
+        sides = spread(X).x @ cut.direction > cut.threshold
+        assert min((sides != (np.arange(120) >= 60)).sum(), (sides == (np.arange(120) >= 60)).sum()) <= 2
+
+
+def test_cut_lies_at_the_lowest_density_between_the_means():
+    rows, on_right = spread(draw_pair(distance=4.0)), np.arange(120) >= 60
+    cut = cut_between(rows, np.arange(120), on_right)
+    p = rows.project(cut.direction)
+    density = ProjectedDensity(p, compute_silverman_bandwidth(float(p.std()), 120))
+    means = p[~on_right].mean(), p[on_right].mean()
+    assert means[0] < cut.threshold < means[1]
+    assert density(cut.threshold) <= density(np.linspace(*means, 2001)[100:-100]).min() * (1.0 + 1e-6)
+    assert cut_between(rows, np.arange(120), np.zeros(120, dtype=bool)) is None
+
+
+@pytest.mark.parametrize("kind", ["ring", "moon", "pair"])
+def test_halves_of_a_bend_are_not_separated(kind):
+    for seed in range(4):
+        X = draw_pair(seed, n=300, d=2) if kind == "pair" else BENDS[kind](seed)
+        rows = spread(X)
+        cut = cut_between(rows, np.arange(len(X)), X[:, 0] > np.median(X[:, 0]))
+        evidence, bend = measure_separation(rows, cut)
+        assert (evidence - cluster_test.BEND * bend >= cluster_test.SEPARATE) == (kind == "pair")
