@@ -33,7 +33,7 @@ GIVEN_K: dict[str, Callable[[int, int], object]] = {
 # Number of rows and seed -> clusterer.
 AUTOMATIC: dict[str, Callable[[int, int], object]] = {
     "tree, auto": lambda _, seed: MinimumDensityTree(random_state=seed),
-    "tree, suggested": lambda _, seed: MinimumDensityTree("suggested", random_state=seed),
+    "tree, shown": lambda _, seed: MinimumDensityTree("shown", random_state=seed),
     "HDBSCAN": lambda n, _: HDBSCAN(min_cluster_size=max(5, n // 100), copy=True),
 }
 # PPCI 0.1.5 (R), one run on each standardised set with the number of classes given.

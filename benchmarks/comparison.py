@@ -26,8 +26,6 @@ from sets import load_standardised
 
 CLUSTERERS: dict[str, Callable[[int], object]] = {
     "tree": lambda k: MinimumDensityTree(k, random_state=0),
-    "tree, by size": lambda k: MinimumDensityTree(k, split_next="size", random_state=0),
-    "tree, by P": lambda k: MinimumDensityTree(k, split_next="significance", random_state=0),
     "KMeans": lambda k: KMeans(k, n_init=10, random_state=0),
     "GaussianMixture": lambda k: GaussianMixture(k, random_state=0),
     "Ward": lambda k: AgglomerativeClustering(k),

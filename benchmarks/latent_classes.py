@@ -1,4 +1,7 @@
-"""Simulated tables of answers: latent classes with yes/no answers, ratings, categories and measurements."""
+"""Simulated tables of answers: latent classes with yes/no answers, ratings, categories and measurements.
+
+Seeds 0 to 79 and 100 to 139 chose rules of MinimumDensityTree.
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def collect_memberships(seed: int, noise: str) -> tuple[np.ndarray, np.ndarray] 
     """Return memberships and whether each is that of the true component, of a tree with the true number of clusters."""
     X, y = draw_mixture(np.random.default_rng([41, seed]), noise, (2.2, 6.0))
     k = int(y.max()) + 1
-    mdt = MinimumDensityTree(k, shape="convex", random_state=0).fit(X)
+    mdt = MinimumDensityTree(k, random_state=0).fit(X)
     if mdt.n_clusters_ < k:
         return None
     table = np.zeros((k, k))

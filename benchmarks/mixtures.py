@@ -1,4 +1,7 @@
-"""Simulated data for benchmarks and for the choice of defaults."""
+"""Simulated data for benchmarks and for the choice of defaults.
+
+Seeds 100 to 139 of the hard mixtures chose rules of MinimumDensityTree.
+"""
 
 from __future__ import annotations
 

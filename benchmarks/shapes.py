@@ -1,12 +1,15 @@
 """Clusters of any shape: MinimumDensityTree and other clusterers on simulated shapes, mixtures and single clusters.
 
-    RAVINE_DATA=folder python benchmarks/shapes.py shapes|mixtures|nulls|sets|cost|scale [--seeds 3] [--first 0]
+    RAVINE_DATA=folder python benchmarks/shapes.py shapes|mixtures|strokes|nulls|sets|cost|scale [--seeds 3] [--first 0]
 
-shapes, mixtures: adjusted Rand index on 20 families of shapes and on 16 mixtures (`shape_sets.py`), with the number of
-clusters and without. nulls: false splits by joined cells of single clusters, curved ones among them. sets: the paper's
-sets, with convex clusters, with clusters of any shape and by default. cost: CPU time in fits of one hyperplane. scale:
-the same for many rows. Rules and thresholds were chosen on seeds 0 and 1 of shapes and mixtures and on seeds 0 to 19 of
-the nulls. genieclust is compared if it is installed.
+shapes, mixtures, strokes: adjusted Rand index on 20 families of shapes and on 16 mixtures (`shape_sets.py`), and on
+many clusters in many dimensions (`strokes.py`), with the number of clusters and without. nulls: false splits of single
+curved clusters. sets: the paper's sets. cost: CPU time in fits of one hyperplane. scale: the same for many rows.
+genieclust is compared if it is installed.
+
+Rules were chosen on seeds 100 and 101 of shapes, 100 to 139 of `draw_mixture` (seed 6 of mixtures here has 96 to 111,
+and so on) and 100 to 111 of strokes. The thresholds of cells and contacts were chosen before, on seeds 0 and 1 of
+shapes and mixtures and on seeds 0 to 19 of the nulls.
 """
 
 from __future__ import annotations
@@ -27,17 +30,22 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree
-from ravine.rows import as_rows
-from ravine.tree.joined_cells import find_joined_cells
 from sets import load_standardised
 from shape_sets import CURVED, SHAPES, draw_curved, draw_mixture, draw_shapes
-from trees import NULLS
+from strokes import KINDS, simulate_strokes
 
 N_MIXTURES = 16
 SETS = (
     "banknote", "breast_cancer", "forest", "image_seg", "ionosphere", "optidigits", "pendigits", "satellite", "seeds",
     "synth_control", "voting", "wine", "yeast",
 )  # fmt: skip
+# Problems of each kind.
+NAMES = {
+    "shapes": list(SHAPES),
+    "mixtures": [str(i) for i in range(N_MIXTURES)],
+    "strokes": list(KINDS),
+    "sets": list(SETS),
+}
 
 Make = Callable[[int, int], Any]
 
@@ -51,8 +59,6 @@ def make_genie(k: int, _: int) -> Any:
 # Number of clusters and of rows -> clusterer.
 GIVEN_K: dict[str, Make] = {
     "tree": lambda k, _: MinimumDensityTree(k, random_state=0),
-    "tree, convex": lambda k, _: MinimumDensityTree(k, shape="convex", random_state=0),
-    "tree, any": lambda k, _: MinimumDensityTree(k, shape="any", random_state=0),
     "KMeans": lambda k, _: KMeans(k, n_init=10, random_state=0),
     "GMM": lambda k, _: GaussianMixture(k, n_init=3, random_state=0),
     "Ward": lambda k, _: AgglomerativeClustering(k),
@@ -61,8 +67,7 @@ GIVEN_K: dict[str, Make] = {
 }
 AUTOMATIC: dict[str, Make] = {
     "tree, auto": lambda _, __: MinimumDensityTree(random_state=0),
-    "tree, convex, auto": lambda _, __: MinimumDensityTree(shape="convex", random_state=0),
-    "tree, any, auto": lambda _, __: MinimumDensityTree(shape="any", random_state=0),
+    "tree, shown": lambda _, __: MinimumDensityTree("shown", random_state=0),
     "HDBSCAN": lambda _, n: HDBSCAN(min_cluster_size=max(5, n // 100), copy=True),
 }
 METHODS = GIVEN_K | AUTOMATIC
@@ -73,6 +78,8 @@ def load(kind: str, name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return draw_shapes(name, seed)
     if kind == "mixtures":
         return draw_mixture(N_MIXTURES * seed + int(name))
+    if kind == "strokes":
+        return simulate_strokes(len(KINDS) * seed + KINDS.index(name))
     X, classes = load_standardised(name)
     return X, np.unique(classes, return_inverse=True)[1]
 
@@ -101,39 +108,29 @@ def print_scores(kind: str, names: list[str], options: argparse.Namespace, pool:
     print("| **mean** | " + " | ".join(f"{value:.3f}" for value in found.mean(axis=(0, 2))) + " |", flush=True)
 
 
-def is_false_split(task: tuple[str, int, int, int]) -> bool:
-    """Return whether joined cells have more than one cluster."""
-    family, n, d, seed = task
-    if family in CURVED:
-        X = draw_curved(family, n, seed)
-    else:
-        X = np.ascontiguousarray(NULLS[family](np.random.default_rng([seed, n, d, *family.encode()]), n, d))
-    shapes = find_joined_cells(as_rows(X.astype(np.float64)), None, 5, np.random.default_rng(seed))
-    return not isinstance(shapes, str) and shapes.n_clusters > 1
+def is_false_split(task: tuple[str, int, int]) -> bool:
+    """Return whether the automatic tree finds more than one cluster in a single curved one."""
+    family, n, seed = task
+    return MinimumDensityTree(random_state=seed).fit(draw_curved(family, n, seed)).n_clusters_ > 1
 
 
 def print_false_splits(options: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
     seeds, sizes = range(options.first, options.first + options.seeds), (200, 300, 1000)
     total, n_all = 0, 0
-    print("| family | rows x features: false splits | all |\n|---|---|---|")
-    for family in options.methods or [*CURVED, *NULLS]:
-        cells = list(itertools.product(sizes, ("",) if family in CURVED else (2, 10, 50)))
-        tasks = [(family, n, d or 2, seed) for (n, d), seed in itertools.product(cells, seeds)]
-        found = np.array(list(pool.map(is_false_split, tasks, chunksize=4))).reshape(len(cells), -1)
-        shown = ", ".join(
-            f"{n}{f' x {d}' if d else ''}: {k}" for (n, d), k in zip(cells, found.sum(axis=1), strict=True)
-        )
+    print("| family | rows: false splits | all |\n|---|---|---|")
+    for family in options.methods or list(CURVED):
+        tasks = [(family, n, seed) for n, seed in itertools.product(sizes, seeds)]
+        found = np.array(list(pool.map(is_false_split, tasks, chunksize=4))).reshape(len(sizes), -1)
+        shown = ", ".join(f"{n}: {k}" for n, k in zip(sizes, found.sum(axis=1), strict=True))
         print(f"| {family} | {shown} | {100 * found.mean():.1f} % |", flush=True)
         total, n_all = total + int(found.sum()), n_all + found.size
     print(f"false splits: {total} of {n_all} ({100 * total / n_all:.2f} %), {options.seeds} fits in each cell")
 
 
 def measure_cost(X: np.ndarray, k: int) -> list[float]:
-    """Return the CPU times of trees of any shape and of the default, given k and without, in fits of one hyperplane."""
+    """Return the CPU times of trees, given k and without, in fits of one hyperplane."""
     models = [
         MinimumDensityHyperplane(random_state=0),
-        MinimumDensityTree(k, shape="any", random_state=0),
-        MinimumDensityTree(shape="any", random_state=0),
         MinimumDensityTree(k, random_state=0),
         MinimumDensityTree(random_state=0),
     ]
@@ -148,15 +145,16 @@ def measure_cost(X: np.ndarray, k: int) -> list[float]:
 
 
 def print_costs(options: argparse.Namespace) -> None:
-    MinimumDensityTree(2, shape="any").fit(np.random.default_rng(0).normal(size=(300, 2)))  # import everything
-    for kind, names in (("shapes", list(SHAPES)), ("mixtures", [str(i) for i in range(N_MIXTURES)])):
+    MinimumDensityTree(2).fit(np.random.default_rng(0).normal(size=(300, 2)))  # import everything
+    for kind, names in NAMES.items():
+        if kind == "sets":
+            continue
         found = []
         for name in names:
             X, y = load(kind, name, options.first)
             found.append(measure_cost(X, len(set(y[y >= 0].tolist()))))
         median = np.median(found, axis=0)
-        print(f"{kind}: any {median[0]:.1f}, any without k {median[1]:.1f}, default {median[2]:.1f}, default without k "
-              f"{median[3]:.1f} root fits (median)", flush=True)  # fmt: skip
+        print(f"{kind}: {median[0]:.1f} root fits, without k {median[1]:.1f} (median)", flush=True)
 
 
 def print_scale() -> None:
@@ -168,14 +166,14 @@ def print_scale() -> None:
         MinimumDensityHyperplane(random_state=0).fit(X)
         root = time.process_time() - start
         start = time.process_time()
-        mdt = MinimumDensityTree(2, shape="any", random_state=0).fit(X)
+        mdt = MinimumDensityTree(2, random_state=0).fit(X)
         ratio, index = (time.process_time() - start) / root, adjusted_rand_score(ring, mdt.labels_)
         print(f"{n} x 10, two rings: {ratio:.1f} root fits, adjusted Rand index {index:.3f}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("shapes", "mixtures", "nulls", "sets", "cost", "scale"))
+    parser.add_argument("what", choices=(*NAMES, "nulls", "cost", "scale"))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--methods", nargs="*", help="methods, or families of nulls")
@@ -187,12 +185,11 @@ def main() -> None:
         return print_costs(options)
     if options.what == "scale":
         return print_scale()
-    names = {"shapes": list(SHAPES), "mixtures": [str(i) for i in range(N_MIXTURES)], "sets": list(SETS)}
     with ProcessPoolExecutor(options.jobs, mp_context=get_context("spawn")) as pool:
         if options.what == "nulls":
             print_false_splits(options, pool)
         else:
-            print_scores(options.what, names[options.what], options, pool)
+            print_scores(options.what, NAMES[options.what], options, pool)
     return None
 
 

@@ -2,9 +2,9 @@
 The colours of a photograph
 ===========================
 
-Every pixel is a row of three numbers. A tree splits 273,280 pixels at the valleys
-between their colours, and each cluster is painted with its mean. A hyperplane is found
-from all pixels, not from a sample.
+Every pixel is a row of three numbers. A tree divides 273,280 pixels into seven clusters
+of colours, and each cluster is painted with its mean. A sample of the pixels proposes
+the clusters; all pixels place the hyperplanes between them.
 """
 
 # %%
@@ -45,7 +45,7 @@ lab = to_lab(
     np.clip(photo + rng.uniform(-0.5, 0.5, photo.shape) / 255.0, 0.0, 1.0)
 ).reshape(-1, 3)
 start = perf_counter()
-mdt = MinimumDensityTree(7, random_state=0, shape="convex", refine=False).fit(lab)
+mdt = MinimumDensityTree(7, random_state=0).fit(lab)
 print(f"{len(lab)} pixels in {perf_counter() - start:.1f} s")
 
 # %%

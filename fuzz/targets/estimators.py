@@ -17,13 +17,12 @@ CLUSTERERS = {
         "contamination='auto'",
     ],
     "MinimumDensityTree": [
-        "", "2", "3", "5", "3, refine=False", "3, split_next='depth'", "4, split_next='size'", "'suggested'",
-        "2, hyperplane=MinimumDensityHyperplane(test='pooled')", "hyperplane=MinimumDensityHyperplane(n_init=1)",
-        "3, n_jobs=2", "3, min_cluster_size=1",
-        "3, split_next='density', hyperplane=MinimumDensityHyperplane(init='axes')",
-        "hyperplane=MinimumDensityHyperplane(test='exact')", "200", "0", "shape='any'", "2, shape='any'",
-        "4, shape='any', min_cluster_size=1", "3, shape='convex'", "3, contamination=0.1", "contamination='auto'",
-        "2, shape='any', hyperplane=MinimumDensityHyperplane(test='pooled')",
+        "", "", "2", "3", "5", "'shown'", "'auto', alpha=0.5", "'shown', alpha=1.0", "alpha=0.0",
+        "2, hyperplane=MinimumDensityHyperplane(test='pooled')", "hyperplane=MinimumDensityHyperplane(bandwidth=0.5)",
+        "3, n_jobs=2", "3, min_cluster_size=1", "min_cluster_size=1", "'shown', min_cluster_size=0.2",
+        "3, hyperplane=MinimumDensityHyperplane(bandwidth=1e-200)", "200", "0", "8",
+        "3, hyperplane=MinimumDensityHyperplane(test='exact')", "hyperplane=MinimumDensityHyperplane(test='exact')",
+        "4, min_cluster_size=1", "3, contamination=0.1", "contamination='auto'", "'shown', contamination=0.1",
         "max_cluster_size=0.4", "3, max_cluster_size=12, min_cluster_size=0.05", "3, contamination=0.7",
     ],
     "MaximumMarginHyperplane": ["n_bandwidths=3, n_init=1, n_random=2"],
@@ -47,6 +46,11 @@ if hasattr(model, "predict_proba"):
     assert np.allclose(proba.sum(axis=1), 1.0), "memberships do not sum to 1"
     scores = model.score_outliers(X)
     assert (scores >= 0.0).all() and (scores <= 1.0).all()
+if hasattr(model, "n_shown_"):
+    assert 1 <= model.n_shown_ <= model.n_clusters_, (model.n_shown_, model.n_clusters_)
+    assert not model.pvalue_ < 0.0 and not model.pvalue_ > 1.0, model.pvalue_
+    shown = model.cut("shown")
+    assert shown.shape == ({n},) and shown.max() < model.n_shown_, "cut('shown') differs from n_shown_"
 """
 CHECK_PLANE = """
 if model.hyperplane_.splits:

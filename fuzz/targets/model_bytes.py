@@ -14,7 +14,7 @@ MODELS = [
     "MinimumDensityHyperplane(test='exact', n_init=1, random_state=0)",
     "MinimumDensityTree(3, hyperplane=MinimumDensityHyperplane(n_init=1), random_state=0)",
     "MinimumDensityTree(contamination=0.1, random_state=0)",
-    "MinimumDensityTree(2, shape='any', random_state=0)",
+    "MinimumDensityTree('shown', random_state=0)",
     "MinimumDensityClassifier(random_state=0)",
 ]
 SAVE_MODEL = """

@@ -15,6 +15,10 @@ BASES = {
     "X = rng.standard_cauchy(size=({n}, {d}))": 1.0,
     "X = rng.uniform(size=({n}, {d})) * (rng.uniform(size=({n}, {d})) < 0.2)": 1.0,
     "X = np.c_[rng.integers(0, {k}, {n}), rng.normal(size=({n}, {d}))]": 1.0,
+    # A shell around a ball, and indicators of a category.
+    "X = rng.normal(size=({n}, {d}))\nX[{n} // 4 :] *= 9.0 / np.linalg.norm(X[{n} // 4 :], axis=1, keepdims=True)\n"
+    "X += 0.3 * rng.normal(size=X.shape)": 1.5,
+    "X = np.c_[np.eye({k} + 1)[rng.integers(0, {k} + 1, {n})], rng.normal(size=({n}, {d}))]": 1.0,
     "X = np.full(({n}, {d}), {value})": 0.4,
     "X = np.outer(np.arange({n}), np.ones({d}))": 0.5,
 }
@@ -52,7 +56,7 @@ FRAMES = [
 ]
 BLOCKS = ["RowBlocks([X])", "RowBlocks([X[: len(X) // 2], X[len(X) // 2 :]])", "RowBlocks([X], state='float32')"]
 # Numbers that are listed more than once are more likely.
-ROW_COUNTS = [1, 2, 3, 4, 5, 8, 13, 13, 30, 30, 30, 30, 60, 60, 60, 100, 200]
+ROW_COUNTS = [1, 2, 3, 4, 5, 8, 13, 13, 30, 30, 30, 30, 60, 60, 60, 100, 200, 300, 600]
 FEATURE_COUNTS = [1, 2, 2, 2, 3, 3, 5, 10, 20]
 SHAPES = ["X.ravel()", "X[:0]", "X[:, :0]", "X[None]", "X[0, 0]", "None", "'rows'", "{'a': 1}"]
 IMPORTS = {

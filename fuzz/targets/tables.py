@@ -134,8 +134,6 @@ def _choose_arguments(rng: np.random.Generator, command: str, names: list[str]) 
         return ["predict", "model.ravine", "data.csv", *words]
     if command == "classify":
         words += ["--label-column", name]
-    clusters = ["--clusters", choose(rng, ["2", "auto", "3"])] if command == "cluster" else []
-    if clusters and rng.random() < 0.3:
-        clusters += ["--shape", choose(rng, ["any", "convex", "auto"])]
+    clusters = ["--clusters", choose(rng, ["2", "auto", "3", "shown"])] if command == "cluster" else []
     # Figures and report take most of the time.
     return [command, "data.csv", *clusters, *words, *([] if rng.random() < 0.1 else ["--no-figures"])]
