@@ -93,6 +93,8 @@ ROWS_PER_PART = 25
 # A node is split as long as two clusters have at least this share of their rows in it, and this number of rows.
 LEAST_PART_OF_CLUSTER = 0.1
 FEWEST_PART_ROWS = 3
+# Largest number of splits per cluster: one cluster inside another is cut off in several pieces.
+LEAVES_PER_CLUSTER = 5
 # Share of the rows that may be on the wrong side of a hyperplane, more than necessary, so that its density is lower.
 TOLERATED = 0.01
 

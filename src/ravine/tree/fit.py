@@ -284,11 +284,12 @@ def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[Ce
     """
     k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
     plan = choose_plan(graph, k, fewest, work.rng, sets, any_shape=False) if k > 2 else None
+    nodes = [] if plan is None else plan.list_nodes(graph)[1:]
     least = 1.0
-    for inside, on_right in [] if plan is None else plan.list_nodes(graph)[1:]:
+    for inside, on_right in nodes:
         if measure_boundary(graph.rows, inside, on_right, work.rng) >= constants.SUPPORTED:
-            level = work.settings.level / (k - 1)
-            least = min(least, (k - 1) * run_cluster_test(graph.rows.take(inside), work.rng, level))
+            level = work.settings.level / len(nodes)
+            least = min(least, len(nodes) * run_cluster_test(graph.rows.take(inside), work.rng, level))
             if least <= work.settings.level:
                 break
     return least

@@ -138,7 +138,7 @@ def _plan_discriminants(graph: NeighbourGraph, partition: Partition) -> Plan:
 
     evaluate(0)
     splits: list[PlannedSplit] = []
-    while heap:
+    while heap and len(splits) < constants.LEAVES_PER_CLUSTER * len(sizes):
         node = heapq.heappop(heap)[1]
         split, goes_right = found[node]
         splits.append(split)
