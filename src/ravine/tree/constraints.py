@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 from ravine.tree.editing import label_unions
@@ -48,7 +48,7 @@ class Constraints:
     is_joint: list[bool]
     n_classes: int = 0
 
-    @cached_property
+    @lazy_property
     def _others(self) -> dict[int, set[int]]:
         """Groups that are apart from each group; every look-up among all pairs would take long with many labels."""
         found: dict[int, set[int]] = {}

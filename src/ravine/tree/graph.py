@@ -7,12 +7,12 @@ The normalised cut of such a graph is a discrete relative of the density integra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.rows import Rows, as_rows, draw_indices
 from ravine.tree import constants
@@ -83,12 +83,12 @@ class NeighbourGraph:
         """Coordinates in which neighbours are found."""
         return self.rows.points
 
-    @cached_property
+    @lazy_property
     def dimension(self) -> float:
         """Effective dimension of the rows near their neighbours."""
         return measure_dimension(self.points, self.nearest)
 
-    @cached_property
+    @lazy_property
     def edge_weights(self) -> Array:
         """Weights of the edges: 1 if each row is a neighbour of the other, else `ONE_SIDED_WEIGHT`."""
         m = len(self)
@@ -105,7 +105,7 @@ class NeighbourGraph:
         ).reshape(n_labels, n_labels)
         return np.asarray(counts + counts.T)
 
-    @cached_property
+    @lazy_property
     def adjacency(self) -> Any:
         """Symmetric sparse matrix of the weights of the edges."""
         from scipy.sparse import csr_array
