@@ -50,7 +50,7 @@ class Constraints:
 
     @lazy_property
     def _others(self) -> dict[int, set[int]]:
-        """Groups that are apart from each group; every look-up among all pairs would take long with many labels."""
+        """Return the groups that are apart from each group: looking through all pairs takes long with many labels."""
         found: dict[int, set[int]] = {}
         for a, b in self.apart:
             found.setdefault(a, set()).add(b)
