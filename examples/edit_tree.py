@@ -24,12 +24,12 @@ print(mdt.tree_)
 
 # %%
 # Merge the two clusters on the right, then split the first leaf by force, although no
-# test supports it.
+# test supports it: with a small bandwidth, its density has a valley.
 
 leaf = {k: int(mdt.tree_.apply(centers[k : k + 1].astype(float))[0]) for k in range(5)}
 merged = mdt.merge(leaf[3], leaf[4])
 first = merged.tree_.leaves()[0]
-forced = merged.split(first, X)
+forced = merged.split(first, X, hyperplane__bandwidth=0.2)
 coarse = mdt.tree_.cut(3)
 print(merged.n_clusters_, forced.n_clusters_, coarse.n_clusters)
 
@@ -40,7 +40,7 @@ figure, panels = plt.subplots(2, 2, figsize=(10.0, 6.6), layout="constrained")
 trees = {
     f"(a) Fitted: {mdt.n_clusters_} clusters": mdt.tree_,
     f"(b) mdt.merge({leaf[3]}, {leaf[4]}): {merged.n_clusters_} clusters": merged.tree_,
-    f"(c) .split({first}, X) of that: {forced.n_clusters_} clusters": forced.tree_,
+    f"(c) .split({first}, X, ...) of that: {forced.n_clusters_} clusters": forced.tree_,
     "(d) mdt.tree_.cut(3): 3 clusters": coarse,
 }
 for axes, (title, tree) in zip(panels.ravel(), trees.items(), strict=True):
