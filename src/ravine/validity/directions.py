@@ -169,19 +169,6 @@ def choose_cuts(rows: Choosers, fit: Fit, spread: Spread | None = None) -> list[
     return [first, *_cut_between(rows, first.project(rows) > first.offset)]
 
 
-def measure_separation(rows: Choosers, on_right: NDArray[np.bool_]) -> float:
-    """Return the evidence for a valley between two sides, by the rows themselves: the larger of two directions.
-
-    The directions are the discriminant of the two sides and the difference of their means.
-    """
-    scores = [
-        min(measure_evidence(cut.project(rows), cut.bandwidth, cut.offset))
-        for cut in _cut_between(rows, on_right)
-        if cut is not None
-    ]
-    return max(scores, default=-np.inf)
-
-
 def _cut_between(rows: Choosers, on_right: NDArray[np.bool_]) -> list[Cut | None]:
     """Return the hyperplanes of lowest density between two sides, along their discriminant and between their means."""
     means = rows.mean(~on_right), rows.mean(on_right)
