@@ -34,10 +34,10 @@ def test_colours_are_found_exactly_if_there_are_some(seed, n, n_colours, share):
         assert all(found[a] != found[b] for a, others in enumerate(apart) for b in others)
 
 
-def test_groups_stay_in_their_leaf_if_they_can():
+def test_groups_stay_in_their_cluster_if_they_can():
     rows = as_rows(np.arange(12.0)[:, np.newaxis])
-    leaves = np.repeat([3, 7], 6)
-    found = complete_constraints(make_constraints(12, None, [(0, 1), (8, 9)], [(1, 8), (8, 10)]), rows, leaves, 3)
+    clusters = np.repeat([0, 1], 6)
+    found = complete_constraints(make_constraints(12, None, [(0, 1), (8, 9)], [(1, 8), (8, 10)]), rows, clusters, 3)
     assert found.group.tolist() == [0, 0, -1, -1, -1, -1, -1, -1, 1, 1, 0, -1]
     assert found.apart == {(0, 1)}
 

@@ -13,6 +13,7 @@ from ravine.tree.boundaries import measure_contact
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.partitions import (
     Partition,
+    compare_partitions,
     cut_cells,
     find_weakest,
     fit_means,
@@ -20,7 +21,7 @@ from ravine.tree.partitions import (
     list_neighbours,
     map_neighbours,
     propose_partitions,
-    rate_partition,
+    weigh_partition,
 )
 from support.shape_data import draw_rings
 
@@ -187,9 +188,8 @@ def test_neighbours_are_those_with_the_most_edges(share):
     assert list_neighbours(np.diag([3.0, 2.0])) == []
 
 
-@pytest.mark.parametrize("is_convex", [True, False])
 @pytest.mark.parametrize("name", ["truth", "random", "one small"])
-def test_criterion_is_the_cut_for_its_evidence(name, is_convex):
+def test_weight_is_the_evidence_over_the_cut(name):
     labels = {"truth": TRUTH, "random": np.arange(180) % 3, "one small": np.where(np.arange(180) < 4, 2, TRUTH // 2)}[
         name
     ]
@@ -202,7 +202,17 @@ def test_criterion_is_the_cut_for_its_evidence(name, is_convex):
     pairs = list_neighbours(edges)
     weakest = min((measure_contact(GRAPH, labels == i, labels == j) for i, j in pairs), default=math.inf)
     assert find_weakest(GRAPH, labels, edges) == weakest
-    expected = (sum(shares) + 0.02) * (1.0 if is_convex else 2.0) * (10.0 if name == "one small" else 1.0)
-    partition = Partition(labels, is_convex)
-    assert rate_partition(GRAPH, partition, 3, any_shape=False) == pytest.approx(expected)
-    assert rate_partition(GRAPH, partition, 3) == pytest.approx(expected / min(max(weakest, 1.0), 8.0))
+    partition = Partition(labels)
+    assert weigh_partition(GRAPH, partition, 3, any_shape=False) == pytest.approx(1.0 / (sum(shares) + 0.02))
+    expected = min(max(weakest, 1.0), 8.0) / (sum(shares) + 0.02)
+    assert weigh_partition(GRAPH, partition, 3) == pytest.approx(expected)
+
+
+def test_agreement_is_the_adjusted_rand_index():
+    rng = np.random.default_rng(4)
+    for n, k in ((2, 2), (30, 3), (200, 7)):
+        first, second = rng.integers(k, size=(2, n))
+        for other in (second, first, (first + 1) % k, np.zeros(n, dtype=np.intp), np.arange(n) % k):
+            expected = adjusted_rand_score(first, other)
+            assert compare_partitions(first, other, k) == pytest.approx(expected, abs=1e-12)
+    assert compare_partitions(np.zeros(5, dtype=np.intp), np.zeros(5, dtype=np.intp), 1) == 1.0

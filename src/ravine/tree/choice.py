@@ -11,10 +11,11 @@ from ravine.tree.hyperplanes import Plan, plan_splits
 from ravine.tree.partitions import (
     CellSet,
     Partition,
+    compare_partitions,
     find_weakest,
     list_neighbours,
     propose_partitions,
-    rate_partition,
+    weigh_partition,
 )
 from ravine.validity.cluster_test import find_discriminant, measure_boundary
 
@@ -42,19 +43,25 @@ def choose_plan(
         Whether the hyperplanes must separate k clusters that are large enough; otherwise the best proposal is returned
         if none do.
     """
-    rated = sorted(
-        (
-            (rate_partition(graph, one, k, any_shape), i, one)
-            for i, one in enumerate(propose_partitions(graph, k, rng, sets, any_shape))
-        ),
-        key=lambda entry: entry[:2],
-    )  # fmt: skip
+    proposals = list(propose_partitions(graph, k, rng, sets, any_shape))
     plans = []
-    for _, _, partition in rated:
-        plans.append(plan_splits(graph, partition))
+    for i in rank_proposals(graph, proposals, k, any_shape).tolist():
+        plans.append(plan_splits(graph, proposals[i]))
         if plans[-1].n_clusters == k and np.bincount(plans[-1].labels, minlength=k).min() >= fewest:
             return plans[-1]
     return plans[0] if plans and not is_strict else None
+
+
+def rank_proposals(graph: NeighbourGraph, proposals: list[Partition], k: int, any_shape: bool) -> Indices:
+    """Rank proposals by their mean agreement with all, weighted by evidence over cut; the best is first.
+
+    The proposal with the largest weight of its own depends on chance where several are nearly as good.
+    """
+    weights = np.array([weigh_partition(graph, one, k, any_shape) for one in proposals])
+    agreement = np.array(
+        [[compare_partitions(one.labels, other.labels, k) for other in proposals] for one in proposals]
+    ).reshape(len(proposals), len(proposals))
+    return np.argsort(-(agreement @ weights), kind="stable")
 
 
 def choose_number(graph: NeighbourGraph, fewest: float, rng: np.random.Generator, sets: list[CellSet]) -> Plan | None:

@@ -27,8 +27,6 @@ MIXTURE_TOLERANCE = 1e-4
 RIDGE = 1e-3
 # Smallest number of rows per feature of a component with a covariance matrix of its own.
 ROWS_PER_COVARIANCE = 3
-# Effective dimension from which eigenvectors of the graph propose a partition: below it, joined cells are better.
-LEAST_DIMENSION_OF_MAP = 3.0
 # Tolerance and largest number of steps for eigenvectors. Those of a small graph, with at most this number of rows, are
 # exact.
 EIGEN_TOLERANCE = 1e-3
@@ -66,11 +64,8 @@ SEPARATED = 4.0
 # Added to the normalised cut, so that cuts of nearly no edges are compared by their evidence, up to this.
 LEAST_CUT = 0.02
 CLEAR = 8.0
-# Factor by which the criterion of clusters of any shape must be smaller than that of convex ones.
-ANY_SHAPE_FACTOR = 2.0
-# Smallest size of a cluster, as a share of the size of an average one, and the factor of the criterion below it.
+# Groups of cells smaller than this share of an average cluster are joined first.
 LEAST_CLUSTER_SHARE = 0.1
-SMALL_CLUSTER_FACTOR = 10.0
 # Two clusters are not convex if a larger share of their rows is on the wrong side of the hyperplane between them.
 CURVED = 0.1
 # Least evidence for all boundaries of the clusters that are found without a given number.
@@ -105,13 +100,6 @@ MOST_HALVED_ROWS = 4000
 
 # ------------------------------------------------------------------------------- constraints on pairs of rows
 
-# Number of rows without a constraint that keep a hyperplane near the one it replaces, and their total weights, relative
-# to the rows with a constraint, that are tried in turn.
-MOST_OTHERS = 2000
-WEIGHTS_OF_OTHERS = 1.0, 0.01, 0.0
-# Smallest share of its relative depth that a hyperplane keeps when it is moved to keep linked rows together; below it,
-# leaves are joined instead.
-LEAST_KEPT_DEPTH = 0.5
 # Largest number of steps of the search for an assignment of groups to a given number of clusters.
 MOST_ASSIGNMENT_STEPS = 20_000
 # Number of labels of a node, the largest first, for which a hyperplane against all others is tried.
@@ -120,3 +108,5 @@ MOST_SEPARATED_LABELS = 8
 # separated (rows have a largest coordinate of 1), and its largest number of iterations.
 SVM_C = 1e4
 SVM_ITERATIONS = 100_000
+# Largest number of iterations for the hyperplane between clusters that overlap.
+MARGIN_ITERATIONS = 200

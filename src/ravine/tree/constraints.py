@@ -57,11 +57,6 @@ class Constraints:
             found.setdefault(b, set()).add(a)
         return found
 
-    def list_conflicts(self, indices: Indices) -> list[tuple[int, int]]:
-        """Return the pairs of groups among some rows that cannot be in one cluster."""
-        here = set(np.unique(self.group[indices]).tolist())
-        return sorted((a, b) for a in here for b in self._others.get(a, set()) & here if a < b)
-
     def allows(self, first: Indices, second: Indices) -> bool:
         """Return whether some rows may be in one cluster with others."""
         groups, others = (set(np.unique(self.group[rows]).tolist()) for rows in (first, second))

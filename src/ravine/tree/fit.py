@@ -23,7 +23,7 @@ from ravine.tree.editing import find_new_nodes, keep_significant_splits
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.grow import Splitter, grow, make_stump, split_rows
 from ravine.tree.hyperplanes import Plan, build_tree, plan_splits
-from ravine.tree.linked_splits import ConstrainedSplitter, LabelSplitter, complete_constraints, join_leaves
+from ravine.tree.linked_splits import LabelSplitter, complete_constraints, join_leaves
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.partitions import CellSet, Partition, cut_cells
 from ravine.tree.splitter import DensitySplitter, SizeLimitSplitter
@@ -171,7 +171,7 @@ def fit_tree(
 
     1. Graph: the nearest neighbours of at most 4000 rows, with repeated values spread.
     2. Proposals: k-means, mixtures, eigenvectors of the graph, and cells that are joined where no valley is.
-    3. Choice: the least normalised cut in relation to the evidence for the weakest boundary.
+    3. Choice: the partition that agrees best with all, weighted by evidence for valleys over normalised cut.
     4. Hyperplanes: a tree that separates the clusters, each hyperplane at the lowest density between its sides.
     5. Test: P-values of the splits.
 
@@ -348,32 +348,33 @@ def _limit_sizes(work: _Work, largest: int, fit: TreeFit) -> TreeFit:
 
 
 def _meet_constraints(work: _Work, constraints: Constraints, fit: TreeFit) -> TreeFit:
-    """Split leaves with rows that cannot be in one cluster, and join leaves with rows that are in one."""
-    rows, splitter, settings = work.rows, work.splitter, work.settings
-    n_clusters, smallest, grown = settings.n_clusters, settings.limits.smallest, fit.leaves
-    if n_clusters is not None and not constraints.list_violations(fit.tree.cluster[fit.leaves]):
-        return fit
-    grower = ConstrainedSplitter(splitter, constraints, smallest, is_exclusive=True)
-    tree, leaves = work.grow(grower, (fit.tree, fit.leaves))
-    joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
-    while n_clusters is not None and joined.n_clusters < n_clusters:  # joins need more leaves
-        more, more_leaves = work.grow(
-            ConstrainedSplitter(splitter, constraints, smallest),
-            (tree, leaves),
-            n_clusters=tree.n_leaves + n_clusters - joined.n_clusters,
-        )
-        if more.n_leaves == tree.n_leaves:
+    """Meet constraints; with a given number of clusters, more are found first if links join some of them."""
+    wanted, number = work.settings.n_clusters, fit.tree.n_clusters
+    met = _separate_linked_rows(work, constraints, fit)
+    if wanted is None or number < wanted or work.settings.limits.largest is not None:
+        return met
+    while met.tree.n_clusters < wanted and number < 2 * wanted and isinstance(work.settings.splitter, SearchSettings):
+        number += wanted - met.tree.n_clusters
+        more = _separate_linked_rows(work, constraints, _find_clusters(work, number))
+        if more.tree.n_clusters > wanted:
             break
-        tree, leaves = more, more_leaves
-        joined = join_leaves(tree, leaves, rows, constraints, n_clusters)
-    is_met = not constraints.list_violations(joined.cluster[leaves])
-    if not is_met or (n_clusters is not None and joined.n_clusters > n_clusters):
-        complete = complete_constraints(constraints, rows, grown, n_clusters)
-        for size in (smallest, 0):  # links win over min_cluster_size
-            label_splitter = LabelSplitter(complete, max(size, 1))
-            tree, leaves = work.grow(label_splitter, (tree, leaves), min_cluster_size=size)
-        joined = join_leaves(tree, leaves, rows, complete, n_clusters)
-    return replace(fit, tree=joined, leaves=leaves)
+        met = more
+    return met
+
+
+def _separate_linked_rows(work: _Work, constraints: Constraints, fit: TreeFit) -> TreeFit:
+    """Assign rows with a constraint to clusters, split leaves until each has rows of one, and join the leaves."""
+    clusters, wanted, found = fit.tree.cluster[fit.leaves], work.settings.n_clusters, fit.tree.n_clusters
+    if not constraints.list_violations(clusters) and wanted in (None, found):
+        return fit
+    n_colours = None if wanted is None else max(wanted, found)
+    complete = complete_constraints(constraints, work.rows, clusters, n_colours)
+    tree, leaves = fit.tree, fit.leaves
+    for size in (work.settings.limits.smallest, 0):  # links win over min_cluster_size
+        splitter = LabelSplitter(complete, max(size, 1))
+        tree, leaves = work.grow(splitter, (tree, leaves), min_cluster_size=size)
+    tree = join_leaves(tree, leaves, clusters, complete, constraints, work.rows, wanted)
+    return replace(fit, tree=tree, leaves=leaves)
 
 
 # --------------------------------------------------------------------------------------------------- one more split

@@ -22,10 +22,11 @@ from ravine.search import BandwidthRule, resolve_bandwidth
 from ravine.tree import constants
 from ravine.tree.boundaries import Join, Joiner, measure_contact
 from ravine.tree.editing import renumber_clusters
-from ravine.tree.graph import NeighbourGraph
+from ravine.tree.graph import NeighbourGraph, measure_cut
 from ravine.tree.grow import make_stump
 from ravine.tree.nodes import NONE, LeafJoins, Tree
 from ravine.tree.partitions import Partition
+from ravine.tree.separators import find_margin
 from ravine.validity.cluster_test import find_discriminant
 
 Indices = NDArray[np.intp]
@@ -84,10 +85,15 @@ class Plan:
 
 
 def plan_splits(graph: NeighbourGraph, partition: Partition) -> Plan:
-    """Express a partition by hyperplanes."""
-    return (
-        _plan_cells(graph, *partition.cells) if partition.cells is not None else _plan_discriminants(graph, partition)
-    )
+    """Express a partition by hyperplanes; discriminants express joined cells if they cut no more edges."""
+    plan = _plan_discriminants(graph, partition)
+    if partition.cells is None:
+        return plan
+    cells = _plan_cells(graph, *partition.cells)
+    if len(plan.splits) > len(cells.splits) or plan.n_clusters < cells.n_clusters:
+        return cells
+    cuts = [measure_cut(graph.count_edges(one.labels, cells.n_clusters)) for one in (plan, cells)]
+    return plan if cuts[0] <= cuts[1] else cells
 
 
 def _plan_cells(graph: NeighbourGraph, cells: Tree, cluster: Indices) -> Plan:
@@ -157,14 +163,19 @@ def _separate(x: Array, labels: Indices, inside: Indices, present: Indices, node
     """Separate two groups of clusters with the fewest rows on the wrong side; None if all rows would be on one side."""
     known = np.isin(labels[inside], present)
     z, of_row = x[inside[known]], np.searchsorted(present, labels[inside[known]])
-    best, least = None, len(z)
-    for is_right in _list_groupings(z, of_row, len(present)):
-        direction = find_discriminant(z, is_right[of_row])
-        if direction is None:
-            continue
-        n_wrong, threshold, interval = _find_threshold(z @ direction, is_right[of_row])
-        if n_wrong < least:
-            best, least = PlannedSplit(node, direction, threshold, interval), n_wrong
+    best, least, sides = None, len(z), None
+
+    def consider(direction: Array | None, is_right: NDArray[np.bool_]) -> None:
+        nonlocal best, least, sides
+        if direction is not None:
+            n_wrong, threshold, interval = _find_threshold(z @ direction, is_right)
+            if n_wrong < least:
+                best, least, sides = PlannedSplit(node, direction, threshold, interval), n_wrong, is_right
+
+    for grouping in _list_groupings(z, of_row, len(present)):
+        consider(find_discriminant(z, grouping[of_row]), grouping[of_row])
+    if sides is not None and least > 0:  # a discriminant suffices for most; a margin counts the rows near the boundary
+        consider(find_margin(z, sides), sides)
     return best
 
 

@@ -1,4 +1,4 @@
-"""Splits that respect constraints on pairs of rows: assignment of rows to clusters, splitters, and unions of leaves."""
+"""Constraints on pairs of rows: assign rows to clusters, split leaves until each has rows of one, and join leaves."""
 
 from __future__ import annotations
 
@@ -9,177 +9,62 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.density import ProjectedDensity
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows, draw_indices
+from ravine.rows import Rows, as_rows
 from ravine.tree import constants
 from ravine.tree.constraints import Constraints
 from ravine.tree.editing import renumber_clusters
-from ravine.tree.grow import Split, Splitter, split_rows
+from ravine.tree.grow import Split
 from ravine.tree.nodes import Tree
 from ravine.tree.separators import separate_by_svm
 
 Indices = NDArray[np.intp]
 
 
-class ConstrainedSplitter:
-    """Splitter that moves hyperplanes which separate rows that belong together.
+def join_leaves(
+    tree: Tree,
+    leaves: Indices,
+    clusters: Indices,
+    complete: Constraints,
+    constraints: Constraints,
+    rows: Rows,
+    n_clusters: int | None,
+) -> Tree:
+    """Return the tree whose leaves are joined to clusters: those of their rows with a constraint, or those they had.
 
-    Parameters
-    ----------
-    min_size : float
-        Smallest number of rows on a side.
-    is_exclusive : bool
-        Whether only nodes are split that contain rows which cannot be in one cluster.
-    """
-
-    accepts_rows = True
-
-    def __init__(
-        self, splitter: Splitter, constraints: Constraints, min_size: float = 1.0, is_exclusive: bool = False
-    ) -> None:
-        self.splitter, self.constraints = splitter, constraints
-        self.min_size, self.is_exclusive = min_size, is_exclusive
-
-    def split(self, X: Any, indices: Indices, rng: np.random.Generator) -> Split:
-        """Split the rows of X with these indices, without separating linked rows if that is possible."""
-        rows, conflicts = as_rows(X), self.constraints.list_conflicts(indices)
-        if self.is_exclusive and not conflicts:
-            return Split(None)
-        found = Split(None) if self.is_exclusive else split_rows(self.splitter, rows, indices, rng)
-        marked = indices[self.constraints.group[indices] >= 0]
-        if not len(marked):
-            return found
-        planes = [] if found.hyperplane is None else [found.hyperplane]
-        if planes and not self._count_separated(rows, marked, planes[0]):
-            return found
-        for sides in self._list_sides(rows, marked, conflicts, found.hyperplane):
-            planes += self._list_planes(rows, indices, marked, sides, found.hyperplane, rng)
-        allowed = [plane for plane in planes if self._has_two_sides(rows, indices, plane)]
-        if found.hyperplane is not None and not conflicts:
-            allowed = [
-                plane
-                for plane in allowed
-                if plane is found.hyperplane or _is_similar(plane, found.hyperplane, rows, indices, rng)
-            ]
-        if not allowed:
-            return Split(None, found.pvalue)
-        # Leaves with rows that belong together are joined later, if they have to be.
-        errors = [self._count_errors(rows, marked, plane, conflicts) for plane in allowed]
-        return Split(allowed[int(np.argmin(errors))], found.pvalue)
-
-    def _has_two_sides(self, rows: Rows, indices: Indices, plane: Hyperplane) -> bool:
-        n_right = int(plane.on_positive_side(rows, indices).sum())
-        return min(n_right, len(indices) - n_right) >= self.min_size
-
-    def _count_separated(self, rows: Rows, marked: Indices, plane: Hyperplane) -> int:
-        """Return the number of rows that a hyperplane separates from most rows of their group."""
-        right = plane.on_positive_side(rows, marked)
-        groups = np.unique(self.constraints.group[marked], return_inverse=True)[1]
-        n_right, total = np.bincount(groups, right), np.bincount(groups)
-        return int(np.minimum(n_right, total - n_right).sum())
-
-    def _count_errors(self, rows: Rows, marked: Indices, plane: Hyperplane, conflicts: list[tuple[int, int]]) -> float:
-        """Return the number of separated rows, and one if no conflict is resolved."""
-        right, group = plane.on_positive_side(rows, marked), self.constraints.group[marked]
-        side = {int(g): right[group == g].mean() > 0.5 for g in np.unique(group)}
-        unresolved = bool(conflicts) and not any(side[a] != side[b] for a, b in conflicts)
-        return self._count_separated(rows, marked, plane) + (1e9 if unresolved else 0.0)
-
-    def _list_sides(
-        self, rows: Rows, marked: Indices, conflicts: list[tuple[int, int]], plane: Hyperplane | None
-    ) -> list[NDArray[np.bool_]]:
-        """Return sides of the rows with a constraint, the same for all rows of a group.
-
-        The sides are those of most rows of a group on the hyperplane, or along the line between the two groups that
-        cannot be in one cluster and are farthest apart.
-        """
-        group = self.constraints.group[marked]
-        if plane is None or (conflicts and len(np.unique(plane.on_positive_side(rows, marked))) == 1):
-            if not conflicts:
-                return []
-            x = np.asarray(rows.take(marked), dtype=np.float64)
-            centers = {g: x[group == g].mean(axis=0) for g in {g for pair in conflicts for g in pair}}
-            a, b = max(conflicts, key=lambda pair: float(np.linalg.norm(centers[pair[0]] - centers[pair[1]])))
-            values = (x - 0.5 * (centers[a] + centers[b])) @ (centers[b] - centers[a])
-        else:
-            values = plane.distance(rows, marked)
-        sides = np.zeros(len(marked), dtype=bool)
-        for g in np.unique(group):
-            sides[group == g] = np.median(values[group == g]) > 0.0
-        if sides.any() and not sides.all():
-            return [sides]
-        return [] if plane is None or conflicts else [sides, ~sides]
-
-    def _list_planes(
-        self,
-        rows: Rows,
-        indices: Indices,
-        marked: Indices,
-        sides: NDArray[np.bool_],
-        plane: Hyperplane | None,
-        rng: np.random.Generator,
-    ) -> list[Hyperplane]:
-        """Return hyperplanes between rows on given sides, near one that other rows should be separated by."""
-        others = np.setdiff1d(indices, marked) if plane is not None else marked[:0]
-        others = draw_indices(others, constants.MOST_OTHERS, rng)
-        x = np.asarray(rows.take(np.concatenate([marked, others])), dtype=np.float64)
-        on_right = sides
-        if plane is not None:
-            on_right = np.concatenate([sides, plane.on_positive_side(rows, others)])
-        found = []
-        for share in constants.WEIGHTS_OF_OTHERS if len(others) else (0.0,):
-            counted = np.ones(len(x)) / len(marked)
-            counted[len(marked) :] = share / max(len(others), 1)
-            kept = counted > 0.0
-            found.append(separate_by_svm(x[kept], on_right[kept], counted[kept] * len(marked)))
-        return [plane for plane in found if plane is not None]
-
-
-def _is_similar(plane: Hyperplane, other: Hyperplane, rows: Rows, indices: Indices, rng: np.random.Generator) -> bool:
-    """Return whether a hyperplane is in a valley about as deep as that of another one."""
-    some = draw_indices(indices, constants.MOST_OTHERS, rng)
-    h = other.bandwidth
-    if not 0.0 < h < np.inf:
-        return True
-    depth, depth_of_other = (
-        ProjectedDensity(one.distance(rows, some), h).relative_depth(0.0) for one in (plane, other)
-    )
-    return depth >= constants.LEAST_KEPT_DEPTH * depth_of_other
-
-
-def join_leaves(tree: Tree, leaves: Indices, rows: Rows, constraints: Constraints, n_clusters: int | None) -> Tree:
-    """Return the tree whose leaves with linked rows are one cluster, with at most the given number of clusters.
-
-    Clusters that may be in one are joined where that increases the sum of squares least, until there are few enough.
+    Further clusters that may be in one are joined where that increases the sum of squares least, until there are at
+    most the given number.
 
     Parameters
     ----------
     leaves : ndarray of shape (n,), int
         Leaf of each row.
+    clusters : ndarray of shape (n,), int
+        Cluster of each row before leaves were split.
+    complete : Constraints
+        Constraints whose groups are clusters, of `complete_constraints`.
+    constraints : Constraints
+        Constraints that joins respect.
     """
-    parts = {k: np.flatnonzero(leaves == k) for k in tree.leaves()}
-    cluster = np.arange(len(tree))
-
-    def join(a: int, b: int) -> None:
-        parts[a] = np.sort(np.concatenate([parts[a], parts.pop(b)]))
-        cluster[cluster == b] = a
-
-    for g in np.unique(constraints.group[constraints.group >= 0]).tolist():
-        counts = np.bincount(leaves[constraints.group == g], minlength=len(tree))
-        first, *others = [int(cluster[k]) for k in np.argsort(-counts, kind="stable").tolist() if counts[k]]
-        for other in dict.fromkeys(others):
-            if other in parts and other != first and constraints.allows(parts[first], parts[other]):
-                join(first, other)
-    means = {k: _average(rows, some) for k, some in parts.items()}
-    while n_clusters is not None and len(parts) > n_clusters:
-        pairs = [(a, b) for a in parts for b in parts if a < b and constraints.allows(parts[a], parts[b])]
+    of_row = np.where(complete.group >= 0, complete.group, clusters)
+    cluster = np.full(len(tree), -1, dtype=np.intp)
+    parts: dict[int, list[Indices]] = {}
+    for leaf in tree.leaves():
+        inside = np.flatnonzero(leaves == leaf)
+        marked = inside[complete.group[inside] >= 0]
+        cluster[leaf] = np.bincount(of_row[marked if len(marked) else inside]).argmax()
+        parts.setdefault(int(cluster[leaf]), []).append(inside)
+    members = {k: np.sort(np.concatenate(some)) for k, some in sorted(parts.items())}
+    means = {k: _average(rows, some) for k, some in members.items()}
+    while n_clusters is not None and len(members) > n_clusters:
+        pairs = [(a, b) for a, b in combinations(members, 2) if constraints.allows(members[a], members[b])]
         if not pairs:
             break
-        a, b = min(pairs, key=lambda pair: _measure_increase(parts, means, *pair))
-        n_a, n_b = len(parts[a]), len(parts[b])
+        a, b = min(pairs, key=lambda pair: _measure_increase(members, means, *pair))
+        n_a, n_b = len(members[a]), len(members[b])
         means[a] = (n_a * means[a] + n_b * means.pop(b)) / (n_a + n_b)
-        join(a, b)
+        members[a] = np.sort(np.concatenate([members[a], members.pop(b)]))
+        cluster[cluster == b] = a
     return renumber_clusters(tree, cluster)
 
 
@@ -195,22 +80,22 @@ def _measure_increase(parts: dict[int, Indices], means: dict[int, Array], a: int
 
 
 def complete_constraints(
-    constraints: Constraints, rows: Rows, leaves: Indices, n_clusters: int | None = None
+    constraints: Constraints, rows: Rows, clusters: Indices, n_clusters: int | None = None
 ) -> Constraints:
     """Return constraints that put every row with a constraint into one of several clusters, all of them apart.
 
-    Each group goes to the leaf with most of its rows, or to the nearest one, unless a group that is apart from it is
+    Each group goes to the cluster with most of its rows, or to the nearest one, unless a group that is apart from it is
     there. More than ``n_clusters`` are used only if a search finds no other assignment.
 
     Parameters
     ----------
-    leaves : ndarray of shape (n,), int
-        Leaf of each row.
+    clusters : ndarray of shape (n,), int
+        Cluster of each row: 0, 1, ...
     """
     marked = np.flatnonzero(constraints.group >= 0)
     x = np.asarray(rows.take(marked), dtype=np.float64)
     node, apart = _unite_equal_rows(x, constraints.group[marked], constraints.apart)
-    costs = _measure_costs(x, node, marked, rows, leaves)
+    costs = _measure_costs(x, node, marked, rows, clusters)
     colour = None if n_clusters is None else _colour(apart, costs, n_clusters, constants.MOST_ASSIGNMENT_STEPS)
     if colour is None:
         colour = _colour(apart, costs, max(costs.shape[1], 1 + max(map(len, apart))), None)
@@ -249,20 +134,20 @@ def _unite_equal_rows(x: Array, group: Indices, apart: frozenset[tuple[int, int]
     return node, [{place[other] for other in neighbours[int(k)]} for k in kept]
 
 
-def _measure_costs(x: Array, node: Indices, marked: Indices, rows: Rows, leaves: Indices) -> Array:
-    """Return the cost of each group in each leaf: the share of its rows outside, and its distance if that is equal."""
-    names = np.unique(leaves)
+def _measure_costs(x: Array, node: Indices, marked: Indices, rows: Rows, clusters: Indices) -> Array:
+    """Return the cost of each group in each cluster: the share of its rows outside, then its distance."""
+    names = np.arange(int(clusters.max()) + 1)
     n_nodes = int(node.max()) + 1
     sizes = np.bincount(node).astype(np.float64)
     means = np.stack([np.bincount(node, column, n_nodes) / sizes for column in x.T], axis=1)
     costs = np.empty((n_nodes, len(names)))
-    for k, leaf in enumerate(names.tolist()):
-        inside = np.flatnonzero(leaves == leaf)
+    for k in names.tolist():
+        inside = np.flatnonzero(clusters == k)
         center = np.asarray(rows.take(inside[:: max(1, len(inside) // 1000)]), dtype=np.float64).mean(axis=0)
         costs[:, k] = ((means - center) ** 2).sum(axis=1)
     costs /= max(float(costs.max()), np.finfo(float).tiny) * (1.0 + sizes.max())
-    for k, leaf in enumerate(names.tolist()):
-        costs[:, k] += 1.0 - np.bincount(node, leaves[marked] == leaf, n_nodes) / sizes
+    for k in names.tolist():
+        costs[:, k] += 1.0 - np.bincount(node, clusters[marked] == k, n_nodes) / sizes
     return costs
 
 
@@ -286,7 +171,7 @@ def _colour(apart: list[set[int]], costs: Array, n_colours: int, most_steps: int
     def list_colours(node: int) -> list[int]:
         free = np.flatnonzero(taken[node] == 0)
         old = free[free < known]
-        # Clusters that no leaf stands for are equal until one is used.
+        # New clusters are equal until one is used.
         used = max(int(colour.max(initial=-1)), known - 1)
         new = free[(free >= known) & (free <= used + 1)]
         return [*old[np.argsort(costs[node, old], kind="stable")].tolist(), *new.tolist()]
@@ -312,7 +197,7 @@ def _colour(apart: list[set[int]], costs: Array, n_colours: int, most_steps: int
 
 
 def _improve(colour: Indices, apart: list[set[int]], costs: Array) -> None:
-    """Move nodes to cheaper leaves in which they have no neighbour, in place."""
+    """Move nodes to cheaper clusters in which they have no neighbour, in place."""
     cheapest = np.argsort(costs, axis=1, kind="stable")
     is_changed = True
     while is_changed:

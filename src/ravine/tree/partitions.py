@@ -34,14 +34,11 @@ class Partition:
     ----------
     labels : ndarray of shape (m,), int
         Cluster of each row: 0, 1, ...
-    is_convex : bool
-        Whether it stems from a model with convex clusters.
     cells : tuple of Tree and ndarray, or None
         Tree of cells in the coordinates of the graph, and the cluster of each of its leaves, by the number of the leaf.
     """
 
     labels: Indices
-    is_convex: bool = True
     cells: tuple[Tree, Indices] | None = None
 
 
@@ -77,7 +74,7 @@ class CellSet:
         groups = label_cells(joiner.n_cells, joins)
         cluster = np.full(len(self.tree), -1, dtype=np.intp)
         cluster[np.sort(self.tree.leaves())] = groups
-        return Partition(np.asarray(groups[self.cell_of_row]), is_convex=False, cells=(self.tree, cluster))
+        return Partition(np.asarray(groups[self.cell_of_row]), cells=(self.tree, cluster))
 
 
 def cut_cells(
@@ -119,16 +116,15 @@ def propose_partitions(
             yield joined
         if i == 0:
             starts.append(joined.labels)
-    for i, start in enumerate(starts):
-        for is_tied in (True, False) if i == 0 else (True,):
+    for start in starts:
+        for is_tied in (True, False):
             mixture = fit_mixture(x, start, is_tied)
             if mixture is not None:
                 yield Partition(mixture)
-    if graph.dimension >= constants.LEAST_DIMENSION_OF_MAP:
-        mapped = map_neighbours(graph, k)
-        labels = None if mapped is None else fit_means(mapped, k, rng)
-        if labels is not None:
-            yield Partition(labels, is_convex=False)
+    mapped = map_neighbours(graph, k)
+    labels = None if mapped is None else fit_means(mapped, k, rng)
+    if labels is not None:
+        yield Partition(labels)
 
 
 def fit_means(x: Array, k: int, rng: np.random.Generator) -> Indices | None:
@@ -183,21 +179,27 @@ def map_neighbours(graph: NeighbourGraph, k: int) -> Array | None:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
-def rate_partition(graph: NeighbourGraph, partition: Partition, k: int, any_shape: bool = True) -> float:
-    """Return the criterion of a partition; the smallest wins.
+def weigh_partition(graph: NeighbourGraph, partition: Partition, k: int, any_shape: bool = True) -> float:
+    """Return the weight of a proposal: the evidence for a valley at its weakest boundary over its normalised cut.
 
-    It is the normalised cut in relation to the evidence for a valley at the weakest boundary, which convex clusters are
-    compared without. A partition into clusters of any shape must have a smaller one than convex clusters by a factor.
+    Parameters
+    ----------
+    any_shape : bool
+        Whether the evidence counts; convex clusters are compared without.
     """
-    labels = partition.labels
-    edges = graph.count_edges(labels, k)
-    cut = measure_cut(edges)
-    evidence = min(max(find_weakest(graph, labels, edges), 1.0), constants.CLEAR) if any_shape else 1.0
-    criterion = (cut + constants.LEAST_CUT) / evidence
-    if not partition.is_convex:
-        criterion *= constants.ANY_SHAPE_FACTOR
-    is_small = np.bincount(labels, minlength=k).min() < constants.LEAST_CLUSTER_SHARE * len(labels) / k
-    return criterion * constants.SMALL_CLUSTER_FACTOR if is_small else criterion
+    edges = graph.count_edges(partition.labels, k)
+    evidence = min(max(find_weakest(graph, partition.labels, edges), 1.0), constants.CLEAR) if any_shape else 1.0
+    return evidence / (measure_cut(edges) + constants.LEAST_CUT)
+
+
+def compare_partitions(first: Indices, second: Indices, k: int) -> float:
+    """Return the adjusted Rand index of two partitions of the same rows into at most k clusters."""
+    counts = np.bincount(k * first + second, minlength=k * k).reshape(k, k).astype(np.float64)
+    together, of_first, of_second, total = (
+        float((n * (n - 1.0)).sum()) for n in (counts, counts.sum(axis=1), counts.sum(axis=0), np.array([len(first)]))
+    )
+    expected, largest = of_first * of_second / total, 0.5 * (of_first + of_second)
+    return (together - expected) / (largest - expected) if largest > expected else 1.0
 
 
 def find_weakest(graph: NeighbourGraph, labels: Indices, edges: Array) -> float:

@@ -37,6 +37,23 @@ def separate_by_svm(x: Array, on_right: Mask, weights: Array) -> Hyperplane | No
     return _make_hyperplane(model.coef_[0], float(model.intercept_[0]), center, scale)
 
 
+def find_margin(x: Array, on_right: Mask) -> Array | None:
+    """Return the unit normal of the hyperplane with the least squared hinge loss; its offset is up to the caller."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    center = center_and_scale(x)[1]
+    z = x - center
+    scale = float(np.sqrt(np.mean(z * z)))
+    if _is_single(on_right) or not scale > 0.0:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = LinearSVC(dual=False, max_iter=constants.MARGIN_ITERATIONS).fit(z / scale, on_right)
+    plane = _make_hyperplane(model.coef_[0], 0.0, center, scale)
+    return None if plane is None else plane.normal
+
+
 def _is_single(on_right: Mask) -> bool:
     return bool(on_right.all() or not on_right.any())
 
