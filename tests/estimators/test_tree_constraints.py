@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn.datasets import load_iris, make_blobs
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -241,3 +242,15 @@ def test_conflicts_are_those_among_all_pairs(seed):
     here, there = set(found.group[first].tolist()), set(found.group[second].tolist())
     crossed = [(a, b) for a, b in found.apart if (a in here and b in there) or (b in here and a in there)]
     assert found.allows(first, second) == (not crossed)
+
+
+def test_links_keep_joined_clusters_of_any_shape():
+    """A broken link moves its rows; it does not take clusters of several leaves apart."""
+    X, y = make_moons(400, noise=0.05, random_state=0)
+    free = MinimumDensityTree(2, random_state=0).fit(X)
+    assert adjusted_rand_score(y, free.labels_) > 0.95
+    first, second = np.flatnonzero(y == 0)[:2]
+    model = MinimumDensityTree(2, random_state=0).fit(X, cannot_link=[(first, second)])
+    assert model.n_clusters_ == 2
+    assert_met(model, cannot_link=[(first, second)])
+    assert adjusted_rand_score(y, model.labels_) > 0.6

@@ -200,3 +200,26 @@ def test_splits_without_rows_on_both_sides_are_left_out():
     tree, leaves = build_tree(as_rows(X), graph, outside, 0.5)
     assert tree.n_leaves == 3
     assert_array_equal(leaves, tree.apply(X))
+
+
+def test_joined_convex_cells_become_discriminants():
+    graph = make_graph(X)
+    partition = cut_cells(graph, 1, 4, np.random.default_rng(1), None)[0].join(4, 20.0)
+    plan = plan_splits(graph, partition)
+    assert adjusted_rand_score(LABELS[graph.indices], plan.labels) == 1.0
+    assert len(plan.splits) == 3
+    assert all(low < split.threshold < high for split in plan.splits for low, high in [split.interval])
+
+
+def test_overlapping_clusters_are_separated_by_a_margin():
+    rng = np.random.default_rng(3)
+    wide = rng.normal(size=(400, 2)) * [6.0, 1.0]
+    rows = np.concatenate([wide[wide[:, 0] < 9.0], rng.normal(size=(40, 2)) * 0.3 + [2.0, 4.0]])
+    labels = (np.arange(len(rows)) >= len(rows) - 40).astype(np.intp)
+    graph = make_graph(rows)
+    labels = labels[graph.indices]
+    split = plan_splits(graph, Partition(labels)).splits[0]
+    right = graph.rows.x @ split.direction > split.threshold
+    direction = hyperplanes.find_discriminant(graph.rows.x, labels > 0)
+    by_discriminant = hyperplanes._find_threshold(graph.rows.x @ direction, labels > 0)[0]
+    assert min(np.sum(right != labels), np.sum(right == labels)) <= by_discriminant

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ravine.tree.separators import separate_by_svm
+from ravine.tree.separators import find_margin, separate_by_svm
 
 
 def separate(x, on_right):
@@ -38,3 +38,20 @@ def test_one_side_is_not_separated(on_right):
 
 def test_equal_rows_are_not_separated():
     assert separate(np.ones((4, 2)), np.arange(4) > 1) is None
+
+
+def test_margin_separates_what_can_be_separated():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3)) * [2.0, 1.0, 1.0] + 1e3
+    on_right = x[:, 2] > 1e3
+    normal = find_margin(x, on_right)
+    assert np.linalg.norm(normal) == pytest.approx(1.0)
+    projected = x @ normal
+    wrong = min(np.sum((projected > t) != on_right) for t in projected)
+    assert wrong <= 4
+
+
+@pytest.mark.parametrize("on_right", [np.zeros(5, dtype=bool), np.ones(5, dtype=bool)])
+def test_rows_on_one_side_have_no_margin(on_right):
+    assert find_margin(np.arange(10.0).reshape(5, 2), on_right) is None
+    assert find_margin(np.ones((5, 2)), np.arange(5) > 2) is None
