@@ -223,3 +223,19 @@ def test_overlapping_clusters_are_separated_by_a_margin():
     direction = hyperplanes.find_discriminant(graph.rows.x, labels > 0)
     by_discriminant = hyperplanes._find_threshold(graph.rows.x @ direction, labels > 0)[0]
     assert min(np.sum(right != labels), np.sum(right == labels)) <= by_discriminant
+
+
+@pytest.mark.parametrize("smallest", [0, 45, 55, 200])
+def test_rows_of_small_clusters_go_to_the_others(smallest):
+    """A small cluster beside all others leaves them in place."""
+    graph, plan = plan_blobs()
+    tree, leaves = build_tree(as_rows(X), graph, plan, "silverman", smallest=smallest)
+    sizes = np.bincount(tree.cluster[leaves])
+    n_kept = {0: 4, 45: 3, 55: 2, 200: 1}[smallest]
+    assert tree.n_clusters == n_kept
+    assert sizes.min() >= smallest
+    assert sizes.sum() == len(X)
+    assert_array_equal(tree.apply(X), leaves)
+    assert_array_equal(tree.size[tree.leaves()], [np.sum(leaves == k) for k in tree.leaves()])
+    kept = LABELS < 1 if smallest == 200 else np.isin(LABELS, np.argsort(np.bincount(LABELS))[4 - n_kept :])
+    assert adjusted_rand_score(LABELS[kept], tree.cluster[leaves][kept]) == 1.0

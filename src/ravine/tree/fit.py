@@ -213,8 +213,8 @@ def _find_clusters(work: _Work, n_clusters: int | None = None) -> TreeFit:
         stump = make_stump(*rows.shape).with_arrays(pvalue=np.array([pvalue]))
         return TreeFit(stump, np.zeros(rows.shape[0], dtype=np.intp), pvalue)
     assert isinstance(settings.splitter, SearchSettings)
-    tree, leaves = build_tree(rows, graph, plan, settings.splitter.bandwidth, work.weights, work.notify)
-    tree, leaves = _drop_small_clusters(tree, leaves, work.weights, settings.limits.smallest)
+    bandwidth, smallest = settings.splitter.bandwidth, settings.limits.smallest
+    tree, leaves = build_tree(rows, graph, plan, bandwidth, work.weights, work.notify, smallest)
     is_curved = k is None and np.isnan(pvalue)  # the evidence for each boundary is far above that of the test
     if settings.test is None or is_curved:
         return TreeFit(tree, leaves, pvalue)
@@ -224,18 +224,6 @@ def _find_clusters(work: _Work, n_clusters: int | None = None) -> TreeFit:
     if settings.only_shown and shown is not tree:
         return TreeFit(shown, find_new_nodes(tree, shown)[leaves], pvalue)
     return TreeFit(tree, leaves, pvalue)
-
-
-def _drop_small_clusters(tree: Tree, leaves: Indices, weights: Array | None, smallest: int) -> tuple[Tree, Indices]:
-    """Undo splits until no cluster is smaller than allowed; moves of hyperplanes may have made one smaller."""
-    while tree.n_clusters > 1:
-        sizes = np.bincount(tree.cluster[leaves], weights, minlength=tree.n_clusters)
-        if sizes.min() >= smallest:
-            break
-        leaf = next(k for k in tree.leaves() if tree.cluster[k] == int(sizes.argmin()))
-        pruned = tree.prune(int(tree.parent[leaf]))
-        tree, leaves = pruned, find_new_nodes(tree, pruned)[leaves]
-    return tree, leaves
 
 
 def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Plan | None:

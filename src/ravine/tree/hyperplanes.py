@@ -230,6 +230,7 @@ def build_tree(
     bandwidth: BandwidthRule,
     weights: Array | None = None,
     notify: Callable[[Tree], object] | None = None,
+    smallest: float = 0.0,
 ) -> tuple[Tree, Indices]:
     """Send all rows through a plan; return the tree and the leaf of each row.
 
@@ -240,15 +241,48 @@ def build_tree(
     weights : ndarray of shape (n,), optional
     notify : callable, optional
         Called with the tree after every split.
+    smallest : float
+        Smallest size of a cluster. A smaller one is dropped: its rows go to the other sides of its hyperplanes.
     """
+    kept = set(plan.cluster.values())
+    while True:
+        tree, leaf_of_row, of_leaf = _send_rows(rows, graph, plan, kept, bandwidth, weights, notify)
+        sizes = np.bincount(of_leaf[leaf_of_row], weights, minlength=max(kept) + 1)
+        least = min(kept, key=lambda k: float(sizes[k]))
+        if len(kept) == 1 or sizes[least] >= max(smallest, 1e-300):
+            break
+        kept -= {least}
+    tree = renumber_clusters(tree, of_leaf)
+    return (_join_leaves(tree, graph, leaf_of_row) if tree.n_clusters < tree.n_leaves else tree), leaf_of_row
+
+
+def _send_rows(
+    rows: Rows,
+    graph: NeighbourGraph,
+    plan: Plan,
+    kept: set[int],
+    bandwidth: BandwidthRule,
+    weights: Array | None,
+    notify: Callable[[Tree], object] | None,
+) -> tuple[Tree, Indices, Indices]:
+    """Return the tree of the splits between clusters that are kept, the leaf of each row, and the cluster of each leaf.
+
+    A node takes the place of a split with all of its clusters, or all of its rows, on one side.
+    """
+    below = {node: {k} & kept for node, k in plan.cluster.items()}
+    for n_made, split in reversed(list(enumerate(plan.splits))):
+        below[split.node] = below[2 * n_made + 1] | below[2 * n_made + 2]
     tree, leaf_of_row = make_stump(*rows.shape), np.zeros(rows.shape[0], dtype=np.intp)
     number = {0: 0}
     for n_made, split in enumerate(plan.splits):
-        node = number[split.node]
-        here = np.flatnonzero(leaf_of_row == node)
-        if len(here) < 2:
-            number[2 * n_made + 1] = number[2 * n_made + 2] = node
+        children = 2 * n_made + 1, 2 * n_made + 2
+        if split.node not in number:
             continue
+        node = number.pop(split.node)
+        if not (below[children[0]] and below[children[1]]):
+            number[children[0] if below[children[0]] else children[1]] = node
+            continue
+        here = np.flatnonzero(leaf_of_row == node)
         plane = graph.rows.make_hyperplane(split.direction, split.threshold)
         distances = plane.distance(rows, None if len(here) == rows.shape[0] else here)
         w = None if weights is None else weights[here]
@@ -257,20 +291,18 @@ def build_tree(
         plane, distances = _describe(plane, distances, h, w, low, high)
         goes_right = distances > 0.0
         sizes = int((~goes_right).sum()), int(goes_right.sum())
-        children = 2 * n_made + 1, 2 * n_made + 2
         if min(sizes) == 0:
-            number[children[0]] = number[children[1]] = node
+            number[children[int(sizes[0] == 0)]] = node
             continue
         tree = tree.split(node, plane, sizes)
         number[children[0]], number[children[1]] = int(tree.left[node]), int(tree.right[node])
         leaf_of_row[here] = np.where(goes_right, number[children[1]], number[children[0]])
         if notify is not None:
             notify(tree)
-    cluster = np.full(len(tree), NONE, dtype=np.intp)
-    for node, k in plan.cluster.items():
-        cluster[number[node]] = k
-    tree = renumber_clusters(tree, cluster)
-    return (_join_leaves(tree, graph, leaf_of_row) if tree.n_clusters < tree.n_leaves else tree), leaf_of_row
+    of_leaf = np.full(len(tree), NONE, dtype=np.intp)
+    for planned, node in number.items():
+        of_leaf[node] = plan.cluster[planned]
+    return tree, leaf_of_row, of_leaf
 
 
 def _join_leaves(tree: Tree, graph: NeighbourGraph, leaf_of_row: Indices) -> Tree:
