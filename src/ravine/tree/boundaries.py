@@ -108,13 +108,6 @@ class Joiner:
         chosen[list(cells)] = True
         return np.asarray(chosen[self.cell_of_row])
 
-    def join_to(self, n_clusters: int) -> list[Join]:
-        """Join the pairs with the most edges, whatever lies between them, until some clusters remain."""
-        groups = self._make_groups()
-        while len(groups.members) > n_clusters and (pair := next(groups.list_pairs(), None)) is not None:
-            groups.join(*pair, self.measure(*(groups.members[i] for i in pair)))
-        return groups.joins
-
     def join(self, threshold: float, n_clusters: int = 1) -> list[Join]:
         """Join all pairs that no valley separates, with an evidence of at least ``threshold``."""
         groups = self._make_groups()
@@ -166,20 +159,6 @@ class Joiner:
 def label_cells(n_cells: int, joins: list[Join]) -> Indices:
     """Return the group of each cell after some joins: 0, 1, ... in the order of the first cells."""
     return label_unions(n_cells, [(made.first, made.second) for made in joins])
-
-
-def measure_boundaries(graph: NeighbourGraph, clusters: Indices) -> dict[tuple[int, int], float]:
-    """Return the evidence for a valley between every two clusters with edges between them.
-
-    Parameters
-    ----------
-    clusters : ndarray of shape (m,), int
-        Cluster of each row of the graph: 0, 1, ...
-    """
-    joiner = Joiner(graph, clusters)
-    i, j = np.nonzero(np.triu(joiner.edges, 1))
-    pairs = zip(i.tolist(), j.tolist(), strict=True)
-    return {(a, b): joiner.measure(frozenset([a]), frozenset([b])) for a, b in pairs}
 
 
 def find_weakest(graph: NeighbourGraph, clusters: Indices) -> float:
