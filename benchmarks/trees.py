@@ -11,7 +11,7 @@ trees of pendigits, in fits of one hyperplane.
 Seeds that chose the rules of the tree: 0 to 15 of nulls and bends (0 to 19 of nulls for the thresholds of cells and
 contacts), and 100 to 139 of hard; other benchmarks name theirs (`shapes.py`, `latent_classes.py`, `strokes.py`). The
 development tables (`sets.py`) took part, too. Give --seed 1000 for other seeds. The number of folds and partitions of
-the pooled valley test and its calibration were chosen by nulls and power.
+the pooled test was chosen by nulls and power.
 """
 
 from __future__ import annotations

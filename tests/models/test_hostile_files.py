@@ -88,7 +88,7 @@ def test_zips_without_a_model_are_rejected(tmp_path, document):
     assert_rejected(pack(tmp_path / "m", {"x.txt": document}), "model.json")
 
 
-@pytest.mark.parametrize("schema", [1, 3, 5, 99, 10**30, 0, -1, None, "4", True, 4.0, []])
+@pytest.mark.parametrize("schema", [1, 4, 6, 99, 10**30, 0, -1, None, "5", True, 5.0, []])
 def test_other_schemas_are_rejected(models, tmp_path, schema):
     members = edit_document(models["tree"], lambda document: document.update(schema=schema))
     assert_rejected(pack(tmp_path / "m", members), "schema")
@@ -159,7 +159,7 @@ def measure_memory(path):
 @pytest.mark.parametrize("value", [b"[],", pytest.param(b'{"a":1},', marks=pytest.mark.slow)])
 def test_large_documents_are_rejected_before_they_are_parsed(models, tmp_path, value):
     values = value * ((1 << 26) // len(value) - 30)
-    document = b'{"format": "ravine model", "schema": 4, "a": [' + values[:-1] + b"]}"
+    document = b'{"format": "ravine model", "schema": 5, "a": [' + values[:-1] + b"]}"
     path = pack(tmp_path / "m", {**models["tree"], "model.json": document})
     assert path.stat().st_size < 150_000
     rise, message = measure_memory(path)
@@ -313,9 +313,10 @@ IMPOSSIBLE = [
     ("plane", "ValleyTest", "pvalue", lambda p: 1.5),
     ("plane", "ValleyTest", "pvalue", lambda p: {"float": "nan"}),
     ("plane", "ValleyTest", "grid_columns", lambda columns: {"tuple": [2]}),
-    ("plane", "ValleyTest", "n_folds", lambda n: -3),
+    *(("plane", "ValleyTest", "is_bend", lambda flag, value=value: value) for value in (True, 0, "no", None)),
     ("plane", "ValleyTest", "method", lambda text: "guess"),
     ("plane", "ValleyTest", "partitions", lambda parts: {"tuple": [{"tuple": []}]}),
+    ("plane", "ValleyTest", "partitions", lambda parts: parts["tuple"]),
     ("plane", "Tally", "middle", lambda n: 10**6),
     ("plane", "Tally", "expected", lambda n: 1e9),
     ("exact", "Judgement", "counts", lambda counts: {"tuple": [1, -1, 1]}),

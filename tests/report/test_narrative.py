@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ravine import MinimumDensityTree, ProjectedDensity
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, ProjectedDensity
 from ravine.explain import format_evidence
 from ravine.report.findings import collect_findings
 from ravine.report.narrative import METHOD, METHOD_OF_CELLS, write_story
@@ -97,3 +97,12 @@ def test_convex_trees_have_no_boundaries(tmp_path):
     assert found.boundaries == []
     data = report(tmp_path, mdt, rows)[1].data
     assert (data["joined"], data["boundaries"]) == (False, [])
+
+
+@pytest.mark.parametrize("is_ring", [True, False])
+def test_story_of_a_hyperplane_says_whether_its_valley_is_a_bend(is_ring):
+    rng = np.random.default_rng(0)
+    X = draw_ring(rng, 300) if is_ring else rng.normal(size=(300, 2)) + np.repeat([[0.0], [8.0]], 150, axis=0)
+    mdh = MinimumDensityHyperplane(test="pooled", random_state=0).fit(X)
+    assert mdh.hyperplane_.splits
+    assert ("bent" in " ".join(write_story(collect_findings(mdh, X, None), "rows"))) == is_ring

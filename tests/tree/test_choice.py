@@ -17,7 +17,8 @@ from ravine.tree.choice import (
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.hyperplanes import plan_splits
 from ravine.tree.partitions import Partition, cut_cells, list_neighbours, propose_partitions, weigh_partition
-from ravine.validity.cluster_test import find_discriminant, measure_boundary
+from ravine.validity.cluster_test import measure_boundary
+from ravine.validity.discriminants import find_discriminant
 from support.shape_data import draw_moons, draw_rings
 
 CENTERS = np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])

@@ -5,15 +5,14 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.covariance import ledoit_wolf
+from scipy.stats import binom, norm
 
-from ravine.density import ProjectedDensity, compute_silverman_bandwidth
+from ravine.density import ProjectedDensity, compute_silverman_bandwidth, outline_valley
 from ravine.rows import as_rows
-from ravine.validity import cluster_test
+from ravine.validity import ValleyTest, cluster_test
 from ravine.validity.cluster_test import (
     cut_between,
     find_cut,
-    find_discriminant,
     judge_sides,
     measure_boundary,
     measure_separation,
@@ -56,6 +55,10 @@ def run(X, seed=0):
     return run_cluster_test(spread(X, seed), np.random.default_rng(seed), LEVEL)
 
 
+def find_pvalue(X, seed=0):
+    return run(X, seed).pvalue
+
+
 def judge(X, on_right, seed=0):
     return judge_sides(spread(X, seed), np.arange(len(X)), on_right, np.random.default_rng(seed), LEVEL)
 
@@ -65,40 +68,53 @@ def judge(X, on_right, seed=0):
 
 @pytest.mark.parametrize("name", NULLS)
 def test_single_clusters_are_seldom_rejected(name):
-    n_rejected = sum(run(NULLS[name](np.random.default_rng(seed)), seed) <= LEVEL for seed in range(40))
+    n_rejected = sum(find_pvalue(NULLS[name](np.random.default_rng(seed)), seed) <= LEVEL for seed in range(40))
     assert n_rejected <= 5  # 2 of 40 at the level; more than 5 have a probability of 0.01
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("d", [1, 3, 30])
 def test_two_clusters_six_deviations_apart_are_shown(d, scale):
-    assert max(run(scale * draw_pair(seed, d=d), seed) for seed in range(4)) < 0.01
+    assert max(find_pvalue(scale * draw_pair(seed, d=d), seed) for seed in range(4)) < 0.01
 
 
 def test_two_clusters_beside_a_category_are_shown():
     category = np.eye(3)[np.random.default_rng(0).integers(0, 3, 120)]
-    assert run(np.column_stack([category, draw_pair()])) < 0.01
+    assert find_pvalue(np.column_stack([category, draw_pair()])) < 0.01
 
 
 def test_two_clusters_of_ratings_are_shown():
     rng = np.random.default_rng(0)
-    assert run(np.concatenate([rng.binomial(10, p, size=(80, 4)) for p in (0.2, 0.8)])) < 0.01
+    assert find_pvalue(np.concatenate([rng.binomial(10, p, size=(80, 4)) for p in (0.2, 0.8)])) < 0.01
 
 
 @pytest.mark.parametrize("kind", BENDS)
 def test_bends_are_one_cluster(kind):
-    assert min(run(BENDS[kind](seed), seed) for seed in range(5)) > LEVEL
+    for seed in range(5):
+        test = run(BENDS[kind](seed), seed)
+        assert test.pvalue > LEVEL
+        assert not test.is_bend or test.pvalue == 1.0
+
+
+@pytest.mark.parametrize(("draw", "is_bend"), [(BENDS["ring"], True), (lambda seed: draw_pair(seed, d=2), False)])
+def test_valley_of_a_ring_is_a_bend_and_that_of_blobs_is_not(draw, is_bend):
+    for seed in range(5):
+        test = run(draw(seed), seed)
+        assert test.is_bend is is_bend
+        assert (test.pvalue == 1.0) == is_bend
+        assert ("bend" in str(test)) == is_bend
+        assert all(one.score > 0.0 for one in test.partitions)
 
 
 @pytest.mark.parametrize("n", [1, 2, 19])
 def test_few_rows_show_nothing(n):
     X = draw_pair(distance=100.0, n=20)
-    assert run(X) < LEVEL
-    assert run(X[-n:]) == 1.0
+    assert find_pvalue(X) < LEVEL
+    assert run(X[-n:]) == ValleyTest(1.0, (), (), "pooled")
 
 
 def test_equal_rows_show_nothing():
-    assert run(np.ones((50, 3))) > LEVEL
+    assert find_pvalue(np.ones((50, 3))) > LEVEL
 
 
 # ----------------------------------------------------------------------------------------------- given sides
@@ -144,21 +160,71 @@ def test_evidence_is_positive_only_between_clusters():
 # ----------------------------------------------------------------------------------------------- parts
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
-@pytest.mark.parametrize(("n", "d"), [(60, 1), (60, 4), (25, 60)])
-def test_discriminant_is_that_of_a_shrunk_covariance(n, d, scale):
-    x, on_right = np.random.default_rng(d).normal(size=(n, d)) * np.linspace(1, 3, d), np.arange(n) % 3 == 0
-    means = x[~on_right].mean(axis=0), x[on_right].mean(axis=0)
-    covariance = ledoit_wolf(x - np.array(means)[on_right.astype(int)], assume_centered=True)[0]
-    expected = np.linalg.solve(covariance, means[1] - means[0])
-    found = find_discriminant(scale * x, on_right)
-    assert_allclose(found, expected / np.linalg.norm(expected), rtol=1e-7, atol=1e-9)
+def count_slowly(rows, cut, chosen, judges, together):
+    """Return middle, total and expected number of the judges on both sides, row by row; the weaker side first."""
+    p = [float(v) for v in rows.project(cut.direction, chosen)]
+    valley = outline_valley(np.array(p), 0.9 * float(np.std(p)) * len(p) ** -0.2, cut.threshold)
+    if valley is None:
+        return np.zeros((2, 3))
+    (m0, m1), sides = valley.middle, []
+    for a, c in (valley.left, valley.right):
+        q = (m1 - m0) / (m1 - m0 + c - a)
+        chose = [sum(m0 <= x <= m1 for x in p), sum(a <= x <= c for x in p)]
+        z = (sum(chose) * q - chose[0]) / math.sqrt(sum(chose) * q * (1.0 - q))
+        judged = rows.project(cut.direction, judges, together)
+        middle = sum(m0 <= x <= m1 for x in judged)
+        total = middle + sum(a <= x <= c for x in judged)
+        sides.append((z, [middle, total, total * q]))
+    return np.array([counts for _, counts in sorted(sides, key=lambda side: side[0])])
 
 
-def test_discriminant_needs_two_rows_and_a_difference():
-    x = np.random.default_rng(0).normal(size=(10, 2))
-    assert find_discriminant(x, np.arange(10) == 0) is None
-    assert find_discriminant(np.ones((10, 2)), np.arange(10) < 5) is None
+def judge_slowly(rows, seed):
+    """Return the evidence of one partition: for every spreading, the counts of all folds are added."""
+    rng, n = np.random.default_rng(seed), len(rows)
+    fold = rng.permutation([i % 3 for i in range(n)])
+    sums = {together: np.zeros((2, 3)) for together in rows.spreadings}
+    for k in range(3):
+        others, judges = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        cut = find_cut(rows, others, rng)
+        for together in sums if cut is not None else ():
+            sums[together] += count_slowly(rows, cut, others, judges, together)
+    scores = {}
+    for together, sides in sums.items():
+        p = [binom.cdf(middle, total, expected / total) for middle, total, expected in sides]
+        scores[together] = min(max(norm.isf(one), -3.0) for one in p)
+    return sums[min(scores, key=scores.get)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["numbers", "related ratings"])
+def test_counts_of_a_partition_are_those_of_the_slow_twin(kind, seed):
+    X = draw_pair(seed, distance=4.0)
+    if kind == "related ratings":
+        X = X.round()
+        X[:, 1] = X[:, 0] + (np.random.default_rng(seed).random(120) < 0.2)
+    rows = spread(X)
+    assert len(rows.spreadings) == (1 if kind == "numbers" else 2)
+    evidence = run_cluster_test(rows, np.random.default_rng(seed), LEVEL).partitions[0]
+    expected = judge_slowly(rows, seed)
+    for tally, counts in zip((evidence.weak, evidence.strong), expected, strict=True):
+        assert_allclose([tally.middle, tally.total, tally.expected], counts, rtol=1e-6)
+
+
+@pytest.mark.parametrize("distance", [2.5, 4.0])
+def test_p_is_that_of_the_mean_score_of_the_weaker_side(distance):
+    test = run(draw_pair(distance=distance))
+    scores = [[norm.isf(binom.cdf(t.middle, t.total, t.expected / t.total)) for t in (one.weak, one.strong)]
+              for one in test.partitions]  # fmt: skip
+    assert not test.is_bend
+    assert_allclose(test.pvalue, norm.sf(min(np.maximum(scores, -3.0).mean(axis=0))), rtol=1e-6)
+
+
+def test_splits_multiply_the_largest_number_of_partitions(monkeypatch):
+    monkeypatch.setattr(cluster_test, "SHOWN", math.inf)
+    monkeypatch.setattr(cluster_test, "HIDDEN", math.inf)
+    for n_splits in (1, 3):
+        test = run_cluster_test(spread(draw_pair()), np.random.default_rng(0), LEVEL, n_splits)
+        assert len(test.partitions) == 8 * n_splits
 
 
 def test_valleys_are_those_of_sums_over_rows():

@@ -7,7 +7,14 @@ from scipy.sparse import csr_array
 
 from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measure_evidence
 from ravine.rows import as_rows
-from ravine.validity.spread_rows import MOST_COMPONENTS, SpreadRows, find_atoms, find_categories, find_distinct
+from ravine.validity.spread_rows import (
+    MOST_COMPONENTS,
+    SpreadRows,
+    find_atoms,
+    find_categories,
+    find_distinct,
+    spread_rows,
+)
 
 RNG = np.random.default_rng(0)
 NORMAL = RNG.normal(size=(200, 3))
@@ -195,3 +202,21 @@ def test_copies_of_rows_are_dropped(X):
 @pytest.mark.parametrize("X", [RATINGS, np.repeat(RATINGS, 3, axis=0), NORMAL, FOUR])
 def test_tables_of_ratings_and_distinct_rows_stay(X):
     assert find_distinct(X[np.lexsort(X.T)]).all()
+
+
+@pytest.mark.parametrize("drop_copies", [False, True])
+def test_rows_are_sorted_and_found_by_their_indices(drop_copies):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(30, 2)), 2, axis=0)[rng.permutation(60)]
+    indices, rows = spread_rows(as_rows(X), np.arange(60), rng, drop_copies)
+    assert len(indices) == len(rows) == (30 if drop_copies else 60)
+    assert_allclose(rows.center + rows.scale * rows.x, X[indices], atol=1e-12)
+    ordered = X[indices][:, ::-1].tolist()
+    assert ordered == sorted(ordered)
+
+
+@pytest.mark.parametrize(("name", "columns"), [("normal", ()), ("ratings", (0, 1)), ("constant features", ())])
+def test_features_on_grids_are_named_as_those_of_the_rows(name, columns):
+    assert spread(INPUTS[name]).grid_columns == columns
+    shifted = np.column_stack([np.full(200, 7.0), INPUTS[name]])
+    assert spread(shifted).grid_columns == tuple(j + 1 for j in columns)

@@ -248,15 +248,18 @@ NULLS = {
 }
 
 
+@pytest.mark.parametrize("method", ["pooled", "exact"])
 @pytest.mark.parametrize("draw", NULLS.values(), ids=NULLS)
-def test_gaps_of_a_grid_are_not_a_split_if_rows_are_spread(draw, monkeypatch):
+def test_gaps_of_a_grid_are_not_a_split_if_rows_are_spread(draw, method, monkeypatch):
     data = [draw(np.random.default_rng(seed)).astype(float) for seed in range(10)]
-    spread = [valley_test(X, random_state=0, hyperplane=QUICK_SEARCH) for X in data]
+    options = {"method": method, "random_state": 0, "hyperplane": QUICK_SEARCH}
+    spread = [valley_test(X, **options) for X in data]
     assert all(test.grid_columns == tuple(range(data[0].shape[1])) for test in spread)
     assert sum(test.pvalue <= LEVEL for test in spread) <= 1
     assert f"{data[0].shape[1]} feature" in str(spread[0])
     monkeypatch.setattr(Grids, "spread", lambda self, rows, direction, rng: [np.zeros(rows.shape[0])])
-    assert sum(valley_test(X, random_state=0, hyperplane=QUICK_SEARCH).pvalue <= LEVEL for X in data) >= 5
+    monkeypatch.setattr(Grids, "draw_shifts", lambda self, rows, rng: [np.zeros((len(self.grids), rows.shape[0]))])
+    assert sum(valley_test(X, **options).pvalue <= LEVEL for X in data) >= 5
 
 
 @pytest.mark.parametrize("law", ["normal", "uniform", "lognormal"])
@@ -321,5 +324,6 @@ def test_spread_is_the_sum_of_the_shifts_of_all_grids():
     assert grids.related
     added = grids.spread(rows, direction, np.random.default_rng(7))
     shifts = grids.draw_shifts(rows, np.random.default_rng(7))
+    changes = [sum(direction[grid.columns] * grid.factors) for grid in grids.grids]
     for way, one in zip(shifts, added, strict=True):
-        assert_allclose(grids.project(direction) @ way, one, atol=1e-12)
+        assert_allclose(changes @ way, one, atol=1e-12)

@@ -85,33 +85,36 @@ def valley_test(
 ) -> ValleyTest:
     """Test whether X has two groups with a valley of the density between them.
 
-    Some rows choose a hyperplane and, along its normal, an interval M around it and intervals L and R on both sides
-    where the density is higher. Other rows are counted: are there significantly fewer of them in M than the widths
-    suggest, compared with L and with R?
+    Some rows choose a direction and, along it, an interval M in a valley and intervals L and R on both sides where the
+    density is higher. Other rows are counted: are there significantly fewer of them in M than the widths suggest,
+    compared with L and with R?
 
-    ``method="exact"`` halves the rows at random. One half chooses and the other is counted, then they change places;
-    P is twice the smaller of the two results. Since the rows that count had no part in the choice, P is valid for any
-    number of rows and features and any tails, if the rows are independent and the density, without a split, is
-    unimodal along every direction: P ≤ 0.05 then occurs at most 5 % of the time.
+    ``method="exact"`` halves the rows at random. One half chooses the normal of its minimum density hyperplane and the
+    other is counted, then they change places; P is twice the smaller of the two results. Since the rows that count had
+    no part in the choice, P is valid for any number of rows and features and any tails, if the rows are independent and
+    the density, without a split, is unimodal along every direction: P ≤ 0.05 then occurs at most 5 % of the time.
 
-    ``method="pooled"`` divides the rows at random into three folds. The rows of each fold are counted in valleys that
-    the other two choose, along three directions (the normal, the discriminant of its two sides and the difference of
-    their means), and the counts of the folds are added. Z-scores are averaged over up to eight such partitions, fewer
-    if P is clearly above or below 0.05, and P belongs to the best direction. Each fold is judged exactly, but the folds
-    share the rows that choose: **P is calibrated by simulation, not proved**. The test has much more power than the
-    exact one.
+    ``method="pooled"`` is the test of :class:`MinimumDensityTree`, on at most 10,000 random rows. It divides them at
+    random into three folds. The rows of each fold are counted in a valley that the other two choose, and the counts of
+    the folds are added. Z-scores are averaged over up to eight such partitions, fewer if P is clearly above or below
+    0.05. A single curved cluster, such as a ring or an arc, has valleys along directions, too: if P is at most 0.05 and
+    the two sides of the valley are connected around it, P is 1 and ``is_bend`` is True. Each fold is judged exactly,
+    but the folds share the rows that choose: **the level is checked by simulation, not proved**. The test has much more
+    power than the exact one.
 
     Features of repeated values (counts, yes and no) are recognised: at least half of (at most 1000) rows share their
     value with another row. Such values are spread uniformly over their cells before counting; otherwise the gaps
     between them would look like valleys. If such features are correlated (above 0.5), the valley must show both if they
-    are spread independently and if they are spread together.
+    are spread independently and if they are spread together. The pooled test also spreads the levels of a category that
+    is encoded by three or more yes-and-no features, replaces values that many rows of a continuous feature share, and
+    counts equal rows once, unless all features have repeated values.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
     hyperplane : MinimumDensityHyperplane or None, default=None
-        Estimator with the parameters of the search for hyperplanes. The pooled test uses half of ``n_init``, a quarter
-        of ``path.n_alpha``, and no ``path.polish``.
+        Estimator with the parameters of the search for the hyperplanes of the exact test. The pooled test uses only its
+        ``random_state``.
     method : {"pooled", "exact"}, default="pooled"
     n_splits : int, default=1
         Number of random halvings of the exact test; with several, P is twice their median. The pooled test makes up to
@@ -127,13 +130,13 @@ def valley_test(
     -----
     A large P-value is not evidence for one cluster: the test misses overlapping or very small clusters. If X itself was
     chosen because it looked split (for example a node of a tree), the P-value tends to be too small. With fewer than 20
-    rows the pooled test gives P = 1.
+    rows the pooled test gives P = 1. The exact test takes sparse matrices of at most 1000 features.
 
     Repeated values are recognised in the features of X only. Gaps between such values count as valleys if a
     transformation has hidden the values (principal components or a rotation of yes-and-no features, rows divided by
-    their sums), if fewer than half of the rows have them, if values accumulate on a coarser grid than that of the
-    feature, or if three or more yes-and-no features encode a category. Many repeated rows also make the P-value too
-    small: they are not independent.
+    their sums), or if values accumulate on a coarser grid than that of the feature; in the exact test also if fewer
+    than half of the rows have them, or if three or more yes-and-no features encode a category. Many repeated rows also
+    make the P-value of the exact test too small: they are not independent.
 
     Examples
     --------

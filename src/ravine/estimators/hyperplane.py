@@ -138,8 +138,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     path : PathSettings or None, default=None
         Steps and optimiser of the path. None means ``PathSettings()``.
     test : {"pooled", "exact"} or None, default=None
-        Test of whether the split is real: the more powerful one, calibrated by simulation, or the one that is exactly
-        valid (see :func:`valley_test`). Not with weights.
+        Test of whether X has more than one cluster: the more powerful one, whose level is checked by simulation, or the
+        one that is exactly valid (see :func:`valley_test`). Not with weights.
     n_splits : int, default=1
         Number of repetitions of that test: of up to eight partitions, or of a random halving.
     contamination : float, "auto" or None, default=None

@@ -109,7 +109,7 @@ def _name_validity(estimator: Any) -> str:
     """Return how far the P-value of the test of an estimator can be trusted."""
     finder = getattr(estimator, "hyperplane", estimator)  # of a tree
     exact = getattr(finder, "test", None) == "exact"
-    return "exact under the conditions of the test" if exact else "calibrated by simulation (the pooled test)"
+    return "exact under the conditions of the test" if exact else "checked by simulation (the pooled test)"
 
 
 def _write_hyperplane(found: Findings, table: str) -> list[str]:
@@ -120,6 +120,11 @@ def _write_hyperplane(found: Findings, table: str) -> list[str]:
         trust = (
             "Any data can be split in two: the relative depth measures how empty the valley is, but the direction was "
             "chosen to make it empty. Whether the valley is real was not tested."
+        )
+    elif found.estimator.valley_test_.is_bend:
+        trust = (
+            "Whether the valley separates two groups was tested. As far as can be shown, it does not: its two sides "
+            "are connected around it, as in a ring or an arc, so that the rows form one bent group (P = 1)."
         )
     else:
         trust = (

@@ -17,7 +17,8 @@ from ravine.tree.partitions import (
     propose_partitions,
     weigh_partition,
 )
-from ravine.validity.cluster_test import find_discriminant, measure_boundary
+from ravine.validity.cluster_test import measure_boundary
+from ravine.validity.discriminants import find_discriminant
 
 Indices = NDArray[np.intp]
 

@@ -99,7 +99,7 @@ class TreeSettings:
         """Return the P-value of the valley test of some rows."""
         assert isinstance(self.splitter, SearchSettings)
         method = self.test or "pooled"
-        return run_valley_test(rows, self.n_splits, self.splitter, rng, None, method, self.level).pvalue
+        return run_valley_test(rows, self.n_splits, self.splitter, rng, method, self.level).pvalue
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
     if settings.test == "exact":
         pvalue = settings.compute_pvalue(work.rows, rng)
     else:
-        pvalue = run_cluster_test(graph.rows, rng, settings.level)
+        pvalue = run_cluster_test(graph.rows, rng, settings.level).pvalue
         if pvalue > settings.level and graph.dimension > constants.MOST_DIMENSION_OF_BENDS:
             pvalue = min(pvalue, _test_parts(work, graph, fewest, sets))
     if pvalue > settings.level:
@@ -277,7 +277,8 @@ def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[Ce
     for inside, on_right in nodes:
         if measure_boundary(graph.rows, inside, on_right, work.rng) >= constants.SUPPORTED:
             level = work.settings.level / len(nodes)
-            least = min(least, len(nodes) * run_cluster_test(graph.rows.take(inside), work.rng, level))
+            pvalue = run_cluster_test(graph.rows.take(inside), work.rng, level).pvalue
+            least = min(least, len(nodes) * pvalue)
             if least <= work.settings.level:
                 break
     return least

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from ravine._properties import lazy_property
 from ravine._typing import Array
-from ravine.rows import Rows, as_rows, draw_indices
+from ravine.rows import Rows, draw_indices
 from ravine.tree import constants
 from ravine.validity.contacts import find_neighbours, measure_dimension
-from ravine.validity.directions import MANY_FEATURES
-from ravine.validity.spread_rows import SpreadRows, find_distinct
+from ravine.validity.spread_rows import SpreadRows, spread_rows
 
 Indices = NDArray[np.intp]
 
@@ -63,16 +62,7 @@ class NeighbourGraph:
         indices = (
             draw_indices(np.arange(rows.shape[0]), most, rng) if weights is None else repeat_rows(weights, most, rng)
         )
-        sample = rows.subset(indices, copy=True)
-        if not (sample.is_sparse and sample.shape[1] > MANY_FEATURES):
-            values = sample.to_array()
-            order = np.lexsort(values.T)  # the result does not depend on the order of the rows
-            indices, values = indices[order], values[order]
-            if drop_copies:
-                is_kept = find_distinct(values)
-                indices, values = indices[is_kept], values[is_kept]
-            sample = as_rows(np.ascontiguousarray(values))
-        spread = SpreadRows.of(sample, rng)
+        indices, spread = spread_rows(rows, indices, rng, drop_copies)
         return cls(indices, spread, find_neighbours(spread.points, constants.N_NEIGHBOURS))
 
     def __len__(self) -> int:

@@ -27,7 +27,7 @@ from ravine.tree.grow import make_stump
 from ravine.tree.nodes import NONE, LeafJoins, Tree
 from ravine.tree.partitions import Partition
 from ravine.tree.separators import find_margin
-from ravine.validity.cluster_test import find_discriminant
+from ravine.validity.discriminants import find_discriminant
 
 Indices = NDArray[np.intp]
 

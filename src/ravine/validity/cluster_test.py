@@ -23,16 +23,16 @@ from ravine.density import (
     score_valley,
 )
 from ravine.validity.contacts import find_contact, find_neighbours, measure_dimension
-from ravine.validity.directions import INNER, solve_shrunk
+from ravine.validity.discriminants import find_discriminant
+from ravine.validity.results import LOWEST, N_FOLDS, Evidence, Tally, ValleyTest
 from ravine.validity.spread_rows import SpreadRows
-from ravine.validity.valley_test import Tally
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 # Smallest number of rows that are tested; with fewer, P is 1.
 FEWEST_ROWS = 20
-# Number of folds, and largest number of random partitions into folds.
-N_FOLDS, N_PARTITIONS = 3, 8
+# Largest number of random partitions into folds.
+N_PARTITIONS = 8
 # Partitions end early if the mean z-score of m of them is above that of the level by SHOWN / √m, or below it by
 # HIDDEN / √m: some partitions miss a valley that others find.
 SHOWN, HIDDEN = 1.0, 1.3
@@ -45,6 +45,8 @@ N_DIFFERENCES, N_COMPONENTS, N_IMPROVED, N_ROUNDS = 15, 3, 4, 2
 SMALLEST_SHARE, SMALLEST_SIDE = 0.02, 5
 # Bins of a projection, from -EDGE to EDGE standard deviations.
 N_BINS, EDGE = 128, 4.0
+# Share of the distance between the means of two sides, at each end, that the search for the minimum leaves out.
+INNER = 0.05
 # Number of neighbours of a row in a plane.
 N_NEIGHBOURS = 10
 # Bins along each axis of a plane, and the bandwidth of its density in units of standard deviations times n ** (-1/6).
@@ -70,28 +72,33 @@ class Cut:
     score: float
 
 
-def run_cluster_test(rows: SpreadRows, rng: np.random.Generator, level: float) -> float:
-    """Return the P-value of the hypothesis that rows are one cluster; 1 if the clearest valley is that of a bend.
+def run_cluster_test(rows: SpreadRows, rng: np.random.Generator, level: float, n_splits: int = 1) -> ValleyTest:
+    """Test whether rows are one cluster; P is 1 if the clearest valley is that of a bend.
 
     Parameters
     ----------
     rows : SpreadRows
     level : float
-        Level near which P is most precise: the test stops when it is clearly above or below.
+        The test stops when P is clearly above or below this level, and only a valley with a smaller P is compared with
+        a bend.
+    n_splits : int
+        Factor of the largest number of partitions into folds.
     """
-    from scipy.special import ndtr
-
+    columns = rows.grid_columns
     if len(rows) < FEWEST_ROWS:
-        return 1.0
-    pvalue = float(ndtr(-_pool_folds(rows, rng, level, None)))
-    if pvalue > level:
-        return pvalue
-    cut = find_cut(rows, np.arange(len(rows)), rng)
-    if cut is None:
-        return 1.0
+        return ValleyTest(1.0, (), columns, "pooled")
+    pvalue, partitions = _pool_folds(rows, rng, level, None, n_splits)
+    is_bend = False
+    if pvalue <= level:
+        cut = find_cut(rows, np.arange(len(rows)), rng)
+        is_bend = cut is None or not _is_separate(rows, cut)
+    return ValleyTest(1.0 if is_bend else pvalue, (), columns, "pooled", partitions, is_bend)
+
+
+def _is_separate(rows: SpreadRows, cut: Cut) -> bool:
+    """Return whether a valley separates the two sides of a cut, and is not that of a bend."""
     evidence, bend = measure_separation(rows, cut)
-    is_separate = evidence - BEND * bend >= SEPARATE and _are_apart(rows, cut)
-    return pvalue if is_separate else 1.0
+    return evidence - BEND * bend >= SEPARATE and _are_apart(rows, cut)
 
 
 def _are_apart(rows: SpreadRows, cut: Cut) -> bool:
@@ -112,30 +119,38 @@ def _are_apart(rows: SpreadRows, cut: Cut) -> bool:
 
 def judge_sides(rows: SpreadRows, members: Indices, on_right: Mask, rng: np.random.Generator, level: float) -> float:
     """Return the P-value of a valley between two given sides of some rows, along the discriminant of other rows."""
-    from scipy.special import ndtr
-
     if len(members) < FEWEST_ROWS or min(on_right.sum(), (~on_right).sum()) < N_FOLDS:
         return 1.0
-    return float(ndtr(-_pool_folds(rows, rng, level, (members, on_right))))
+    return _pool_folds(rows, rng, level, (members, on_right))[0]
 
 
-def _pool_folds(rows: SpreadRows, rng: np.random.Generator, level: float, sides: tuple[Indices, Mask] | None) -> float:
-    """Return the mean z-score over random partitions into folds, each judged along a direction of the others."""
-    from scipy.special import ndtri
+def _pool_folds(
+    rows: SpreadRows, rng: np.random.Generator, level: float, sides: tuple[Indices, Mask] | None, n_splits: int = 1
+) -> tuple[float, tuple[Evidence, ...]]:
+    """Return the P-value and the evidence of random partitions into folds, each judged along a direction of the others.
+
+    Partitions end early if further ones are unlikely to move P to the other side of the level.
+    """
+    from scipy.special import ndtr, ndtri
 
     members = np.arange(len(rows)) if sides is None else sides[0]
     needed = -float(ndtri(min(max(level, 1e-9), 0.5)))
-    scores: list[list[float]] = []
-    for m in range(1, N_PARTITIONS + 1):
-        scores.append(_judge_folds(rows, members, None if sides is None else sides[1], rng))
-        score = float(np.mean(scores, axis=0).min())
+    partitions: list[Evidence] = []
+    for m in range(1, N_PARTITIONS * n_splits + 1):
+        partitions.append(_judge_folds(rows, members, None if sides is None else sides[1], rng))
+        score = _average_scores(partitions)
         if not -HIDDEN < (score - needed) * math.sqrt(m) < SHOWN:
             break
-    return score
+    return 1.0 if score <= LOWEST else float(ndtr(-score)), tuple(partitions)
 
 
-def _judge_folds(rows: SpreadRows, members: Indices, on_right: Mask | None, rng: np.random.Generator) -> list[float]:
-    """Return the z-scores of both sides of the valleys of a random partition: each fold judges that of the others."""
+def _average_scores(partitions: list[Evidence]) -> float:
+    """Return the z-score of the weaker side, averaged over partitions."""
+    return float(np.mean([(one.weak.score, one.strong.score) for one in partitions], axis=0).min())
+
+
+def _judge_folds(rows: SpreadRows, members: Indices, on_right: Mask | None, rng: np.random.Generator) -> Evidence:
+    """Return the evidence of a random partition: each fold judges the valley of the others."""
     fold = rng.permutation(np.arange(len(members)) % N_FOLDS)
     counts = np.zeros((len(rows.spreadings), 2, 3))
     for k in range(N_FOLDS):
@@ -143,11 +158,9 @@ def _judge_folds(rows: SpreadRows, members: Indices, on_right: Mask | None, rng:
         cut = find_cut(rows, others, rng) if on_right is None else cut_between(rows, others, on_right[fold != k])
         if cut is not None:
             counts += _count_rows(rows, cut, others, members[fold == k])
-    return min(([_score(side) for side in one] for one in counts), key=min)
-
-
-def _score(counts: Array) -> float:
-    return Tally(int(counts[0]), int(counts[1]), float(counts[2])).score
+    # The valley must show with every spreading.
+    tallies = [[Tally(int(m), int(n), float(expected)) for m, n, expected in one] for one in counts]
+    return min((Evidence(weak, strong) for weak, strong in tallies), key=lambda one: one.score)
 
 
 def _count_rows(rows: SpreadRows, cut: Cut, chosen: Indices, judges: Indices) -> Any:
@@ -192,16 +205,6 @@ def cut_between(rows: SpreadRows, members: Indices, on_right: Mask) -> Cut | Non
     direction = find_discriminant(rows.x[members], on_right)
     place = None if direction is None else _find_lowest(rows.project(direction, members), on_right)
     return None if direction is None or place is None else Cut(direction, place, 0.0)
-
-
-def find_discriminant(x: Array, on_right: Mask) -> Array | None:
-    """Return the unit vector of the shrunk linear discriminant of two sides; None if there is none."""
-    if min(np.count_nonzero(on_right), np.count_nonzero(~on_right)) < 2:
-        return None
-    means = x[~on_right].mean(axis=0), x[on_right].mean(axis=0)
-    direction = solve_shrunk(np.where(on_right[:, None], x - means[1], x - means[0]), means[1] - means[0])
-    length = float(np.linalg.norm(direction))
-    return direction / length if 0.0 < length < math.inf else None
 
 
 def _list_directions(x: Array, rng: np.random.Generator) -> Array:
@@ -313,10 +316,10 @@ def measure_boundary(rows: SpreadRows, members: Indices, on_right: Mask, rng: np
     cut = cut_between(rows, members, on_right)
     if cut is None:
         return -math.inf
-    scores: list[list[float]] = []
-    while len(scores) < N_REPETITIONS:
-        scores.append(_judge_folds(rows, members, on_right, rng))
-        evidence = float(np.mean(scores, axis=0).min())
+    partitions: list[Evidence] = []
+    while len(partitions) < N_REPETITIONS:
+        partitions.append(_judge_folds(rows, members, on_right, rng))
+        evidence = _average_scores(partitions)
         if abs(evidence) > DECIDED:
             break
     if evidence < -DECIDED:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
-from ravine.validity.directions import MANY_FEATURES
 from ravine.validity.repeated_values import EXAMINED, Grids, find_repeating
 
 Indices = NDArray[np.intp]
@@ -30,6 +29,8 @@ CONTINUOUS_SHARE = 0.1
 WIDEST_SPREAD = 6.0
 # Cells of neighbouring floating-point numbers may have the width 0.
 TINY = 2.2250738585072014e-308
+# Number of features above which sparse rows stay sparse.
+MANY_FEATURES = 1000
 # Rows of more features are represented by this number of principal components.
 MOST_COMPONENTS = 100
 
@@ -57,6 +58,8 @@ class SpreadRows:
         Features that vary; the others do not count.
     basis : ndarray of shape (len(columns), p) or None
         Principal components of these features, if they are many.
+    grid_columns : tuple of int
+        Features of repeated values, which are spread over their cells.
     """
 
     x: Array
@@ -69,6 +72,7 @@ class SpreadRows:
     scale: float
     columns: Indices
     basis: Array | None = None
+    grid_columns: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.x)
@@ -89,13 +93,14 @@ class SpreadRows:
         center = origin.copy()
         center[columns] += scale * middle
         categories = find_categories(x)
-        arrays, shifts = _spread(x, categories, rng), rng.random(len(x)) - 0.5
+        arrays, on_grid = _spread(x, categories, rng)
+        shifts, grid_columns = rng.random(len(x)) - 0.5, tuple(columns[on_grid].tolist())
         basis = _find_components(x, rng) if x.shape[1] > MOST_COMPONENTS else None
         if basis is not None:
             arrays = {name: None if part is None else part @ basis for name, part in arrays.items()}
             x = x @ basis
         return cls(x=x, categories=categories, shifts=shifts, center=center, scale=scale, columns=columns, basis=basis,
-                   **arrays)  # type: ignore[arg-type]  # fmt: skip
+                   grid_columns=grid_columns, **arrays)  # type: ignore[arg-type]  # fmt: skip
 
     @classmethod
     def _of_sparse(cls, rows: Rows, rng: np.random.Generator) -> SpreadRows:
@@ -142,8 +147,32 @@ class SpreadRows:
         return Hyperplane(normal, float(normal @ point), point=point)
 
 
-def _spread(x: Array, categories: tuple[Indices, ...], rng: np.random.Generator) -> dict[str, Array | None]:
-    """Return the coordinates with repeated values spread in three ways."""
+def spread_rows(
+    rows: Rows, indices: Indices, rng: np.random.Generator, drop_copies: bool = False
+) -> tuple[Indices, SpreadRows]:
+    """Return some rows with their indices, in the order of their values: the result does not depend on their order.
+
+    Parameters
+    ----------
+    drop_copies : bool
+        Whether equal rows count once, unless all features repeat their values. Copies are not evidence.
+    """
+    sample = rows.subset(indices, copy=True)
+    if not (sample.is_sparse and sample.shape[1] > MANY_FEATURES):
+        values = sample.to_array()
+        order = np.lexsort(values.T)
+        indices, values = indices[order], values[order]
+        if drop_copies:
+            is_kept = find_distinct(values)
+            indices, values = indices[is_kept], values[is_kept]
+        sample = as_rows(np.ascontiguousarray(values))
+    return indices, SpreadRows.of(sample, rng)
+
+
+def _spread(
+    x: Array, categories: tuple[Indices, ...], rng: np.random.Generator
+) -> tuple[dict[str, Array | None], list[int]]:
+    """Return the coordinates with repeated values spread in three ways, and the features on grids."""
     d = x.shape[1]
     in_category = np.zeros(d, dtype=bool)
     for columns in categories:
@@ -167,7 +196,7 @@ def _spread(x: Array, categories: tuple[Indices, ...], rng: np.random.Generator)
         alone[:, grid.columns] += np.outer(spreadings[0][k], grid.factors)
         if together is not None:
             together[:, grid.columns] += np.outer(spreadings[1][k], grid.factors)
-    return {"points": points, "alone": alone, "together": together}
+    return {"points": points, "alone": alone, "together": together}, grids.columns
 
 
 def find_atoms(values: Array) -> NDArray[np.bool_] | None:
