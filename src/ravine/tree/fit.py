@@ -17,7 +17,7 @@ from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import SearchSettings
 from ravine.tree import constants
-from ravine.tree.choice import choose_number, choose_plan, find_curved_clusters, have_majority
+from ravine.tree.choice import choose_plan, choose_separated, find_joined_cells, find_separated, measure_curvature
 from ravine.tree.constraints import Constraints, SizeLimits
 from ravine.tree.editing import find_new_nodes, keep_significant_splits
 from ravine.tree.graph import NeighbourGraph
@@ -28,7 +28,7 @@ from ravine.tree.nodes import NONE, Tree
 from ravine.tree.partitions import CellSet, Partition, cut_cells
 from ravine.tree.splitter import DensitySplitter, SizeLimitSplitter
 from ravine.validity import run_valley_test
-from ravine.validity.cluster_test import FEWEST_ROWS, find_cut, judge_sides, measure_boundary, run_cluster_test
+from ravine.validity.cluster_test import FEW_DIMENSIONS, FEWEST_ROWS, find_sides, judge_sides, run_cluster_test
 
 Indices = NDArray[np.intp]
 
@@ -232,36 +232,36 @@ def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Pl
         return None
     k = min(k, len(np.unique(graph.rows.x, axis=0)))
     sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng, work.flag)
-    return choose_plan(graph, k, fewest, work.rng, sets, is_strict=False) if k > 1 else None
+    return choose_plan(graph, k, fewest, work.rng, sets) if k > 1 else None
 
 
 def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Plan | None, float]:
     """Return the clusters without a given number, and the P-value of one cluster; no plan if that is not rejected."""
     settings, rng = work.settings, work.rng
-    sets: list[CellSet] = []
-    curved = None
-    if len(graph) >= constants.FEWEST_ROWS_FOR_CELLS and graph.dimension <= constants.MOST_DIMENSION_OF_CELLS:
-        while len(sets) < constants.MOST_CELL_SETS and not have_majority(sets, fewest):
-            sets += cut_cells(graph, constants.N_CELL_SETS - len(sets) % 2, 1, rng, work.flag)
-        curved = find_curved_clusters(graph, sets, fewest, settings.level)
-    if curved is not None:
-        return curved, np.nan
+    has_few_dimensions = graph.dimension <= FEW_DIMENSIONS
+    has_cells = has_few_dimensions and not graph.rows.has_repeated_values
+    sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng, work.flag) if has_cells else []
+    cells = find_joined_cells(graph, sets, fewest)
+    if cells is not None and measure_curvature(graph, cells) >= constants.CURVED:
+        return plan_splits(graph, cells), np.nan
     if settings.test == "exact":
         pvalue = settings.compute_pvalue(work.rows, rng)
     else:
         pvalue = run_cluster_test(graph.rows, rng, settings.level).pvalue
-        if pvalue > settings.level and graph.dimension > constants.MOST_DIMENSION_OF_BENDS:
+        if pvalue > settings.level and not has_few_dimensions:
             pvalue = min(pvalue, _test_parts(work, graph, fewest, sets))
     if pvalue > settings.level:
+        if cells is None:
+            return None, pvalue
+        pvalue = np.nan
+    groups = Partition(find_separated(graph, fewest, rng, sets, settings.level))
+    if cells is not None and cells.labels.max() > groups.labels.max():
+        groups = cells
+    if groups.labels.max() == 0:
+        groups = Partition(find_sides(graph.rows, rng))
+    if groups.labels.max() == 0:
         return None, pvalue
-    plan = choose_number(graph, fewest, rng, sets)
-    if plan is None:
-        cut = find_cut(graph.rows, np.arange(len(graph)), rng)
-        if cut is not None:
-            sides = (graph.rows.x @ cut.direction > cut.threshold).astype(np.intp)
-            if len(np.unique(sides)) == 2:
-                plan = plan_splits(graph, Partition(sides))
-    return plan, pvalue
+    return choose_separated(graph, groups, fewest, rng, sets, settings.level), pvalue
 
 
 def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[CellSet]) -> float:
@@ -271,12 +271,12 @@ def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[Ce
     those whose two sides show a valley are tested, and P is multiplied by the number of all.
     """
     k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
-    plan = choose_plan(graph, k, fewest, work.rng, sets, any_shape=False) if k > 2 else None
+    plan = choose_plan(graph, k, fewest, work.rng, sets) if k > 2 else None
     nodes = [] if plan is None else plan.list_nodes(graph)[1:]
     least = 1.0
     for inside, on_right in nodes:
-        if measure_boundary(graph.rows, inside, on_right, work.rng) >= constants.SUPPORTED:
-            level = work.settings.level / len(nodes)
+        level = work.settings.level / len(nodes)
+        if judge_sides(graph.rows, inside, on_right, work.rng, level) <= work.settings.level:
             pvalue = run_cluster_test(graph.rows.take(inside), work.rng, level).pvalue
             least = min(least, len(nodes) * pvalue)
             if least <= work.settings.level:
