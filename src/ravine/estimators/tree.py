@@ -77,9 +77,9 @@ class MinimumDensityTree(DensityClusterer):
         there is a valley at every boundary. ``"shown"``: the same without splits that the test does not show.
     hyperplane : MinimumDensityHyperplane, object or None, default=None
         Its ``bandwidth`` is that of the densities along the hyperplanes; with ``test``, splits into a given number of
-        clusters are tested, too. It also finds the hyperplanes of clusters that are too large, of constraints and of
-        `split`. Its ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object has a
-        method ``split(X, indices, rng)`` that returns a :class:`Split`; it splits the largest cluster until there are
+        clusters are tested, too. It also finds the hyperplanes of clusters that are too large and of `split`. Its
+        ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object has a method
+        ``split(X, indices, rng)`` that returns a :class:`Split`; it splits the largest cluster until there are
         ``n_clusters``.
     min_cluster_size : int or float, default=5
         Smallest number of rows of a cluster, or their share of all rows; with weights, their sum.
@@ -246,7 +246,6 @@ class MinimumDensityTree(DensityClusterer):
                     constraints,
                     settings=settings,
                     rng=make_generator(self.random_state),
-                    n_threads=count_threads(self.n_jobs),
                     notify=self.callback,
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
@@ -277,7 +276,8 @@ class MinimumDensityTree(DensityClusterer):
         hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
         if not isinstance(hyperplane, MinimumDensityHyperplane):
             return hyperplane, None, 1
-        return read_settings(hyperplane).check_init(n_features), hyperplane.test, int(hyperplane.n_splits)
+        settings = read_settings(hyperplane, n_threads=count_threads(self.n_jobs)).check_init(n_features)
+        return settings, hyperplane.test, int(hyperplane.n_splits)
 
     def _store(self, fit: TreeFit, odds: SplitOdds, constraints: Constraints | None) -> None:
         for name in OPTIONAL:  # of an earlier fit
@@ -286,7 +286,7 @@ class MinimumDensityTree(DensityClusterer):
         if isinstance(self.n_clusters, str):
             self.pvalue_, self.n_shown_ = fit.pvalue, fit.n_shown
         if constraints is not None:
-            self.constraints_ = constraints.list_all()
+            self.constraints_ = constraints.links
             self.violated_constraints_ = list_violations(self.constraints_, self.labels_)
 
     def _store_tree(self, tree: Tree, leaves: NDArray[np.intp], odds: SplitOdds) -> None:

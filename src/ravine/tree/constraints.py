@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 from ravine.tree.editing import label_unions
@@ -31,44 +31,17 @@ class Constraints:
     Attributes
     ----------
     group : ndarray of shape (n,), int
-        Group of each row whose rows must be in one cluster; -1 for rows without a constraint.
+        First of the rows that must be in one cluster with each row; -1 for rows without a constraint.
     apart : frozenset of pairs of int
         Groups, the smaller number first, that cannot be in one cluster.
-    links : list of (str, int, int)
-        All constraints as they were given: "must_link", "cannot_link" or "label", and two rows.
-    is_joint : list of bool
-        Whether the rows of each must be in one cluster.
-    n_classes : int
-        Number of different labels.
+    links : list of (str, int, int, bool)
+        All constraints as they were given: "must_link", "cannot_link" or "label", two rows, and whether these must be
+        in one cluster.
     """
 
     group: Indices
     apart: frozenset[tuple[int, int]]
-    links: list[Violation]
-    is_joint: list[bool]
-    n_classes: int = 0
-
-    @lazy_property
-    def _others(self) -> dict[int, set[int]]:
-        """Return the groups that are apart from each group: looking through all pairs takes long with many labels."""
-        found: dict[int, set[int]] = {}
-        for a, b in self.apart:
-            found.setdefault(a, set()).add(b)
-            found.setdefault(b, set()).add(a)
-        return found
-
-    def allows(self, first: Indices, second: Indices) -> bool:
-        """Return whether some rows may be in one cluster with others."""
-        groups, others = (set(np.unique(self.group[rows]).tolist()) for rows in (first, second))
-        return all(self._others.get(a, set()).isdisjoint(others) for a in groups)
-
-    def list_violations(self, labels: Indices) -> list[Violation]:
-        """Return the constraints that the clusters of all rows violate."""
-        return list_violations(self.list_all(), labels)
-
-    def list_all(self) -> list[Constraint]:
-        """Return the constraints as they were given."""
-        return [(*link, joint) for link, joint in zip(self.links, self.is_joint, strict=True)]
+    links: list[Constraint]
 
 
 def list_violations(constraints: list[Constraint], labels: Indices) -> list[Violation]:
@@ -108,40 +81,34 @@ def make_constraints(
     n_clusters : int or None
         Number of clusters, if it is given; an error says if it is too small.
     """
-    together, separate = _check_pairs("must_link", must_link, n), _check_pairs("cannot_link", cannot_link, n)
-    classes = {} if labels is None else _group_labels(labels, n)
-    links: list[Violation] = [("must_link", i, j) for i, j in together] + [("cannot_link", i, j) for i, j in separate]
-    is_joint = [True] * len(together) + [False] * len(separate)
-    firsts = {label: rows[0] for label, rows in classes.items()}
-    for label, rows in classes.items():
-        links += [("label", firsts[label], i) for i in rows[1:]]
-        is_joint += [True] * (len(rows) - 1)
-        different = [other for name, other in firsts.items() if name != label and other > firsts[label]]
-        links += [("label", firsts[label], other) for other in different]
-        is_joint += [False] * len(different)
+    rows_of = {} if labels is None else _group_labels(labels, n)
+    links: list[Constraint] = [("must_link", i, j, True) for i, j in _check_pairs("must_link", must_link, n)]
+    links += [("cannot_link", i, j, False) for i, j in _check_pairs("cannot_link", cannot_link, n)]
+    links += [("label", rows[0], i, True) for rows in rows_of.values() for i in rows[1:]]
+    links += [("label", i, j, False) for i, j in combinations([rows[0] for rows in rows_of.values()], 2)]
     if not links:
         return None
-    if n_clusters is not None and len(classes) > n_clusters:
+    if n_clusters is not None and len(rows_of) > n_clusters:
         raise ValueError(
-            f"labels has {len(classes)} different labels, more than n_clusters={n_clusters}: allow more clusters."
+            f"labels has {len(rows_of)} different labels, more than n_clusters={n_clusters}: allow more clusters."
         )
-    if n_clusters == 1 and not all(is_joint):
+    if n_clusters == 1 and not all(joint for *_, joint in links):
         raise ValueError("cannot_link needs at least two clusters, got n_clusters=1: allow more clusters.")
-    part = label_unions(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
-    root = np.unique(part, return_index=True)[1][part]  # the first row of each group
-    _check_labels(classes, root)
+    part = label_unions(n, [(i, j) for _, i, j, joint in links if joint])
+    first = np.unique(part, return_index=True)[1][part]
     apart = set()
-    for (kind, i, j), joint in zip(links, is_joint, strict=True):
+    for kind, i, j, joint in links:
+        if not joint and first[i] == first[j]:
+            raise ValueError(
+                f"{'labels' if kind == 'label' else kind} says that rows {i} and {j} are in different clusters, but "
+                f"must_link{' or the labels' if rows_of else ''} put them into one: remove one of these constraints."
+            )
         if not joint:
-            if root[i] == root[j]:
-                raise ValueError(
-                    f"{kind} says that rows {i} and {j} are in different clusters, but must_link"
-                    f"{' or the labels' if classes else ''} put them into one: remove one of these constraints."
-                )
-            apart.add((min(int(root[i]), int(root[j])), max(int(root[i]), int(root[j]))))
-    known = np.zeros(n, dtype=bool)
-    known[[i for link in links for i in link[1:]]] = True
-    return Constraints(np.where(known, root, -1), frozenset(apart), links, is_joint, len(classes))
+            apart.add((int(min(first[i], first[j])), int(max(first[i], first[j]))))
+    known = np.unique([row for _, i, j, _ in links for row in (i, j)])
+    group = np.full(n, -1)
+    group[known] = first[known]
+    return Constraints(group, frozenset(apart), links)
 
 
 def _check_pairs(name: str, pairs: ArrayLike | None, n: int) -> list[tuple[int, int]]:
@@ -175,18 +142,6 @@ def _group_labels(labels: Any, n: int) -> dict[Any, list[int]]:
         if not is_missing_value(label) and label != -1:
             found.setdefault(label.item() if isinstance(label, np.generic) else label, []).append(i)
     return found
-
-
-def _check_labels(classes: dict[Any, list[int]], root: Indices) -> None:
-    """Raise an error if linked rows have different labels."""
-    label_of: dict[int, tuple[Any, int]] = {}
-    for label, rows in classes.items():
-        other, row = label_of.setdefault(int(root[rows[0]]), (label, rows[0]))
-        if other != label:
-            raise ValueError(
-                f"must_link puts rows {row} and {rows[0]} into one cluster, but their labels are {other!r} and "
-                f"{label!r}: remove one of these constraints."
-            )
 
 
 # ----------------------------------------------------------------------------------------------- sizes
