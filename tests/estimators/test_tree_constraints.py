@@ -230,7 +230,8 @@ def test_groups_are_connected_by_all_links():
     assert found.group.tolist() == [0, 0, 2, 0, 4, 2, -1]
     assert found.apart == {(0, 4), (2, 4)}
     assert list_violations(found.links, np.array([0, 0, 1, 0, 1, 1, 0])) == [("cannot_link", 2, 4)]
-    assert make_constraints(3, [-1, -1, -1]) is None
+    assert make_constraints(3, [-1, -1, -1]).links == []
+    assert make_constraints(3) is None
 
 
 def test_links_keep_joined_clusters_of_any_shape():

@@ -21,6 +21,8 @@ if TYPE_CHECKING:  # a hyperplane is fitted without a tree
     from ravine.explain.outliers import OutlierModel
     from ravine.tree import Tree
 
+OUTLIER_ATTRIBUTES = ("outlier_model_", "outlier_scores_", "n_outliers_")
+
 
 class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.
@@ -28,6 +30,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.
     """
 
+    contamination: float | str | None
     labels_: NDArray[np.intp]
     split_odds_: SplitOdds
     n_iter_: int
@@ -39,15 +42,27 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     def _get_tree(self) -> Tree:
         """Return the tree of the clusters."""
 
-    @abstractmethod
     def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
         """Return the function from an array to clusters."""
+        return self._get_tree().predict
 
     def _count_clusters(self) -> int:
         return self._get_tree().n_clusters
 
     def __sklearn_tags__(self) -> Any:
         return allow_sparse(super().__sklearn_tags__())
+
+    def _mark_outliers(self, rows: Rows) -> None:
+        """Score the rows of a fit and mark outliers, with ``contamination``."""
+        for name in OUTLIER_ATTRIBUTES:  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.contamination is not None:
+            from ravine.explain.outliers import mark_outliers
+
+            tree = self._get_tree()
+            leaves = np.asarray(rows.apply(tree.apply))
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, self.contamination)
+            self.labels_, self.n_outliers_ = np.where(marks, -1, tree.cluster[leaves]), int(np.count_nonzero(marks))
 
     def predict(self, X: ArrayLike, outliers: bool = False) -> NDArray[np.intp]:
         """Predict the cluster of each row.

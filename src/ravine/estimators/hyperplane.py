@@ -323,18 +323,6 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.path_ = fit.path
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
 
-    def _mark_outliers(self, rows: Rows) -> None:
-        """Score the rows and mark outliers, with ``contamination``."""
-        for name in ("outlier_model_", "outlier_scores_", "n_outliers_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if self.contamination is not None:
-            from ravine.explain.outliers import mark_outliers  # other fits need no tree
-
-            labels, tree = np.asarray(self.labels_), self._get_tree()
-            leaves = labels + 1 if tree.n_leaves > 1 else np.zeros_like(labels)
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, self.contamination)
-            self.labels_, self.n_outliers_ = np.where(marks, -1, labels), int(np.count_nonzero(marks))
-
     def _warn(self, fit: Fit) -> None:
         if fit.why_no_split is not None:
             warnings.warn(

@@ -26,7 +26,6 @@ from ravine.estimators._parameters import Splitting, at_least, between, insert_d
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds
-from ravine.explain.outliers import mark_outliers
 from ravine.hyperplane import NoSplitWarning
 from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
@@ -53,15 +52,7 @@ PICTURES = ("tree", "cells", "boundary")
 # Parameters of the estimator that concern a single split.
 SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state")
 # Attributes that only some fits have.
-OPTIONAL = (
-    "n_shown_",
-    "pvalue_",
-    "violated_constraints_",
-    "constraints_",
-    "outlier_model_",
-    "outlier_scores_",
-    "n_outliers_",
-)
+OPTIONAL = ("n_shown_", "pvalue_", "violated_constraints_", "constraints_")
 
 
 class MinimumDensityTree(DensityClusterer):
@@ -249,8 +240,6 @@ class MinimumDensityTree(DensityClusterer):
                     notify=self.callback,
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
-                if labels is not None and constraints is None:  # a single label constrains nothing
-                    self.violated_constraints_ = []
                 self._mark_outliers(rows)
             self._warn(fit, settings, rows, weights)
         return self
@@ -297,14 +286,6 @@ class MinimumDensityTree(DensityClusterer):
         self.split_odds_ = odds
         self.n_iter_ = max(1, tree.n_leaves - 1)
 
-    def _mark_outliers(self, rows: Rows) -> None:
-        """Score the rows and mark outliers, with ``contamination``."""
-        if self.contamination is not None:
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
-                self.tree_, rows, self.leaves_, self.contamination
-            )
-            self.labels_, self.n_outliers_ = np.where(marks, -1, self.labels_), int(np.count_nonzero(marks))
-
     def _warn(self, fit: TreeFit, settings: TreeSettings, rows: Rows, weights: Array | None) -> None:
         n_clusters, violated, crowded = settings.n_clusters, "", ""
         if hasattr(self, "constraints_"):
@@ -329,9 +310,6 @@ class MinimumDensityTree(DensityClusterer):
 
     def _get_tree(self) -> Tree:
         return self.tree_
-
-    def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
-        return self.tree_.predict
 
     def decision_path(self, X: ArrayLike) -> Any:
         """Return the nodes on the path of each row.

@@ -139,9 +139,8 @@ class Tree:
     def validate(self) -> None:
         """Check that every descent ends in a leaf, and that every inner node has a hyperplane."""
         m, d = self.normal.shape
-        names = ("parent", "left", "right", "size", "order", "cluster", "offset", "bandwidth", "alpha", "density")
-        arrays = [getattr(self, name) for name in (*names, "relative_depth", "pvalue")]
-        require(all(array.shape == (m,) for array in arrays) and self.point.shape == (m, d), "shapes")
+        for name, values in editing.list_arrays(self):
+            require(values.shape == ((m, d) if name in ("normal", "point") else (m,)), name)
         nodes, inner = np.arange(m), self.left >= 0
         require(m % 2 == 1 and self.parent[0] == -1 and (inner == (self.right >= 0)).all(), "nodes")
         require((self.left[~inner] == NONE).all() and (self.right[~inner] == NONE).all(), "leaves")
@@ -181,8 +180,7 @@ class Tree:
 
     def __iter__(self) -> Iterator[Node]:
         """Iterate over views of the nodes, parents before children."""
-        depth = self.depth
-        return (self._view(k, int(depth[k])) for k in range(len(self)))
+        return map(self.node, range(len(self)))
 
     @property
     def n_leaves(self) -> int:
@@ -222,23 +220,16 @@ class Tree:
         k = self.check_node(node)
         if self.left[k] == NONE:
             return None
-        return Hyperplane(
-            normal=self.normal[k],
-            offset=float(self.offset[k]),
-            density=float(self.density[k]),
-            relative_depth=float(self.relative_depth[k]),
-            bandwidth=float(self.bandwidth[k]),
-            alpha=float(self.alpha[k]),
-            point=self.point[k],
-        )
+        numbers = ("offset", "density", "relative_depth", "bandwidth", "alpha")
+        values = {name: float(getattr(self, name)[k]) for name in numbers}
+        return Hyperplane(self.normal[k], point=self.point[k], **values)
 
     def node(self, node: int) -> Node:
         """Return a view of one node."""
-        k = self.check_node(node)
-        return self._view(k, int(self.depth[k]))
-
-    def _view(self, k: int, depth: int) -> Node:
-        return Node(k, depth, int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k]))
+        depth = len(self.ancestry(node)) - 1
+        return Node(
+            node, depth, int(self.size[node]), self.hyperplane(node), float(self.pvalue[node]), int(self.cluster[node])
+        )
 
     def check_node(self, node: Any) -> int:
         """Validate the number of a node."""

@@ -75,15 +75,15 @@ class Selection:
         whole: set[int] = set()  # leaves that cannot be split
         while True:
             sizes = np.bincount(self.leaves, self.weights, minlength=len(self.tree))
-            totals = np.bincount(self.labels, self.weights)
-            owners = (self.tree.cluster == k for k in np.flatnonzero(totals > self.largest))
-            largest = {int(np.where(own, sizes, -1.0).argmax()): own for own in owners}
-            leaf = next((leaf for leaf in largest if leaf not in whole), None)
-            if leaf is None:
+            large = np.flatnonzero(np.bincount(self.labels, self.weights) > self.largest)
+            waiting = set(np.flatnonzero(np.isin(self.tree.cluster, large)).tolist()) - whole
+            if not waiting:
                 return
-            part = self._find_part(np.where(largest[leaf], sizes, 0.0))
+            leaf = max(waiting, key=lambda leaf: (sizes[leaf], -leaf))
+            own = self.tree.cluster == self.tree.cluster[leaf]
+            part = self._find_part(np.where(own, sizes, 0.0))
             if part is not None:
-                self._relabel(np.where(largest[leaf] & part, self.tree.n_clusters, self.tree.cluster))
+                self._relabel(np.where(own & part, self.tree.n_clusters, self.tree.cluster))
                 continue
             plane = self._find_plane(np.flatnonzero(self.leaves == leaf), splitter, rng)
             if plane is None:
@@ -97,9 +97,8 @@ class Selection:
         for k in range(len(self.tree) - 1, 0, -1):  # children have larger numbers than their parents
             below[self.tree.parent[k]] += below[k]
         node = int(np.abs(below - 0.5 * below[0]).argmin())
-        if min(below[node], below[0] - below[node]) < max(self.limits.smallest, 1e-300):
-            return None
-        return np.isin(np.arange(len(self.tree)), self.tree.leaves(node))
+        is_enough = min(below[node], below[0] - below[node]) >= max(self.limits.smallest, 1e-300)
+        return np.isin(np.arange(len(self.tree)), self.tree.leaves(node)) if is_enough else None
 
     def _find_plane(self, indices: Indices, splitter: Splitter, rng: np.random.Generator) -> Hyperplane | None:
         """Return the minimum density hyperplane, or one that halves the rows; None if a side would be too small."""
