@@ -20,9 +20,8 @@ from ravine.checks import (
     check_weights,
     count_threads,
     make_generator,
-    restore_on_failure,
 )
-from ravine.estimators._parameters import Splitting, at_least, between, insert_default, validate
+from ravine.estimators._parameters import Splitting, at_least, between, insert_default, start_fit
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds
@@ -51,8 +50,6 @@ SIZE = [at_least(1), between(0, 1, "neither")]
 PICTURES = ("tree", "cells", "boundary")
 # Parameters of the estimator that concern a single split.
 SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state")
-# Attributes that only some fits have.
-OPTIONAL = ("n_shown_", "pvalue_", "violated_constraints_", "constraints_")
 
 
 class MinimumDensityTree(DensityClusterer):
@@ -221,8 +218,8 @@ class MinimumDensityTree(DensityClusterer):
         -------
         self
         """
-        with restore_on_failure(self), limit_library_threads():
-            validate(self)
+        with start_fit(self):
+            self._validate_params()
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "shown"))
             rows = validate_rows(self, X, reset=True)
             check_enough_rows(n_clusters, rows.shape[0])
@@ -269,8 +266,6 @@ class MinimumDensityTree(DensityClusterer):
         return settings, hyperplane.test, int(hyperplane.n_splits)
 
     def _store(self, fit: TreeFit, odds: SplitOdds, constraints: Constraints | None) -> None:
-        for name in OPTIONAL:  # of an earlier fit
-            self.__dict__.pop(name, None)
         self._store_tree(fit.tree, fit.leaves, odds)
         if isinstance(self.n_clusters, str):
             self.pvalue_, self.n_shown_ = fit.pvalue, fit.n_shown
@@ -410,7 +405,7 @@ class MinimumDensityTree(DensityClusterer):
         if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
             raise ValueError("X must contain the rows that the tree was fitted to.")
         worker = clone(self).set_params(**{"max_cluster_size": None, **parameters})
-        validate(worker)
+        worker._validate_params()
         settings = replace(worker._make_settings(rows, 2, None), test=test)
         with limit_library_threads():
             rng = make_generator(worker.random_state)
@@ -422,7 +417,7 @@ class MinimumDensityTree(DensityClusterer):
         """Return a copy with another tree; outliers are those of the fit."""
         edited = object.__new__(type(self))
         edited.__dict__.update(self.__dict__)
-        for name in OPTIONAL[:2]:  # the tests are those of the fit
+        for name in ("n_shown_", "pvalue_"):  # those of the fit
             edited.__dict__.pop(name, None)
         edited._store_tree(tree, leaves, odds)
         if hasattr(self, "constraints_"):
