@@ -39,8 +39,8 @@ def test_largest_leaf_is_split_next_and_no_other_is_looked_at():
     assert tree.size[tree.leaves()].max() <= min(splitter.sizes)
 
 
-def test_candidate_of_largest_priority_is_split_next():
-    tree, _ = grow(X, RandomSplitter(), n_clusters=7, priority=lambda candidate: -candidate.pvalue)
+def test_split_of_largest_priority_is_split_next():
+    tree, _ = grow(X, RandomSplitter(), n_clusters=7, priority=lambda split: -split.pvalue)
     inner = np.flatnonzero(tree.left >= 0)
     for k in inner[tree.order[inner] > 0]:
         waiting = [j for j in inner if tree.order[j] > tree.order[k] and tree.order[tree.parent[j]] < tree.order[k]]
@@ -50,7 +50,7 @@ def test_candidate_of_largest_priority_is_split_next():
 def test_node_has_its_own_generator():
     """The hyperplane of a node does not depend on the order of the splits."""
     by_size, _ = grow(X, RandomSplitter(), n_clusters=20)
-    by_priority, _ = grow(X, RandomSplitter(), n_clusters=None, min_cluster_size=2, priority=lambda one: one.pvalue)
+    by_priority, _ = grow(X, RandomSplitter(), n_clusters=None, min_cluster_size=2, priority=lambda split: split.pvalue)
     planes = {tuple(normal) for normal in by_priority.normal}
     assert all(tuple(normal) in planes for normal in by_size.normal[by_size.left >= 0])
 
@@ -67,4 +67,4 @@ def test_pvalue_of_a_leaf_is_that_of_the_rejected_split():
 
 def test_priority_without_a_value_is_refused():
     with pytest.raises(ValueError, match="NaN"):
-        grow(X, RandomSplitter(), n_clusters=2, priority=lambda candidate: candidate.hyperplane.density * np.nan)
+        grow(X, RandomSplitter(), n_clusters=2, priority=lambda split: np.nan)

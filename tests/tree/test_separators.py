@@ -18,6 +18,10 @@ def measure_mixture(right, labels):
     )
 
 
+def list_planes(x, labels):
+    return list_separators(as_rows(x), np.arange(len(x)), labels)
+
+
 @pytest.fixture
 def sides(rng):
     on_right = np.arange(60) % 2 == 1
@@ -27,14 +31,14 @@ def sides(rng):
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e150, 0.0), (1e-150, 0.0), (1.0, 1e6)])
 def test_separable_groups_are_separated_in_any_units(sides, scale, shift):
     x, on_right = scale * sides[0] + shift, sides[1]
-    plane = list_separators(x, on_right.astype(np.intp))[0]
+    plane = list_planes(x, on_right.astype(np.intp))[0]
     assert_allclose(np.linalg.norm(plane.normal), 1.0)
     assert measure_mixture(plane.on_positive_side(x), on_right) == 0.0
 
 
 def test_purest_hyperplane_is_first(rng):
     x, labels = rng.normal(size=(50, 3)), rng.integers(0, 4, 50)
-    found = [measure_mixture(plane.on_positive_side(x), labels) for plane in list_separators(x, labels)]
+    found = [measure_mixture(plane.on_positive_side(x), labels) for plane in list_planes(x, labels)]
     assert len(found) == 5
     assert_allclose(found, sorted(found))
 
@@ -45,7 +49,7 @@ def test_no_cut_of_a_feature_is_purer(seed, n, d):
     rng = np.random.default_rng(seed)
     x, labels = rng.integers(0, 4, (n, d)).astype(float), rng.permutation(n) % 3
     cuts = [x[:, j] > value for j in range(d) for value in np.unique(x[:, j])[:-1]]
-    found = list_separators(x, labels)
+    found = list_planes(x, labels)
     assert bool(found) == bool(cuts)
     if cuts:
         best = min(measure_mixture(right, labels) for right in cuts)
@@ -54,7 +58,7 @@ def test_no_cut_of_a_feature_is_purer(seed, n, d):
 
 def test_neighbouring_numbers_are_separated():
     x = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
-    sides = [plane.on_positive_side(x).tolist() for plane in list_separators(x, np.array([0, 1]))]
+    sides = [plane.on_positive_side(x).tolist() for plane in list_planes(x, np.array([0, 1]))]
     assert [False, True] in sides
 
 

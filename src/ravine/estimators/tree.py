@@ -34,6 +34,7 @@ from ravine.tree.constraints import (
     Constraint,
     Constraints,
     describe_large_clusters,
+    describe_many_clusters,
     describe_violations,
     list_violations,
     make_constraints,
@@ -237,7 +238,7 @@ class MinimumDensityTree(DensityClusterer):
                     notify=self.callback,
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
-                self._mark_outliers(rows)
+                self._mark_outliers(rows, self.contamination)
             self._warn(fit, settings, rows, weights)
         return self
 
@@ -282,22 +283,15 @@ class MinimumDensityTree(DensityClusterer):
         self.n_iter_ = max(1, tree.n_leaves - 1)
 
     def _warn(self, fit: TreeFit, settings: TreeSettings, rows: Rows, weights: Array | None) -> None:
-        n_clusters, violated, crowded = settings.n_clusters, "", ""
+        found = [
+            (describe_few_rows(settings, rows.shape[0]), NoSplitWarning),
+            (describe_many_clusters(self.n_clusters_, settings.n_clusters), UserWarning),
+            (describe_large_clusters(self.labels_, weights, settings.limits.largest), UserWarning),
+            (describe_few_clusters(fit, settings, weights, self.min_cluster_size), NoSplitWarning),
+        ]
         if hasattr(self, "constraints_"):
-            violated = describe_violations(self.violated_constraints_, len(self.constraints_))
-        if n_clusters is not None and self.n_clusters_ > n_clusters:
-            crowded = (
-                f"the constraints are met with {self.n_clusters_} clusters, more than n_clusters={n_clusters}: allow "
-                "more clusters, or remove constraints."
-            )
-        found = {
-            describe_few_rows(settings, rows.shape[0]): NoSplitWarning,
-            violated: UserWarning,
-            crowded: UserWarning,
-            describe_large_clusters(self.labels_, weights, settings.limits.largest): UserWarning,
-            describe_few_clusters(fit, settings, weights, self.min_cluster_size): NoSplitWarning,
-        }
-        for message, category in found.items():
+            found.append((describe_violations(self.violated_constraints_, len(self.constraints_)), UserWarning))
+        for message, category in found:
             if message:
                 warnings.warn(message, category, stacklevel=3)
 

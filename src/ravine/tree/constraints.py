@@ -58,6 +58,16 @@ def describe_violations(violated: list[Violation], n_constraints: int) -> str:
     return f"{len(violated)} of {n_constraints} constraints are not met: {names}. See violated_constraints_."
 
 
+def describe_many_clusters(n_found: int, n_clusters: int | None) -> str:
+    """Return a sentence that says that constraints need more clusters than asked for; empty if they do not."""
+    if n_clusters is None or n_found <= n_clusters:
+        return ""
+    return (
+        f"the constraints are met with {n_found} clusters, more than n_clusters={n_clusters}: allow more clusters, or "
+        "remove constraints."
+    )
+
+
 def make_constraints(
     n: int,
     labels: Any = None,

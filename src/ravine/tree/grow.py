@@ -21,25 +21,6 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Split that could be made next.
-
-    Attributes
-    ----------
-    size : int
-        Number of rows of the leaf.
-    hyperplane : Hyperplane
-        Hyperplane that would split it.
-    pvalue : float
-        P-value of the test of the split; NaN if there was none.
-    """
-
-    size: int
-    hyperplane: Hyperplane
-    pvalue: float
-
-
-@dataclass(frozen=True)
 class Split:
     """Result of a splitter for some rows.
 
@@ -82,7 +63,7 @@ def grow(
     splitter: Splitter,
     *,
     n_clusters: int | None,
-    priority: Callable[[Candidate], float] | None = None,
+    priority: Callable[[Split], float] | None = None,
     min_cluster_size: int = 1,
     seed: int = 0,
     notify: Callable[[Tree], object] | None = None,
@@ -99,7 +80,7 @@ def grow(
     n_clusters : int or None
         Number of leaves to stop at; None to split every leaf that the splitter splits.
     priority : callable or None
-        The leaf whose candidate has the largest value is split next. None for the largest leaf; the splitter is then
+        The leaf whose split has the largest value is split next. None for the largest leaf; the splitter is then
         applied only to leaves that are next.
     min_cluster_size : int
         A split with fewer rows on a side is rejected.
@@ -120,7 +101,7 @@ def grow(
     rows = as_rows(X)
     tree, leaf_of_row = make_stump(*rows.shape), np.zeros(rows.shape[0], dtype=np.intp)
 
-    def evaluate(leaf: int) -> Candidate | None:
+    def evaluate(leaf: int) -> Split | None:
         """Apply the splitter to a leaf; return the split if both sides are large enough."""
         nonlocal tree
         inside = np.flatnonzero(leaf_of_row == leaf)
@@ -131,25 +112,23 @@ def grow(
         tree = tree.with_arrays(pvalue=np.where(np.arange(len(tree)) == leaf, split.pvalue, tree.pvalue))
         if split.hyperplane is None:
             return None
-        n_right = int(np.count_nonzero(split.hyperplane.on_positive_side(rows, inside)))
-        if min(n_right, len(inside) - n_right) < min_cluster_size:
-            return None
-        return Candidate(len(inside), split.hyperplane, split.pvalue)
+        n_right = np.count_nonzero(split.hyperplane.on_positive_side(rows, inside))
+        return split if min(n_right, len(inside) - n_right) >= min_cluster_size else None
 
-    new_leaves, waiting = [0], list[tuple[float, int, Candidate | None]]()
+    new_leaves, waiting = [0], list[tuple[float, int, Split | None]]()
     while n_clusters is None or tree.n_leaves < n_clusters:
         for leaf in new_leaves:
             if priority is None:
                 heapq.heappush(waiting, (-float(tree.size[leaf]), leaf, None))
-            elif (candidate := evaluate(leaf)) is not None:
-                heapq.heappush(waiting, (-_compute_priority(priority, candidate), leaf, candidate))
+            elif (split := evaluate(leaf)) is not None:
+                heapq.heappush(waiting, (-_compute_priority(priority, split), leaf, split))
         if not waiting:
             break
-        _, leaf, candidate = heapq.heappop(waiting)
-        new_leaves, candidate = [], evaluate(leaf) if priority is None else candidate
-        if candidate is None:
+        _, leaf, split = heapq.heappop(waiting)
+        new_leaves, split = [], evaluate(leaf) if priority is None else split
+        if split is None or split.hyperplane is None:
             continue
-        tree, leaf_of_row = apply_split(tree, leaf_of_row, leaf, rows, candidate.hyperplane, candidate.pvalue)
+        tree, leaf_of_row = apply_split(tree, leaf_of_row, leaf, rows, split.hyperplane, split.pvalue)
         new_leaves = [int(tree.left[leaf]), int(tree.right[leaf])]
         if notify is not None:
             notify(tree)
@@ -182,8 +161,8 @@ def split_rows(splitter: Splitter, X: Any, rows: Indices, rng: np.random.Generat
     return Split(plane, p)
 
 
-def _compute_priority(priority: Callable[[Candidate], float], candidate: Candidate) -> float:
-    value = priority(candidate)
+def _compute_priority(priority: Callable[[Split], float], split: Split) -> float:
+    value = priority(split)
     if math.isnan(value):
         raise ValueError("the priority of a split is NaN: the splitter does not provide the quantity that it needs.")
     return value

@@ -133,11 +133,7 @@ class Selection:
         names, codes = np.unique(labels[known], return_inverse=True)
         if len(names) < 2:
             return None
-        planes = []
-        for plane in list_separators(np.asarray(self.rows.take(known), dtype=np.float64), codes):
-            n_right = np.count_nonzero(plane.on_positive_side(self.rows, known))
-            if 0 < n_right < len(known):  # rounding may put equal projections on one side
-                planes.append(plane)
+        planes = list_separators(self.rows, known, codes)
         return next((plane for plane in planes if self._allows(plane, indices)), planes[0] if planes else None)
 
     # ------------------------------------------------------------------------------------------- number

@@ -34,30 +34,39 @@ def find_margin(x: Array, on_right: NDArray[np.bool_]) -> Array | None:
     return model.coef_[0] / length if length > 0.0 else None
 
 
-def list_separators(x: Array, labels: Indices) -> list[Hyperplane]:
-    """List hyperplanes between rows with different labels, those with the fewest rows of mixed labels first.
+def list_separators(rows: Rows, indices: Indices, labels: Indices) -> list[Hyperplane]:
+    """List hyperplanes between rows with different labels, those with the least mixture of labels on their sides first.
 
     They are the margins between each of the largest labels and all others, and the best one across a feature.
     """
-    center, cuts = center_and_scale(x)[1], []
+    x = np.asarray(rows.take(indices), dtype=np.float64)
+    center, planes = center_and_scale(x)[1], []
     for k in np.argsort(-np.bincount(labels), kind="stable")[: constants.MOST_SEPARATED_LABELS].tolist():
         normal = find_margin(x, labels == k)
         if normal is not None:
-            mixture, threshold = _find_cut((x - center) @ normal, labels)
-            cuts.append((mixture, normal, center + threshold * normal))
+            planes.append(_make_plane(normal, center, _find_cut((x - center) @ normal, labels)[1]))
     of_feature = [_find_cut(column, labels) for column in x.T]
     j = min(range(len(of_feature)), key=of_feature.__getitem__)
-    axis = np.eye(1, x.shape[1], j)[0]
-    cuts.append((of_feature[j][0], axis, of_feature[j][1] * axis))
-    cuts = sorted((cut for cut in cuts if np.isfinite(cut[0])), key=lambda cut: cut[0])
-    return [Hyperplane(normal, float(normal @ point), point=point) for _, normal, point in cuts]
+    planes.append(_make_plane(np.eye(1, x.shape[1], j)[0], np.zeros(x.shape[1]), of_feature[j][1]))
+    mixtures = [_measure_mixture(plane.on_positive_side(rows, indices), labels) for plane in planes]
+    return [planes[k] for k in np.argsort(mixtures, kind="stable") if np.isfinite(mixtures[k])]
+
+
+def _make_plane(normal: Array, center: Array, threshold: float) -> Hyperplane:
+    """Return the hyperplane at a distance from a centre."""
+    point = center + threshold * normal
+    return Hyperplane(normal, float(normal @ point), point=point)
+
+
+def _measure_mixture(goes_right: NDArray[np.bool_], labels: Indices) -> float:
+    """Return the Gini impurity of both sides, times their numbers of rows; infinity if a side is empty."""
+    counts = np.stack([np.bincount(labels[side], minlength=labels.max() + 1) for side in (goes_right, ~goes_right)])
+    sizes = counts.sum(axis=1)
+    return float((sizes - (counts**2).sum(axis=1) / sizes).sum()) if sizes.all() else np.inf
 
 
 def _find_cut(values: Array, labels: Indices) -> tuple[float, float]:
-    """Return the least mixture of labels on the sides of a threshold, and this; infinity if all values are equal.
-
-    The mixture is the Gini impurity of a side times its number of rows.
-    """
+    """Return the least mixture of labels on the sides of a threshold, and the threshold."""
     order = np.argsort(values, kind="stable")
     left = np.cumsum(np.eye(int(labels.max()) + 1)[labels[order]], axis=0)
     n_left = np.arange(1, len(values))
@@ -85,5 +94,4 @@ def halve_rows(rows: Rows, indices: Indices, weights: Array, rng: np.random.Gene
     order = np.argsort(projections, kind="stable")
     total = np.cumsum(weights[order])
     cost, threshold = _find_gap(projections[order], np.abs(total[:-1] - 0.5 * total[-1]))
-    point = center + threshold * normal
-    return Hyperplane(normal, float(normal @ point), point=point) if np.isfinite(cost) else None
+    return _make_plane(normal, center, threshold) if np.isfinite(cost) else None
