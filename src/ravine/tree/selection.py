@@ -156,7 +156,7 @@ class Selection:
             together = sizes[i] + sizes[j]
             distances = ((centers[i] - centers[j]) ** 2).sum(axis=1)
             increase = sizes[i] * sizes[j] / np.maximum(together, 1e-300) * distances
-            best = int(np.lexsort((increase, np.maximum(together - self.largest, 0.0)))[0])
+            best = int(np.lexsort((increase, together > self.largest))[0])
             self._relabel(np.where(self.tree.cluster == j[best], i[best], self.tree.cluster))
 
 
