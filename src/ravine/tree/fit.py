@@ -174,7 +174,8 @@ def fit_tree(
     else:
         k, fewest = settings.n_clusters, settings.limits.smallest
         fit = TreeFit(*grow(rows, work.splitter, n_clusters=k, min_cluster_size=fewest, seed=work.seed, notify=notify))
-    fit = _apply_rules(work, constraints, fit)
+    if constraints is not None or settings.limits.largest is not None:
+        fit = _apply_rules(work, constraints, fit)
     return replace(fit, n_shown=keep_significant_splits(fit.tree, settings.level).n_clusters)
 
 
@@ -294,11 +295,9 @@ def _put_first(tree: Tree, new_number: Indices, shown: Tree) -> Tree:
 
 def _apply_rules(work: _Work, constraints: Constraints | None, fit: TreeFit) -> TreeFit:
     """Limit sizes and meet constraints; with a given number of clusters, more are found first if links join some."""
-    wanted, number = work.settings.n_clusters, fit.tree.n_clusters
-    met = _select_clusters(work, constraints, fit)
-    if constraints is None or wanted is None or number < wanted:
-        return met
-    while met.tree.n_clusters < wanted and number < 2 * wanted and isinstance(work.settings.splitter, SearchSettings):
+    number, met = fit.tree.n_clusters, _select_clusters(work, constraints, fit)
+    wanted = work.settings.n_clusters if isinstance(work.settings.splitter, SearchSettings) else None
+    while wanted is not None and met.tree.n_clusters < wanted <= number < 2 * wanted:
         number += wanted - met.tree.n_clusters
         more = _select_clusters(work, constraints, _find_clusters(work, number))
         if more.tree.n_clusters > wanted:
@@ -313,7 +312,7 @@ def _select_clusters(work: _Work, constraints: Constraints | None, fit: TreeFit)
     most = None if wanted is None else max(wanted, fit.tree.n_clusters)
     selection = Selection(work.rows, work.weights, fit.tree, fit.leaves, work.settings.limits, work.notify)
     selection.limit_sizes(work.splitter, work.rng)
-    selection.join_clusters(most, constraints)
+    selection.join_clusters(most)
     if constraints is not None and list_violations(constraints.links, selection.labels):
         selection.meet_constraints(constraints, most)
     selection.join_clusters(wanted, constraints)

@@ -138,7 +138,7 @@ class Selection:
 
     # ------------------------------------------------------------------------------------------- number
 
-    def join_clusters(self, n_clusters: int | None, constraints: Constraints | None) -> None:
+    def join_clusters(self, n_clusters: int | None, constraints: Constraints | None = None) -> None:
         """Join clusters until a number is left, unless constraints keep all of them apart.
 
         Joins within the largest size are first, of these the one that increases the sum of squares least (Ward's

@@ -11,7 +11,7 @@ import numpy as np
 
 from ravine._html import make_section, make_table
 from ravine._plurals import count, format_pvalue
-from ravine.checks import check_feature_names
+from ravine.checks import check_feature_names, check_integer
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
@@ -93,8 +93,7 @@ def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
 def express_splits(tree: Tree, feature_names: Any, n_features: Any) -> Express:
     """Return a function that writes a split in terms of the features of largest weight."""
     names = check_feature_names(feature_names, tree.normal.shape[1])
-    if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
-        raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}.")
+    n_features = check_integer("n_features", n_features, low=1)
 
     def express(k: int) -> tuple[str, float]:
         normal = tree.normal[k]
@@ -140,12 +139,12 @@ def _draw_shape(tree: Tree) -> str:
     for k in reversed(range(len(tree))):  # children come after their parents
         if tree.left[k] >= 0:
             x[k] = 0.5 * (x[tree.left[k]] + x[tree.right[k]])
-    largest = max(int(tree.size[leaf]) for leaf in leaves)
+    largest = float(tree.size[leaves].max())
     parts = []
     for k in range(len(tree)):
         text = escape(_describe_node(tree, k))
         if tree.left[k] < 0:
-            height = max(LEAF * float(tree.size[k]) / max(largest, 1), 1.5)
+            height = max(LEAF * float(tree.size[k]) / largest, 1.5)
             parts.append(
                 f'<rect x="{x[k] - 0.4 * step:.1f}" y="{y[k]:.1f}" width="{0.8 * step:.1f}" height="{height:.1f}" '
                 f'fill="currentColor" opacity="0.75"><title>{text}</title></rect>'
