@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
 SIZE = [at_least(1), between(0, 1, "neither")]
-PICTURES = ("tree", "cells", "boundary")
 # Parameters of the estimator that concern a single split.
 SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state")
 
@@ -444,14 +443,10 @@ class MinimumDensityTree(DensityClusterer):
         """
         from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
-        check_choice("kind", kind, PICTURES)
-        if kind == "cells":
-            return CellDisplay.from_estimator(self, X, **options)
-        if kind == "boundary":
-            return BoundaryDisplay.from_estimator(self, X, **options)
-        if "node" in options:
-            return HyperplaneDisplay.from_estimator(self, X, **options)
-        return TreeDisplay.from_estimator(self, X, **options)
+        of_tree = HyperplaneDisplay if "node" in options else TreeDisplay
+        displays = {"tree": of_tree, "cells": CellDisplay, "boundary": BoundaryDisplay}
+        check_choice("kind", kind, tuple(displays))
+        return displays[kind].from_estimator(self, X, **options)
 
 
 def _drop_ones(weights: Array | None) -> Array | None:

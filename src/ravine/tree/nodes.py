@@ -292,8 +292,7 @@ class Tree:
             raise ImportError("to_networkx needs the package networkx: install it, or use to_pandas.") from error
         graph = networkx.DiGraph()
         for node in self:
-            plane = node.hyperplane
-            depth = None if plane is None else plane.relative_depth
+            depth = node.hyperplane and node.hyperplane.relative_depth
             graph.add_node(node.number, size=node.size, cluster=node.cluster, relative_depth=depth, pvalue=node.pvalue)
         graph.add_edges_from((int(p), k) for k, p in enumerate(self.parent) if p != NONE)
         return graph
