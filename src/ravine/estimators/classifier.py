@@ -18,7 +18,7 @@ from ravine.checks import check_weights, count_threads, make_generator
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._parameters import apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights
-from ravine.estimators._parameters import apply_to_rows
+from ravine.estimators._shared import apply_to_rows
 from ravine.explain.memberships import Memberships, SplitOdds
 from ravine.rows import Rows
 from ravine.rows.inputs import allow_sparse, validate_readable_rows, validate_rows

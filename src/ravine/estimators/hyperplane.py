@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights, count_threads, make_generator
-from ravine.estimators._parameters import Number, apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import Number, apply_to_rows, at_least, between, insert_default, start_fit
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep

@@ -21,7 +21,7 @@ from ravine.checks import (
     count_threads,
     make_generator,
 )
-from ravine.estimators._parameters import Splitting, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import Splitting, at_least, between, insert_default, start_fit
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds

@@ -260,11 +260,10 @@ class Tree:
         """Return which nodes each row passes, as a sparse matrix of shape (n, m)."""
         from scipy.sparse import csr_array
 
-        paths = {leaf: self.ancestry(leaf) for leaf in self.leaves()}
-        reached = self.apply(X).tolist()
-        columns = [k for leaf in reached for k in paths[leaf]]
-        starts = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in reached])]).astype(np.intp)
-        return csr_array((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(len(reached), len(self)))
+        is_passed = np.zeros((len(self), len(self)), dtype=np.int8)
+        for leaf in self.leaves():
+            is_passed[leaf, self.ancestry(leaf)] = 1
+        return csr_array(is_passed)[self.apply(X)]
 
     def ancestry(self, node: int) -> list[int]:
         """Return a node and all nodes above it, the root first."""
