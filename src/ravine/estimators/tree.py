@@ -242,10 +242,13 @@ class MinimumDensityTree(DensityClusterer):
         return self
 
     def _make_settings(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> TreeSettings:
-        """Return the parameters, which are valid, as the settings of a growth."""
-        splitter, test, n_splits = self._read_hyperplane(rows.shape[1])
-        if test is None and n_clusters is None:
-            test = "pooled"
+        """Return the parameters, which are valid, as the settings of a fit."""
+        hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
+        splitter: SearchSettings | Splitter = hyperplane
+        test, n_splits = "pooled" if n_clusters is None else None, 1
+        if isinstance(hyperplane, MinimumDensityHyperplane):
+            splitter = read_settings(hyperplane, n_threads=count_threads(self.n_jobs)).check_init(rows.shape[1])
+            test, n_splits = hyperplane.test or test, int(hyperplane.n_splits)
         total = rows.shape[0] if weights is None else float(weights.sum())
         return TreeSettings(
             n_clusters,
@@ -256,14 +259,6 @@ class MinimumDensityTree(DensityClusterer):
             float(self.alpha),
             only_shown=self.n_clusters == "shown",
         )
-
-    def _read_hyperplane(self, n_features: int) -> tuple[SearchSettings | Splitter, str | None, int]:
-        """Return the settings of searches or an object that splits, the test and the number of its repetitions."""
-        hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
-        if not isinstance(hyperplane, MinimumDensityHyperplane):
-            return hyperplane, None, 1
-        settings = read_settings(hyperplane, n_threads=count_threads(self.n_jobs)).check_init(n_features)
-        return settings, hyperplane.test, int(hyperplane.n_splits)
 
     def _store(self, fit: TreeFit, odds: SplitOdds, constraints: Constraints | None) -> None:
         self._store_tree(fit.tree, fit.leaves, odds)
