@@ -96,9 +96,5 @@ MOST_HALVED_ROWS = 4000
 MOST_ASSIGNMENT_STEPS = 20_000
 # Number of labels of a node, the largest first, for which a hyperplane against all others is tried.
 MOST_SEPARATED_LABELS = 8
-# Regularisation of the support vector machine that separates constrained rows, weak enough to separate whatever can be
-# separated (rows have a largest coordinate of 1), and its largest number of iterations.
-SVM_C = 1e4
-SVM_ITERATIONS = 100_000
 # Largest number of iterations for the hyperplane between clusters that overlap.
 MARGIN_ITERATIONS = 200
