@@ -157,7 +157,7 @@ def test_neighbours_without_a_valley_are_joined():
 def test_joined_cells_are_clusters_of_any_shape(draw):
     rows, labels = draw(400)
     graph, sets = make_graph(rows)
-    found = find_joined_cells(graph, sets, 5.0)
+    found = find_joined_cells(graph, sets, 5.0, 0.05)
     assert adjusted_rand_score(labels[graph.indices], found.labels) > 0.95
     assert measure_curvature(graph, found) >= constants.CURVED
 
@@ -165,9 +165,12 @@ def test_joined_cells_are_clusters_of_any_shape(draw):
 def test_joined_cells_need_a_majority_of_sets():
     graph, sets = make_graph(draw_rings(400)[0])
     cloud = make_graph(np.random.default_rng(0).normal(size=(300, 2)))
-    assert find_joined_cells(*cloud, 5.0) is None
-    assert find_joined_cells(graph, [], 5.0) is None
-    assert find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2), None)], 350.0) is None
+    assert find_joined_cells(*cloud, 5.0, 0.05) is None
+    assert find_joined_cells(graph, [], 5.0, 0.05) is None
+    assert find_joined_cells(graph, sets, 5.0, 0.0) is None
+    assert (
+        find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2), None)], 350.0, 0.05) is None
+    )
 
 
 @pytest.mark.parametrize("name", ["blobs", "rings", "one cloud"])

@@ -124,15 +124,22 @@ def join_unseparated(graph: NeighbourGraph, labels: Indices, k: int, rng: np.ran
     return np.asarray(label_unions(k, pairs)[labels])
 
 
-def find_joined_cells(graph: NeighbourGraph, sets: list[CellSet], fewest: float) -> Partition | None:
-    """Return the clusters of joined cells if most sets agree on a number above 1; the clearest of these partitions."""
+def find_joined_cells(graph: NeighbourGraph, sets: list[CellSet], fewest: float, level: float) -> Partition | None:
+    """Return the clusters of joined cells if most sets agree on a number above 1; the clearest of these partitions.
+
+    Parameters
+    ----------
+    level : float
+        Level that the evidence for each valley must reach, too.
+    """
     joined = [cells.join(None, max(fewest, constants.FEWEST_CELL_ROWS)) for cells in sets]
     numbers = [int(one.labels.max()) + 1 for one in joined]
     number = max(set(numbers), key=numbers.count, default=1)
     if number == 1 or 2 * numbers.count(number) <= len(sets):
         return None
     agreeing = [one for one, n in zip(joined, numbers, strict=True) if n == number]
-    return max(agreeing, key=lambda one: find_weakest(graph, one.labels, graph.count_edges(one.labels, number)))
+    evidence = [find_weakest(graph, one.labels, graph.count_edges(one.labels, number)) for one in agreeing]
+    return agreeing[int(np.argmax(evidence))] if max(evidence) >= -float(ndtri(level)) else None
 
 
 def measure_curvature(graph: NeighbourGraph, partition: Partition) -> float:

@@ -151,12 +151,12 @@ def fit_tree(
 
     1. Graph: the nearest neighbours of at most 4000 rows, with repeated values spread.
     2. Proposals: k-means, mixtures, eigenvectors of the graph, and cells that are joined where no valley is.
-    3. Choice: the partition that agrees best with all, weighted by evidence for valleys over normalised cut.
+    3. Choice: the partition that agrees best with all, each weighted by the inverse of its normalised cut.
     4. Hyperplanes: a tree that separates the clusters, each hyperplane at the lowest density between its sides.
     5. Test: P-values of the splits.
 
-    Without a given number of clusters, a test decides whether there is more than one; then the number is the largest
-    for which all boundaries have a valley.
+    Without a given number of clusters, a test decides whether there is more than one; then the number is that of most
+    groups of clusters with a valley between close neighbours.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
     has_few_dimensions = graph.dimension <= FEW_DIMENSIONS
     has_cells = has_few_dimensions and not graph.rows.has_repeated_values
     sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng, work.flag) if has_cells else []
-    cells = find_joined_cells(graph, sets, fewest)
+    cells = find_joined_cells(graph, sets, fewest, settings.level)
     if cells is not None and measure_curvature(graph, cells) >= constants.CURVED:
         return plan_splits(graph, cells), np.nan
     if settings.test == "exact":
