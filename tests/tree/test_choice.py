@@ -167,7 +167,6 @@ def test_joined_cells_need_a_majority_of_sets():
     cloud = make_graph(np.random.default_rng(0).normal(size=(300, 2)))
     assert find_joined_cells(*cloud, 5.0, 0.05) is None
     assert find_joined_cells(graph, [], 5.0, 0.05) is None
-    assert find_joined_cells(graph, sets, 5.0, 0.0) is None
     assert (
         find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2), None)], 350.0, 0.05) is None
     )
