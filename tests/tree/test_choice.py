@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from ravine.rows import as_rows
 from ravine.tree import constants
 from ravine.tree.choice import (
+    Proposals,
     choose_plan,
     choose_separated,
     find_joined_cells,
@@ -18,7 +19,7 @@ from ravine.tree.choice import (
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.hyperplanes import plan_splits
 from ravine.tree.partitions import Partition, cut_cells, list_neighbours, propose_partitions, weigh_partition
-from ravine.validity.cluster_test import measure_boundary
+from ravine.validity.cluster_test import has_valley
 from ravine.validity.discriminants import find_discriminant
 from support.shape_data import draw_moons, draw_rings
 
@@ -55,7 +56,7 @@ def make_graph(rows):
 def test_plan_has_the_number_of_clusters_or_fewer(name):
     graph, sets = make_graph(INPUTS[name])
     for k in (2, 3, 6):
-        plan = choose_plan(graph, k, 1.0, np.random.default_rng(2), sets)
+        plan = choose_plan(Proposals(graph, np.random.default_rng(2), sets), k, 1.0)
         found = 1 if plan is None else plan.n_clusters
         assert found == k or (found < k and name in ("few rows", "two rows", "equal rows"))
 
@@ -74,7 +75,7 @@ def test_plan_agrees_most_with_all_proposals(name):
             agreement = round(sum(w * score for w, score in zip(weights, scores, strict=True)), 9)
             if (is_large, agreement) > largest:
                 largest, best = (is_large, agreement), plan
-        chosen = choose_plan(graph, k, fewest, np.random.default_rng(3), sets)
+        chosen = choose_plan(Proposals(graph, np.random.default_rng(3), sets), k, fewest)
         assert_array_equal(chosen.labels, best.labels)
 
 
@@ -84,7 +85,7 @@ def test_separated_clusters_are_preferred_to_agreement():
     coins = np.column_stack([rng.integers(0, 2, 400), rng.normal(size=400) + 8.0 * is_second])
     graph, sets = make_graph((coins - coins.mean(axis=0)) / coins.std(axis=0))
     truth = Partition(is_second[graph.indices].astype(np.intp))
-    separated = choose_separated(graph, truth, 5.0, np.random.default_rng(0), sets, 0.05)
+    separated = choose_separated(Proposals(graph, np.random.default_rng(0), sets), truth, 5.0, 0.05)
     assert adjusted_rand_score(truth.labels, separated.labels) > 0.95
     first = propose_partitions(graph, 2, np.random.default_rng(0), sets)
     assert min(adjusted_rand_score(truth.labels, one.labels) for one in first) < 0.1  # the coin is proposed, too
@@ -94,8 +95,8 @@ def test_separated_clusters_are_preferred_to_agreement():
 def test_clusters_of_any_shape_are_found(draw):
     rows, labels = draw()
     graph, sets = make_graph(rows)
-    found = choose_plan(graph, 2, 5.0, np.random.default_rng(0), sets)
-    convex = choose_plan(graph, 2, 5.0, np.random.default_rng(0), [])
+    found = choose_plan(Proposals(graph, np.random.default_rng(0), sets), 2, 5.0)
+    convex = choose_plan(Proposals(graph, np.random.default_rng(0), []), 2, 5.0)
     scores = [adjusted_rand_score(labels[graph.indices], plan.labels) for plan in (found, convex)]
     assert scores[1] < 0.8 < 0.95 < scores[0]
 
@@ -107,7 +108,7 @@ def test_clusters_of_any_shape_are_found(draw):
 def test_clear_blobs_are_separated(scale):
     for seed in range(3):
         graph, sets = make_graph(scale * (CENTERS[LABELS] + np.random.default_rng(seed).normal(size=(225, 3))))
-        found = find_separated(graph, 5.0, np.random.default_rng(seed), sets, 0.05)
+        found = find_separated(Proposals(graph, np.random.default_rng(seed), sets), 5.0, 0.05)
         assert adjusted_rand_score(LABELS[graph.indices], found) == 1.0
 
 
@@ -116,21 +117,21 @@ def test_separated_groups_are_the_same_for_permuted_rows(name):
     rows, groups = INPUTS[name], []
     for order in (np.arange(len(rows)), np.random.default_rng(4).permutation(len(rows))):
         graph, sets = make_graph(rows[order])
-        found = find_separated(graph, 5.0, np.random.default_rng(0), sets, 0.05)
+        found = find_separated(Proposals(graph, np.random.default_rng(0), sets), 5.0, 0.05)
         groups.append([tuple(row) for row in np.c_[found, rows[order][graph.indices]]])
     assert groups[0] == groups[1]
 
 
 def test_separated_groups_have_the_smallest_size():
     graph, sets = make_graph(X)
-    assert np.bincount(find_separated(graph, 70.0, np.random.default_rng(0), sets, 0.05)).min() >= 70
-    assert find_separated(graph, 120.0, np.random.default_rng(0), sets, 0.05).max() == 0
+    assert np.bincount(find_separated(Proposals(graph, np.random.default_rng(0), sets), 70.0, 0.05)).min() >= 70
+    assert find_separated(Proposals(graph, np.random.default_rng(0), sets), 120.0, 0.05).max() == 0
 
 
 def test_one_cloud_is_not_separated():
     for seed in range(3):
         graph, sets = make_graph(np.random.default_rng(seed).normal(size=(200, 3)))
-        assert find_separated(graph, 5.0, np.random.default_rng(seed), sets, 0.05).max() == 0
+        assert find_separated(Proposals(graph, np.random.default_rng(seed), sets), 5.0, 0.05).max() == 0
 
 
 def test_neighbours_without_a_valley_are_joined():
@@ -141,11 +142,11 @@ def test_neighbours_without_a_valley_are_joined():
         rng, groups = np.random.default_rng(0), {i: {i} for i in range(k)}
         for i, j in list_neighbours(graph.count_edges(given, k), constants.CLOSE_SHARE):
             members = np.flatnonzero((given == i) | (given == j))
-            if measure_boundary(graph.rows, members, given[members] == j, rng) < 1.6449:
+            if not has_valley(graph.rows, members, given[members] == j, rng, 0.05):
                 union = groups[i] | groups[j]
                 groups.update(dict.fromkeys(union, union))
         expected = [min(groups[k]) for k in given.tolist()]
-        found = join_unseparated(graph, given, k, np.random.default_rng(0), 0.05)
+        found = join_unseparated(Proposals(graph, np.random.default_rng(0), []), given, k, 0.05)
         assert adjusted_rand_score(expected, found) == 1.0
         assert found.max() + 1 == min(k, 3)
 

@@ -13,8 +13,8 @@ from ravine.validity import ValleyTest, cluster_test
 from ravine.validity.cluster_test import (
     cut_between,
     find_cut,
+    has_valley,
     judge_sides,
-    measure_boundary,
     measure_separation,
     run_cluster_test,
 )
@@ -147,14 +147,21 @@ def test_sides_of_few_rows_show_nothing(n_right):
     assert judge(X[50:69], np.arange(19) >= 10) == 1.0
 
 
-def test_evidence_is_positive_only_between_clusters():
+def test_only_clusters_have_a_valley_between_them():
     for seed in range(4):
         pair, cloud = draw_pair(seed, n=200), np.random.default_rng(seed).normal(size=(200, 3))
-        evidence = [
-            measure_boundary(spread(X), np.arange(200), X[:, 0] > middle, np.random.default_rng(seed))
+        found = [
+            has_valley(spread(X), np.arange(200), X[:, 0] > middle, np.random.default_rng(seed), LEVEL)
             for X, middle in ((pair, 3.0), (cloud, 0.0))
         ]
-        assert evidence[1] < 0.0 < 2.0 < evidence[0]
+        assert found == [True, False]
+
+
+def test_bend_is_not_a_valley_between_its_halves():
+    angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 400)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.05 * np.random.default_rng(1).normal(size=(400, 2))
+    assert judge(ring, ring[:, 0] > 0.0) < LEVEL
+    assert not has_valley(spread(ring), np.arange(400), ring[:, 0] > 0.0, np.random.default_rng(0), LEVEL)
 
 
 # ----------------------------------------------------------------------------------------------- parts

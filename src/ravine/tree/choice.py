@@ -21,15 +21,42 @@ from ravine.tree.partitions import (
     propose_partitions,
     weigh_partition,
 )
-from ravine.validity.cluster_test import measure_boundary
+from ravine.validity.cluster_test import has_valley
 from ravine.validity.discriminants import find_discriminant
 
 Indices = NDArray[np.intp]
 
 
-def choose_plan(
-    graph: NeighbourGraph, k: int, fewest: float, rng: np.random.Generator, sets: list[CellSet]
-) -> Plan | None:
+class Proposals:
+    """Partitions of the rows of a graph into any number of clusters; those into k are made once.
+
+    Parameters
+    ----------
+    sets : list of CellSet
+        Cells that are joined.
+    """
+
+    def __init__(self, graph: NeighbourGraph, rng: np.random.Generator, sets: list[CellSet]) -> None:
+        self.graph, self.rng, self.sets = graph, rng, sets
+        self._ranked: dict[int, list[Partition]] = {}
+
+    def rank(self, k: int) -> list[Partition]:
+        """Return partitions in the order of their mean agreement with all, weighted by the inverses of their cuts.
+
+        The one with the least cut depends on chance where several are nearly as good.
+        """
+        if k not in self._ranked:
+            found = list(propose_partitions(self.graph, k, self.rng, self.sets))
+            weights = np.array([weigh_partition(self.graph, one, k) for one in found])
+            agreement = np.array(
+                [[compare_partitions(one.labels, other.labels, k) for other in found] for one in found]
+            )
+            order = np.argsort(-(agreement.reshape(len(found), len(found)) @ weights), kind="stable")
+            self._ranked[k] = [found[i] for i in order.tolist()]
+        return self._ranked[k]
+
+
+def choose_plan(proposals: Proposals, k: int, fewest: float) -> Plan | None:
     """Return the best partition into k clusters, as hyperplanes; None if no proposal has k clusters.
 
     Parameters
@@ -38,22 +65,15 @@ def choose_plan(
         Smallest number of rows of the graph in a cluster, if any proposal has clusters of this size.
     """
     first = None
-    for proposal in rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k):
-        plan = plan_splits(graph, proposal)
+    for proposal in proposals.rank(k):
+        plan = plan_splits(proposals.graph, proposal)
         if _has_clusters(plan, k, fewest):
             return plan
         first = plan if first is None else first
     return first
 
 
-def choose_separated(
-    graph: NeighbourGraph,
-    start: Partition,
-    fewest: float,
-    rng: np.random.Generator,
-    sets: list[CellSet],
-    level: float,
-) -> Plan:
+def choose_separated(proposals: Proposals, start: Partition, fewest: float, level: float) -> Plan:
     """Return the best partition whose clusters are all separated by valleys, with as many clusters as a first one.
 
     Parameters
@@ -64,32 +84,18 @@ def choose_separated(
         Level of the evidence for each valley.
     """
     k = int(start.labels.max()) + 1
-    for proposal in rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k):
-        plan = plan_splits(graph, proposal)
-        if _has_clusters(plan, k, fewest) and join_unseparated(graph, plan.labels, k, rng, level).max() == k - 1:
+    for proposal in proposals.rank(k):
+        plan = plan_splits(proposals.graph, proposal)
+        if _has_clusters(plan, k, fewest) and join_unseparated(proposals, plan.labels, k, level).max() == k - 1:
             return plan
-    return plan_splits(graph, start)
+    return plan_splits(proposals.graph, start)
 
 
 def _has_clusters(plan: Plan, k: int, fewest: float) -> bool:
     return plan.n_clusters == k and bool(np.bincount(plan.labels, minlength=k).min() >= fewest)
 
 
-def rank_proposals(graph: NeighbourGraph, proposals: list[Partition], k: int) -> list[Partition]:
-    """Return proposals in the order of their mean agreement with all, weighted by the inverses of their cuts.
-
-    The proposal with the least cut depends on chance where several are nearly as good.
-    """
-    weights = np.array([weigh_partition(graph, one, k) for one in proposals])
-    agreement = np.array(
-        [[compare_partitions(one.labels, other.labels, k) for other in proposals] for one in proposals]
-    ).reshape(len(proposals), len(proposals))
-    return [proposals[i] for i in np.argsort(-(agreement @ weights), kind="stable").tolist()]
-
-
-def find_separated(
-    graph: NeighbourGraph, fewest: float, rng: np.random.Generator, sets: list[CellSet], level: float
-) -> Indices:
+def find_separated(proposals: Proposals, fewest: float, level: float) -> Indices:
     """Return the labels of most groups that valleys separate, from partitions into 2, 3, ... clusters.
 
     Parameters
@@ -99,27 +105,27 @@ def find_separated(
     level : float
         Level of the evidence for each valley.
     """
-    best, n_failures = np.zeros(len(graph), dtype=np.intp), 0
+    n = len(proposals.graph)
+    best, n_failures = np.zeros(n, dtype=np.intp), 0
     for k in range(2, constants.MOST_CLUSTERS + 1):
-        if n_failures == constants.PATIENCE or k * max(fewest, constants.FEWEST_PART_ROWS) > len(graph):
+        if n_failures == constants.PATIENCE or k * max(fewest, constants.FEWEST_PART_ROWS) > n:
             break
-        smallest = max(fewest, constants.LEAST_CLUSTER_SHARE * len(graph) / k)
-        ranked = rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k)
+        smallest = max(fewest, constants.LEAST_CLUSTER_SHARE * n / k)
         n_failures += 1
-        for labels in islice((one.labels for one in ranked if np.bincount(one.labels).min() >= smallest), 1):
-            groups = join_unseparated(graph, labels, k, rng, level)
+        large = (one.labels for one in proposals.rank(k) if np.bincount(one.labels).min() >= smallest)
+        for labels in islice(large, 1):
+            groups = join_unseparated(proposals, labels, k, level)
             if groups.max() > best.max():
                 best, n_failures = groups, 0
     return best
 
 
-def join_unseparated(graph: NeighbourGraph, labels: Indices, k: int, rng: np.random.Generator, level: float) -> Indices:
+def join_unseparated(proposals: Proposals, labels: Indices, k: int, level: float) -> Indices:
     """Return the labels of the groups that are left if close neighbours without a valley are joined."""
-    needed = -float(ndtri(level))
-    pairs = []
+    graph, pairs = proposals.graph, []
     for i, j in list_neighbours(graph.count_edges(labels, k), constants.CLOSE_SHARE):
         members = np.flatnonzero((labels == i) | (labels == j))
-        if measure_boundary(graph.rows, members, labels[members] == j, rng) < needed:
+        if not has_valley(graph.rows, members, labels[members] == j, proposals.rng, level):
             pairs.append((i, j))
     return np.asarray(label_unions(k, pairs)[labels])
 

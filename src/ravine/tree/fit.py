@@ -16,14 +16,21 @@ from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import SearchSettings
 from ravine.tree import constants
-from ravine.tree.choice import choose_plan, choose_separated, find_joined_cells, find_separated, measure_curvature
+from ravine.tree.choice import (
+    Proposals,
+    choose_plan,
+    choose_separated,
+    find_joined_cells,
+    find_separated,
+    measure_curvature,
+)
 from ravine.tree.constraints import Constraints, SizeLimits, list_violations
 from ravine.tree.editing import find_new_nodes, keep_significant_splits
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.grow import Splitter, apply_split, grow, make_stump, split_rows
 from ravine.tree.hyperplanes import Plan, build_tree, plan_splits
 from ravine.tree.nodes import NONE, Tree
-from ravine.tree.partitions import CellSet, Partition, cut_cells
+from ravine.tree.partitions import Partition, cut_cells
 from ravine.tree.selection import Selection
 from ravine.tree.splitter import DensitySplitter
 from ravine.validity import run_valley_test
@@ -210,7 +217,7 @@ def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Pl
         return None
     k = min(k, len(np.unique(graph.rows.x, axis=0)))
     sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng, work.flag)
-    return choose_plan(graph, k, fewest, work.rng, sets) if k > 1 else None
+    return choose_plan(Proposals(graph, work.rng, sets), k, fewest) if k > 1 else None
 
 
 def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Plan | None, float]:
@@ -219,6 +226,7 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
     has_few_dimensions = graph.dimension <= FEW_DIMENSIONS
     has_cells = has_few_dimensions and not graph.rows.has_repeated_values
     sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng, work.flag) if has_cells else []
+    proposals = Proposals(graph, rng, sets)
     cells = find_joined_cells(graph, sets, fewest, settings.level)
     if cells is not None and measure_curvature(graph, cells) >= constants.CURVED:
         return plan_splits(graph, cells), np.nan
@@ -227,37 +235,38 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
     else:
         pvalue = run_cluster_test(graph.rows, rng, settings.level).pvalue
         if pvalue > settings.level and not has_few_dimensions:
-            pvalue = min(pvalue, _test_parts(work, graph, fewest, sets))
+            pvalue = min(pvalue, _test_parts(proposals, settings.level))
     if pvalue > settings.level:
         if cells is None:
             return None, pvalue
         pvalue = np.nan
-    groups = Partition(find_separated(graph, fewest, rng, sets, settings.level))
+    groups = Partition(find_separated(proposals, fewest, settings.level))
     if cells is not None and cells.labels.max() > groups.labels.max():
         groups = cells
     if groups.labels.max() == 0:
         groups = Partition(find_sides(graph.rows, rng))
     if groups.labels.max() == 0:
         return None, pvalue
-    return choose_separated(graph, groups, fewest, rng, sets, settings.level), pvalue
+    return choose_separated(proposals, groups, fewest, settings.level), pvalue
 
 
-def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[CellSet]) -> float:
+def _test_parts(proposals: Proposals, level: float) -> float:
     """Return the P-value of the hypothesis that no part of the rows has more than one cluster.
 
     Projections of many clusters overlap along every direction. The parts are the nodes of a tree of several clusters;
     those whose two sides show a valley are tested, and P is multiplied by the number of all.
     """
+    graph, rng = proposals.graph, proposals.rng
     k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
-    plan = choose_plan(graph, k, fewest, work.rng, sets) if k > 2 else None
-    nodes = [] if plan is None else plan.list_nodes(graph)[1:]
+    best = proposals.rank(k)[:1] if k > 2 else []
+    nodes = [node for partition in best for node in plan_splits(graph, partition).list_nodes(graph)[1:k]]
     least = 1.0
     for inside, on_right in nodes:
-        level = work.settings.level / len(nodes)
-        if judge_sides(graph.rows, inside, on_right, work.rng, level) <= work.settings.level:
-            pvalue = run_cluster_test(graph.rows.take(inside), work.rng, level).pvalue
+        own_level = level / len(nodes)
+        if judge_sides(graph.rows, inside, on_right, rng, own_level) <= level:
+            pvalue = run_cluster_test(graph.rows.take(inside), rng, own_level).pvalue
             least = min(least, len(nodes) * pvalue)
-            if least <= work.settings.level:
+            if least <= level:
                 break
     return least
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from ravine._typing import Array
 from ravine.density import (
@@ -36,7 +37,8 @@ N_PARTITIONS = 8
 # Partitions end early if the mean z-score of m of them is above that of the level by SHOWN / √m, or below it by
 # HIDDEN / √m: some partitions miss a valley that others find.
 SHOWN, HIDDEN = 1.0, 1.3
-# Number of partitions for the evidence of a boundary, and the absolute z-score at which fewer are enough.
+# Number of partitions for the evidence of a boundary, and the distance of the z-score from that of the level at which
+# fewer are enough.
 N_REPETITIONS, DECIDED = 4, 2.0
 # Directions of a search: differences of the means of two halves of the rows, principal components, and those of them
 # with the clearest valleys, which are improved by the discriminant of their two sides a number of times.
@@ -133,8 +135,6 @@ def _pool_folds(
 
     Partitions end early if further ones are unlikely to move P to the other side of the level.
     """
-    from scipy.special import ndtr, ndtri
-
     members = np.arange(len(rows)) if sides is None else sides[0]
     needed = -float(ndtri(min(max(level, 1e-9), 0.5)))
     partitions: list[Evidence] = []
@@ -318,25 +318,25 @@ def _measure_bend(p: Array, q: Array, threshold: float) -> float:
 # ----------------------------------------------------------------------------------------------- boundaries
 
 
-def measure_boundary(rows: SpreadRows, members: Indices, on_right: Mask, rng: np.random.Generator) -> float:
-    """Return the evidence for a valley between two groups of rows that is not a bend.
+def has_valley(rows: SpreadRows, members: Indices, on_right: Mask, rng: np.random.Generator, level: float) -> bool:
+    """Return whether two groups of rows have a valley between them that is not a bend.
 
-    It is the mean z-score of a few partitions into folds, or the evidence in the plane of the discriminant if that is
-    smaller.
+    The mean z-score of a few partitions into folds, and the evidence in the plane of the discriminant, reach a level.
     """
     cut = cut_between(rows, members, on_right)
     if cut is None:
-        return -math.inf
+        return False
+    needed = -float(ndtri(level))
     partitions: list[Evidence] = []
     while len(partitions) < N_REPETITIONS:
         partitions.append(_judge_folds(rows, members, on_right, rng))
         evidence = _average_scores(partitions)
-        if abs(evidence) > DECIDED:
+        if abs(evidence - needed) > DECIDED:
             break
-    if evidence < -DECIDED:
-        return evidence
+    if evidence < needed:
+        return False
     contact, bend = measure_separation(rows, cut, members)
-    return min(evidence, contact - BEND * max(bend, 0.0))
+    return contact - BEND * max(bend, 0.0) >= needed
 
 
 def _find_lowest(projections: Array, on_right: Mask) -> float | None:
