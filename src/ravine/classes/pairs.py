@@ -18,6 +18,7 @@ from ravine.classes.calibration import count_votes, couple_log_probabilities
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows, open_pool, round_to_power_of_two
+from ravine.rows.repeated_values import Cells, measure_cells
 from ravine.search import (
     Problem,
     SearchSettings,
@@ -150,8 +151,9 @@ def fit_pairs(
     unlabelled = codes == UNLABELLED
     gated = settings.n_rounds > 0 and n_classes > 2 and bool(unlabelled.any())
     current = predict_by_svm(rows, codes, weights, settings.search.labels.start_C, rng) if gated else None
+    cells = measure_cells(rows) if settings.search.labels.method == "relative" else []
     with open_pool(settings.search.n_threads) as pool:
-        fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool)
+        fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool, cells)
         for _ in range(settings.n_rounds if gated else 1):
             model, separators = fitter.fit_all(pairs, generators, current)
             if gated:
@@ -169,6 +171,7 @@ class _PairFitter:
     n_classes: int
     settings: PairSettings
     pool: ThreadPoolExecutor | None
+    cells: Cells
 
     def fit_all(
         self, pairs: NDArray[np.intp], generators: list[np.random.Generator], current: NDArray[np.intp] | None
@@ -191,7 +194,7 @@ class _PairFitter:
             rows, signs = rows.subset(indices), signs[indices]
             weights = None if weights is None else weights[indices]
         pool = self.pool if self.n_classes == 2 else None
-        problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool)
+        problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool, cells=self.cells)
         find = find_separator if self.settings.search.labels.method == "paper" else find_safe_separator
         return find(problem, pair if self.n_classes > 2 else None)
 
