@@ -80,6 +80,21 @@ def test_gaps_of_repeated_values_do_not_hide_those_of_numbers(extra):
     assert min(accuracies) > 0.9
 
 
+def test_correlated_features_lose_little_to_the_labels_alone():
+    losses = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        size, contrast, noise = 3.0 * rng.standard_normal(400), rng.standard_normal(400), rng.standard_normal((400, 2))
+        X = np.outer(size, [1.0, 1.2, 0.8, 1.1]) + 0.5 * np.column_stack([contrast, -contrast, noise])
+        X, truth = (X - X.mean(axis=0)) / X.std(axis=0), (contrast > 0.0).astype(int)
+        labelled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 3, replace=False) for k in (0, 1)])
+        y = np.full(400, -1)
+        y[labelled] = truth[labelled]
+        svm = LinearSVC(dual=False).fit(X[labelled], truth[labelled])
+        losses.append(svm.score(X, truth) - MinimumDensityClassifier().fit(X, y).score(X, truth))
+    assert np.mean(losses) < 0.03
+
+
 def test_weight_zero_is_the_linear_svm():
     X, _, y = make_problem()
     svm = LinearSVC(dual=False, tol=1e-12).fit(X[y >= 0], y[y >= 0])

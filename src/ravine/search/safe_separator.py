@@ -33,7 +33,7 @@ CERTAIN = 1e-9
 SHORTEST = 1e-10
 
 
-def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Separator:
+def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None, is_rough: bool = False) -> Separator:
     """Find the hyperplane that the labels suggest, moved to a place nearby where there are few rows.
 
     With the decision function f(x) = w·x + c, it minimises the regularised squared hinge of the labels plus λ times the
@@ -46,6 +46,8 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
         With labelled rows.
     pair : tuple of two int, optional
         Numbers of the two classes, noted in the path.
+    is_rough : bool
+        Whether few digits suffice, without the depths of the valleys.
     """
     if problem.has_no_spread:
         return take_majority(problem)
@@ -59,11 +61,11 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
         start = np.append(SHORTEST * problem.axes.directions[0] * scales, 0.0)
     log = PathLog(problem.settings.callback, pair)
     notify = log.record_in(problem.space)
-    first = describe(problem, start, scales, make_density(problem, problem.sample))
+    first = describe(problem, start, scales, make_density(problem, problem.sample), depth=not is_rough)
     notify(first)
     last, u = first, start
     if settings.density_weight > 0.0 and start is labels.u:
-        last, u = _move(problem, labels, scales)
+        last, u = _move(problem, labels, scales, is_rough)
         notify(last)
     # Labels that are left out see a density that holds the hyperplane in its place only in so far as there is a gap.
     gap = 1.0 - math.exp(min(last.log_index, 0.0)) if start is labels.u else 0.0
@@ -93,10 +95,9 @@ def measure_scales(problem: Problem) -> Array:
     return np.asarray(np.sqrt(squares))
 
 
-def _move(problem: Problem, labels: LabelFit, scales: Array) -> tuple[Stage, Array]:
+def _move(problem: Problem, labels: LabelFit, scales: Array, is_rough: bool) -> tuple[Stage, Array]:
     """Minimise the objective from the minimiser of the labels; of very many rows, on growing subsamples first."""
     u, solve, pairs = labels.u, precondition(problem, labels, scales), CurvaturePairs()
-    is_large = problem.sample.n_rows > LARGE
     for indices in problem.subsamples:
         sample = problem.sample.take(indices)
         objective = SafeObjective(problem, sample, labels, scales)
@@ -111,10 +112,11 @@ def _move(problem: Problem, labels: LabelFit, scales: Array) -> tuple[Stage, Arr
         (hessian,) = drive(sample, [objective.measure_hessian(u)])
         solve, pairs = invert(hessian, 1.0 / labels.loss.C), CurvaturePairs(has_scale=True)
     objective = SafeObjective(problem, problem.sample, labels, scales)
-    tolerance = ROUGH_TOLERANCE if is_large else TOLERANCE
+    tolerance = ROUGH_TOLERANCE if is_rough or problem.sample.n_rows > LARGE else TOLERANCE
     search = minimise_by_lbfgs(objective.evaluate, u, solve, max_iter=MOST_ITERATIONS, tolerance=tolerance, pairs=pairs)
     (found,) = drive(problem.sample, [search])
-    return describe(problem, found.u, scales, objective.density, found.n_iter, found.converged), found.u
+    density, depth = objective.density, not is_rough
+    return describe(problem, found.u, scales, density, found.n_iter, found.converged, depth), found.u
 
 
 def precondition(problem: Problem, labels: LabelFit, scales: Array) -> Solve:
@@ -204,11 +206,17 @@ def to_hyperplane(u: Array, scales: Array) -> tuple[Array, float, float]:
 
 
 def describe(
-    problem: Problem, u: Array, scales: Array, density: RelativeDensity, n_iter: int = 0, converged: bool = True
+    problem: Problem,
+    u: Array,
+    scales: Array,
+    density: RelativeDensity,
+    n_iter: int = 0,
+    converged: bool = True,
+    depth: bool = True,
 ) -> Stage:
-    """Return the hyperplane of u on all rows as a stage, whose index is E."""
+    """Return the hyperplane of u on all rows as a stage, whose index is E; its depth unless ``depth`` is False."""
     v, b, _ = to_hyperplane(u, scales)
-    ((ratio, separation),) = drive(problem.sample, [density.describe(v, b)])
+    ((ratio, separation),) = drive(problem.sample, [density.describe(v, b, depth)])
     return Stage(
         start=0,
         n_rows=problem.sample.n_rows,
