@@ -95,6 +95,18 @@ def test_correlated_features_lose_little_to_the_labels_alone():
     assert np.mean(losses) < 0.03
 
 
+@pytest.mark.parametrize("decimals", [0, 12], ids=["all repeated", "some repeated"])
+def test_weights_equal_repetition_with_repeated_values(decimals, rng):
+    X, _, y = make_problem(150)
+    X = np.column_stack([np.round(X, decimals), rng.integers(0, 2, 150), rng.integers(1, 6, 150)])
+    weights, order = rng.integers(0, 4, 150), rng.permutation(150)
+    weights[:30] = np.maximum(weights[:30], 1)
+    weighted = MinimumDensityClassifier().fit(X[order], y[order], sample_weight=weights[order])
+    repeated = MinimumDensityClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
+    assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-9)
+
+
 def test_weight_zero_is_the_linear_svm():
     X, _, y = make_problem()
     svm = LinearSVC(dual=False, tol=1e-12).fit(X[y >= 0], y[y >= 0])
