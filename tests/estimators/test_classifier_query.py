@@ -110,3 +110,29 @@ def test_rows_of_any_scale_give_the_same_choice(strategy, scale):
         for factor in (1.0, scale)
     )
     assert_array_equal(plain, scaled)
+
+
+def simulate_species(seed, n=300):
+    """Three species with gaps along correlated measurements, and one label of each."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 3
+    X = rng.standard_normal((n, 4)) @ (0.5 * np.eye(4) + 0.5)
+    X[:, 1:3] += 5.0 * (truth[:, None] == [1, 2])
+    labelled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 1) for k in range(3)])
+    return (X - X.mean(axis=0)) / X.std(axis=0), truth, labelled
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_labels_that_are_asked_for_lose_no_accuracy(seed):
+    X, truth, labelled = simulate_species(seed)
+    y = np.full(len(X), -1)
+    y[labelled] = truth[labelled]
+    accuracies = []
+    for _ in range(8):
+        model = MinimumDensityClassifier().fit(X, y)
+        accuracies.append(np.mean(model.predict(X) == truth))
+        unlabelled = np.flatnonzero(y == -1)
+        (chosen,) = unlabelled[model.query(X[unlabelled], 1)]
+        y[chosen] = truth[chosen]
+    assert np.diff(accuracies).min() > -0.02
+    assert accuracies[-1] > 0.98

@@ -16,8 +16,8 @@ from ravine import (
     PathSettings,
 )
 from ravine.rows import RowBlocks, as_rows
+from ravine.rows.repeated_values import Grids
 from ravine.search import predict_by_svm
-from ravine.validity.repeated_values import Grids
 from support.simulate import two_clusters
 
 pytestmark = pytest.mark.usefixtures("sparse_samples")

@@ -57,6 +57,13 @@ def test_labels_that_mean_nothing_choose_a_small_c(rng):
     assert fit_labels(noise, 1.0, None).loss.C == 0.01
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_only_label_of_a_class_keeps_the_usual_c(seed):
+    rng = np.random.default_rng(seed)
+    few = LabelledRows(rng.standard_normal((4, 3)), np.array([1.0, 1.0, 1.0, -1.0]), np.ones(4))
+    assert fit_labels(few, 1.0, None).loss.C == 1.0
+
+
 def test_gradient_is_that_of_finite_differences(rng):
     labels, u = make_labels(), rng.standard_normal(5)
     loss = LabelLoss(np.c_[labels.rows, np.ones(40)], labels.signs, labels.weights, 0.7)

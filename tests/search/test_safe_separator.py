@@ -19,27 +19,92 @@ def make_problem(n=400, d=6, gap=1.5, n_labels=30, seed=0):
     return X, truth, np.where(np.arange(n) < n_labels, truth, -1)
 
 
-def objective(u, X, rows, signs, C, h, density_weight):
-    """The objective by its definition, with exact sums."""
+def objective(u, X, rows, signs, C, density_weight=4.0, widths=0.0):
+    """The objective by its definition, with exact sums; ``widths`` are the half widths of the cells."""
     w, c = u[:-1], u[-1]
-    loss = u @ u / (2.0 * C) + np.sum(np.maximum(0.0, 1.0 - signs * (rows @ w + c)) ** 2)
-    t = (X @ w + c) / np.linalg.norm(w)
-    square = t.var() + h * h
-    expected = len(X) * h / np.sqrt(square) * np.exp(-0.5 * t.mean() ** 2 / square)
-    return loss + density_weight * np.log((np.exp(-0.5 * (t / h) ** 2).sum() + 2.0) / (expected + 2.0))
+    loss = (u @ u + (w * widths) @ (w * widths)) / (2.0 * C)
+    loss += np.sum(np.maximum(0.0, 1.0 - signs * (rows @ w + c)) ** 2)
+    t = X @ w + c
+    square = (1.5 * 0.9 * len(X) ** -0.2) ** 2 * t.var() + (w * widths) @ (w * widths)
+    total = t.var() + square
+    expected = len(X) * np.sqrt(square / total) * np.exp(-0.5 * t.mean() ** 2 / total)
+    return loss + density_weight * np.log((np.exp(-0.5 * t**2 / square).sum() + 2.0) / (expected + 2.0))
 
 
 @pytest.mark.parametrize("gap", [1.5, 0.5])
-def test_hyperplane_is_the_minimiser_nearest_to_the_labels(gap):
+@pytest.mark.parametrize("has_coin", [False, True], ids=["numbers", "with a coin"])
+def test_hyperplane_is_the_minimiser_nearest_to_the_labels(gap, has_coin):
     X, truth, y = make_problem(gap=gap)
+    widths = np.zeros(6)
+    if has_coin:  # heads and tails are 2 standard deviations apart
+        X[:, 5], widths[5] = np.where(np.arange(len(X)) % 4 < 2, 1.0, -1.0), 1.0
     model = MinimumDensityClassifier(C=1.0).fit(X, y)
-    h, rows, signs = model.hyperplane_.bandwidth, X[y >= 0], 2.0 * truth[y >= 0] - 1.0
-    svm = LinearSVC(dual=False, tol=1e-12).fit(rows, signs)
-    start = np.append(svm.coef_[0], svm.intercept_)
-    arguments = X, rows, signs, 1.0, h, 4.0
+    rows, signs = X[y >= 0], 2.0 * truth[y >= 0] - 1.0
+    scales = np.sqrt(1.0 + widths**2)
+    svm = LinearSVC(dual=False, tol=1e-12).fit(rows / scales, signs)
+    start = np.append(svm.coef_[0] / scales, svm.intercept_)
+    arguments = X, rows, signs, 1.0, 4.0, widths
     found = minimize(objective, start, arguments, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8}).x
     assert_allclose(model.coef_[0], found[:-1] / np.linalg.norm(found[:-1]), atol=1e-4)
     assert_allclose(model.intercept_, found[-1] / np.linalg.norm(found[:-1]), atol=1e-4)
+
+
+def simulate_species(seed, n=300):
+    """Two species with a gap along correlated measurements, and the rows of some labels of each."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % 2
+    X = rng.standard_normal((n, 4)) @ (0.5 * np.eye(4) + 0.5)
+    X[:, 1] += 5.0 * truth
+    return X, truth, np.concatenate([rng.choice(np.flatnonzero(truth == k), 3, replace=False) for k in (0, 1)]), rng
+
+
+EXTRA = {
+    "coin": lambda truth, rng: rng.integers(0, 2, (len(truth), 1)),
+    "coin in two columns": lambda truth, rng: np.eye(2)[rng.integers(0, 2, len(truth))],
+    "place": lambda truth, rng: np.eye(3)[np.where(rng.random(len(truth)) < 0.5, truth, 2)],
+    "rating": lambda truth, rng: rng.integers(1, 6, (len(truth), 1)),
+}
+
+
+@pytest.mark.parametrize("extra", EXTRA.values(), ids=EXTRA)
+def test_gaps_of_repeated_values_do_not_hide_those_of_numbers(extra):
+    accuracies = []
+    for seed in range(20):
+        X, truth, labelled, rng = simulate_species(seed)
+        X = np.column_stack([X, extra(truth, rng)])
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        y = np.full(len(X), -1)
+        y[labelled] = truth[labelled]
+        accuracies.append(np.mean(MinimumDensityClassifier().fit(X, y).predict(X) == truth))
+    assert np.mean(accuracies) > 0.97
+    assert min(accuracies) > 0.9
+
+
+def test_correlated_features_lose_little_to_the_labels_alone():
+    losses = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        size, contrast, noise = 3.0 * rng.standard_normal(400), rng.standard_normal(400), rng.standard_normal((400, 2))
+        X = np.outer(size, [1.0, 1.2, 0.8, 1.1]) + 0.5 * np.column_stack([contrast, -contrast, noise])
+        X, truth = (X - X.mean(axis=0)) / X.std(axis=0), (contrast > 0.0).astype(int)
+        labelled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 3, replace=False) for k in (0, 1)])
+        y = np.full(400, -1)
+        y[labelled] = truth[labelled]
+        svm = LinearSVC(dual=False).fit(X[labelled], truth[labelled])
+        losses.append(svm.score(X, truth) - MinimumDensityClassifier().fit(X, y).score(X, truth))
+    assert np.mean(losses) < 0.03
+
+
+@pytest.mark.parametrize("decimals", [0, 12], ids=["all repeated", "some repeated"])
+def test_weights_equal_repetition_with_repeated_values(decimals, rng):
+    X, _, y = make_problem(150)
+    X = np.column_stack([np.round(X, decimals), rng.integers(0, 2, 150), rng.integers(1, 6, 150)])
+    weights, order = rng.integers(0, 4, 150), rng.permutation(150)
+    weights[:30] = np.maximum(weights[:30], 1)
+    weighted = MinimumDensityClassifier().fit(X[order], y[order], sample_weight=weights[order])
+    repeated = MinimumDensityClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-9)
+    assert_allclose(weighted.intercept_, repeated.intercept_, atol=1e-9)
 
 
 def test_weight_zero_is_the_linear_svm():

@@ -11,7 +11,7 @@ from ravine import Hyperplane, MinimumDensityHyperplane, NoSplitWarning, PathSet
 from ravine._plurals import format_pvalue
 from ravine.density import find_valley, judge
 from ravine.rows import as_rows
-from ravine.validity.repeated_values import Grids
+from ravine.rows.repeated_values import Grids
 from ravine.validity.valley_test import cross_fit
 from support.simulate import two_clusters
 

@@ -18,6 +18,7 @@ from ravine.classes.calibration import count_votes, couple_log_probabilities
 from ravine.classes.labels import UNLABELLED, make_signs
 from ravine.hyperplane import Hyperplane, PathStep
 from ravine.rows import Rows, open_pool, round_to_power_of_two
+from ravine.rows.repeated_values import Cells, measure_cells
 from ravine.search import (
     Problem,
     SearchSettings,
@@ -150,13 +151,13 @@ def fit_pairs(
     unlabelled = codes == UNLABELLED
     gated = settings.n_rounds > 0 and n_classes > 2 and bool(unlabelled.any())
     current = predict_by_svm(rows, codes, weights, settings.search.labels.start_C, rng) if gated else None
+    cells = measure_cells(rows) if settings.search.labels.method == "relative" else []
     with open_pool(settings.search.n_threads) as pool:
-        fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool)
-        for _ in range(settings.n_rounds if gated else 1):
-            model, separators = fitter.fit_all(pairs, generators, current)
-            if gated:
-                current = np.where(unlabelled, np.asarray(rows.apply(model.predict_codes)), codes)
-    return model, separators
+        fitter = _PairFitter(rows, codes, weights, n_classes, settings, pool, cells)
+        for _ in range(settings.n_rounds - 1 if gated else 0):
+            model, _ = fitter.fit_all(pairs, generators, current, is_last=False)
+            current = np.where(unlabelled, np.asarray(rows.apply(model.predict_codes)), codes)
+        return fitter.fit_all(pairs, generators, current)
 
 
 @dataclass(frozen=True)
@@ -169,20 +170,27 @@ class _PairFitter:
     n_classes: int
     settings: PairSettings
     pool: ThreadPoolExecutor | None
+    cells: Cells
 
     def fit_all(
-        self, pairs: NDArray[np.intp], generators: list[np.random.Generator], current: NDArray[np.intp] | None
+        self,
+        pairs: NDArray[np.intp],
+        generators: list[np.random.Generator],
+        current: NDArray[np.intp] | None,
+        is_last: bool = True,
     ) -> tuple[PairModel, tuple[Separator, ...]]:
         """Fit every pair, given the current classes of the unlabelled rows (None: all rows are shown to all pairs)."""
         mapper = self.pool.map if self.pool is not None and self.n_classes > 2 else map
         numbers = [(int(first), int(second)) for first, second in pairs]
-        separators = tuple(mapper(lambda pair, rng: self.fit_pair(pair, rng, current), numbers, generators))
+        separators = tuple(mapper(lambda pair, rng: self.fit_pair(pair, rng, current, is_last), numbers, generators))
         planes = tuple(separator.hyperplane for separator in separators)
         slopes = np.array([separator.slope for separator in separators])
         return PairModel(self.n_classes, pairs, planes, slopes, self.settings.voting), separators
 
-    def fit_pair(self, pair: tuple[int, int], rng: np.random.Generator, current: NDArray[np.intp] | None) -> Separator:
-        """Find the hyperplane between two classes."""
+    def fit_pair(
+        self, pair: tuple[int, int], rng: np.random.Generator, current: NDArray[np.intp] | None, is_last: bool
+    ) -> Separator:
+        """Find the hyperplane between two classes, roughly in a round before the last."""
         signs, unlabelled = make_signs(self.codes, pair), self.codes == UNLABELLED
         seen = unlabelled if current is None else unlabelled & np.isin(current, pair)
         indices = np.flatnonzero((signs != 0.0) | seen)
@@ -191,9 +199,11 @@ class _PairFitter:
             rows, signs = rows.subset(indices), signs[indices]
             weights = None if weights is None else weights[indices]
         pool = self.pool if self.n_classes == 2 else None
-        problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool)
-        find = find_separator if self.settings.search.labels.method == "paper" else find_safe_separator
-        return find(problem, pair if self.n_classes > 2 else None)
+        problem = Problem.of(rows, weights, signs, settings=self.settings.search, rng=rng, pool=pool, cells=self.cells)
+        noted = pair if self.n_classes > 2 else None
+        if self.settings.search.labels.method == "paper":
+            return find_separator(problem, noted)
+        return find_safe_separator(problem, noted, is_rough=not is_last)
 
 
 def _scale_distances(distances: Array, slope: float, bandwidth: float) -> Array:

@@ -37,8 +37,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
 
     The classifier starts from the hyperplane that the labels alone suggest, and moves it to a place nearby where there
     are fewer rows, labelled or not, than a normal curve would have. Where there is a gap, the unlabelled rows show it;
-    where there is none, the hyperplane stays near that of the labels. Several classes have a hyperplane for each pair.
-    Standardise features that have different units.
+    where there is none, the hyperplane stays near that of the labels. The gaps between repeated values, such as yes and
+    no, do not count. Several classes have a hyperplane for each pair. Standardise features that have different units.
 
     Parameters
     ----------
@@ -53,11 +53,14 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         ``**paper_settings("classification")``.
     C : "auto" or float, default="auto"
         Inverse strength of the regularisation of the labels' hyperplane, for rows scaled to a mean variance of 1.
-        ``"auto"`` is 1, unless 0.01, 0.1 or 10 predicts labels that are left out clearly better.
+        ``"auto"`` is 1, unless each class has several labels and 0.01, 0.1 or 10 predicts labels that are left out
+        better by a paired t-test.
     density_weight : float, default=4.0
         Weight λ of the density in comparison with the labels; 0 is a linear classifier of the labels alone.
     bandwidth_factor : float or None, default=None
-        Ratio of the kernel's standard deviation to h0. None is 1.5, or 1 for ``method="paper"``.
+        Ratio of the kernel's standard deviation to h0. None is 1.5, or 1 for ``method="paper"``. For
+        ``method="relative"`` h0 is multiplied by the standard deviation along the normal and divided by that along the
+        first principal component.
     gamma : float or sequence of float, default=(0.1, 1.0, 10.0)
         Weights of the labels for ``method="paper"``, in increasing order. The first is used while alpha grows, the
         others in turn at the largest alpha.

@@ -20,8 +20,8 @@ from ravine.explain.effects import GroupMoments, compare_with_rest
 from ravine.explain.inputs import check_estimator, name_features
 from ravine.hyperplane import NoSplitWarning
 from ravine.rows.inputs import validate_array
+from ravine.rows.repeated_values import find_repeating
 from ravine.search import resolve_bandwidth
-from ravine.validity.repeated_values import find_repeating
 
 # Largest number of rows of both halves together, and of features that are tested.
 MOST_TESTED_ROWS, MOST_FEATURES = 20_000, 200

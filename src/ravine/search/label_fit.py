@@ -30,8 +30,8 @@ MOST_WEIGHT = 1e13
 # Values of C among which the labels choose; the usual one is kept unless another is clearly better.
 GRID = (0.01, 0.1, 1.0, 10.0)
 USUAL = 1.0
-# Number of standard errors of the paired difference of losses by which another C has to be better.
-STANDARD_ERRORS = 1.0
+# Level of the one-sided paired t-test by which another C has to be better.
+LEVEL = 0.05
 # Lower bound on 1 - leverage in the leave-one-out formula that chooses C.
 SMALLEST_REST = 1e-3
 # Largest number of Newton steps.
@@ -255,18 +255,21 @@ class LabelFit:
         return np.asarray(self.loss.C * vector + (self._inverse @ inside - self.loss.C * inside) @ self.basis)
 
 
-def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFit:
+def fit_labels(labelled: LabelledRows, scales: Array, C: float | None) -> LabelFit:
     """Fit a linear classifier to the labelled rows.
 
     Parameters
     ----------
-    scale : float
-        Unit of the rows.
+    scales : ndarray of shape (d,)
+        Units of the coordinates.
     C : float or None
         Inverse strength of the regularisation. None lets the labels choose: C = 1, unless the losses of labels that are
-        left out are smaller for another value by more than one standard error.
+        left out are smaller for another value by a paired t-test. A class needs two labels for that: without the only
+        one nothing is known about it, and those of the other class choose what makes every row theirs.
     """
-    rows = np.column_stack([labelled.rows / scale, np.ones(len(labelled.signs))])
+    if C is None and min(float(labelled.weights[labelled.signs == sign].sum()) for sign in (-1.0, 1.0)) <= 1.0:
+        C = USUAL
+    rows = np.column_stack([labelled.rows / scales, np.ones(len(labelled.signs))])
     inside, basis = reduce_to_row_space(rows) if len(rows) < rows.shape[1] else (rows, None)
     losses = [LabelLoss(inside, labelled.signs, labelled.weights, value) for value in (GRID if C is None else (C,))]
     solutions = [np.zeros(inside.shape[1])]
@@ -281,6 +284,8 @@ def fit_labels(labelled: LabelledRows, scale: float, C: float | None) -> LabelFi
 
 def _choose(losses: list[LabelLoss], solutions: list[Array]) -> int:
     """Return the number of the C that the labels choose."""
+    from scipy.special import stdtrit  # imported late: domain objects load without SciPy
+
     margins = [loss.leave_one_out(u, loss.hessian(u)) for loss, u in zip(losses, solutions, strict=True)]
     left_out = [np.maximum(1.0 - margin, 0.0) ** 2 for margin in margins]
     weights = losses[0].weights
@@ -288,8 +293,8 @@ def _choose(losses: list[LabelLoss], solutions: list[Array]) -> int:
     best = int(np.argmin([float(weights @ values) for values in left_out]))
     gain = left_out[usual] - left_out[best]
     mean = float(weights @ gain) / total
-    variance = float(weights @ (gain - mean) ** 2) / (total * max(total - 1.0, 1e-12))
-    return best if mean > STANDARD_ERRORS * math.sqrt(variance) else usual
+    variance = float(weights @ (gain - mean) ** 2) / (total * (total - 1.0))
+    return best if mean > float(stdtrit(total - 1.0, 1.0 - LEVEL)) * math.sqrt(variance) else usual
 
 
 def calibrate(margins: Array, weights: Array) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ravine.index import (
     SemiSupervisedIndex,
 )
 from ravine.rows import DenseSample, Moments, Rows, Sample
+from ravine.rows.repeated_values import Cells
 from ravine.search.label_fit import suggest_starts
 from ravine.search.settings import SearchSettings, resolve_bandwidth
 from ravine.search.space import WorkingSpace
@@ -59,6 +60,8 @@ class Problem:
         Indices of the labelled rows among those with weight.
     fixed_pc1_std : float or None
         Standard deviation along the first principal axis, if it is that of another space.
+    cells : list of (ndarray, ndarray)
+        Features of repeated values, with half the width of a cell along each (`measure_cells`).
     """
 
     rows: Rows
@@ -70,6 +73,7 @@ class Problem:
     labelled: LabelledRows | None = None
     label_indices: NDArray[np.intp] | None = None
     fixed_pc1_std: float | None = None
+    cells: Cells = field(default_factory=list)
 
     @classmethod
     def of(
@@ -81,6 +85,7 @@ class Problem:
         settings: SearchSettings,
         rng: np.random.Generator,
         pool: ThreadPoolExecutor | None = None,
+        cells: Cells | None = None,
     ) -> Problem:
         """Set up a problem.
 
@@ -92,6 +97,8 @@ class Problem:
             +1 and -1 for the labelled rows of two classes, 0 for unlabelled ones.
         pool : ThreadPoolExecutor, optional
             Threads that share passes over the rows. The result does not depend on it.
+        cells : list of (ndarray, ndarray), optional
+            Features of repeated values (`measure_cells`).
         """
         all_rows, all_weights = rows, weights
         if weights is not None and not weights.all():
@@ -100,7 +107,7 @@ class Problem:
             signs = None if signs is None else signs[indices]
         space = WorkingSpace.of(rows, weights, pool)
         subsamples = () if space.has_no_spread else draw_subsamples(space.sample.n_rows, settings.subsample, rng)
-        problem = cls(all_rows, all_weights, space, settings, rng, tuple(subsamples))
+        problem = cls(all_rows, all_weights, space, settings, rng, tuple(subsamples), cells=cells or [])
         if signs is None:
             return problem
         indices = np.flatnonzero(signs)
@@ -119,6 +126,21 @@ class Problem:
     def moments(self) -> Moments:
         """Mean and covariance of the rows with weight, in working units."""
         return self.space.sample.moments()
+
+    @lazy_property
+    def cell_covariance(self) -> Array | None:
+        """Covariance of a kernel as wide as the cells of repeated values, in working units; None if there are none."""
+        if not self.cells:
+            return None
+        d, space = self.sample.n_features, self.space
+        covariance = np.zeros((d, d))
+        for columns, widths in self.cells:
+            if space.basis is None:
+                covariance[np.ix_(columns, columns)] += np.outer(widths, widths) / space.unit**2
+            else:
+                across = widths / space.unit @ space.basis[columns]
+                covariance += np.outer(across, across)
+        return covariance
 
     @property
     def has_no_spread(self) -> bool:

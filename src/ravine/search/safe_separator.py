@@ -33,7 +33,7 @@ CERTAIN = 1e-9
 SHORTEST = 1e-10
 
 
-def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -> Separator:
+def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None, is_rough: bool = False) -> Separator:
     """Find the hyperplane that the labels suggest, moved to a place nearby where there are few rows.
 
     With the decision function f(x) = w·x + c, it minimises the regularised squared hinge of the labels plus λ times the
@@ -46,32 +46,34 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
         With labelled rows.
     pair : tuple of two int, optional
         Numbers of the two classes, noted in the path.
+    is_rough : bool
+        Whether few digits suffice, without the depths of the valleys.
     """
     if problem.has_no_spread:
         return take_majority(problem)
     settings, labelled = problem.settings.labels, problem.labelled
     assert labelled is not None
     problem.bandwidth()  # validate early
-    scale = math.sqrt(problem.moments.trace / problem.n_varying)
-    labels = fit_labels(labelled, scale, settings.C)
+    scales = measure_scales(problem)
+    labels = fit_labels(labelled, scales, settings.C)
     start = labels.u
     if np.linalg.norm(start[:-1]) < SHORTEST:  # contradicting labels suggest no direction: take any, without certainty
-        start = np.append(SHORTEST * problem.axes.directions[0], 0.0)
+        start = np.append(SHORTEST * problem.axes.directions[0] * scales, 0.0)
     log = PathLog(problem.settings.callback, pair)
     notify = log.record_in(problem.space)
-    first = describe(problem, start, scale, make_density(problem, problem.sample))
+    first = describe(problem, start, scales, make_density(problem, problem.sample), depth=not is_rough)
     notify(first)
     last, u = first, start
     if settings.density_weight > 0.0 and start is labels.u:
-        last, u = _move(problem, labels, scale)
+        last, u = _move(problem, labels, scales, is_rough)
         notify(last)
     # Labels that are left out see a density that holds the hyperplane in its place only in so far as there is a gap.
     gap = 1.0 - math.exp(min(last.log_index, 0.0)) if start is labels.u else 0.0
-    hessian = guess_hessian(problem, labels, u, scale, gap)
+    hessian = guess_hessian(problem, labels, u, scales, gap)
     loss, inside = (labels.in_basis(), labels.project(u)) if hessian is None else (labels.loss, u)
     margins = loss.leave_one_out(inside, loss.hessian(inside) if hessian is None else hessian, CERTAIN)
     odds = calibrate(margins, labelled.weights)
-    slope = odds * float(np.linalg.norm(u[:-1])) / scale * last.bandwidth
+    slope = odds * float(np.linalg.norm(u[:-1] / scales)) * last.bandwidth
     evidence = Evidence(
         label_losses=(_mean_loss(labels, start), _mean_loss(labels, u)),
         density_ratios=(first.log_index, last.log_index),
@@ -80,13 +82,25 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None) -
     return Separator(problem.space.make_hyperplane(last), tuple(log.steps), last.converged, slope, evidence)
 
 
-def _move(problem: Problem, labels: LabelFit, scale: float) -> tuple[Stage, Array]:
+def measure_scales(problem: Problem) -> Array:
+    """Return the units of the coordinates in f(z) = Σ w z / scale + c, which the labels regularise.
+
+    The squares are the mean variance of the features, plus that of the cells of repeated values: a value of yes or no
+    says less about the place of a row than the variance suggests. The cells of copies of a feature add up.
+    """
+    squares = np.full(problem.moments.n_features, problem.moments.trace / problem.n_varying)
+    if problem.space.basis is None:
+        for columns, widths in problem.cells:
+            squares[columns] += float(widths @ widths) / problem.space.unit**2
+    return np.asarray(np.sqrt(squares))
+
+
+def _move(problem: Problem, labels: LabelFit, scales: Array, is_rough: bool) -> tuple[Stage, Array]:
     """Minimise the objective from the minimiser of the labels; of very many rows, on growing subsamples first."""
-    u, solve, pairs = labels.u, precondition(problem, labels, scale), CurvaturePairs()
-    is_large = problem.sample.n_rows > LARGE
+    u, solve, pairs = labels.u, precondition(problem, labels, scales), CurvaturePairs()
     for indices in problem.subsamples:
         sample = problem.sample.take(indices)
-        objective = SafeObjective(problem, sample, labels, scale)
+        objective = SafeObjective(problem, sample, labels, scales)
         search = minimise_by_lbfgs(
             objective.evaluate, u, solve, max_iter=MOST_ITERATIONS, tolerance=ROUGH_TOLERANCE, pairs=pairs
         )
@@ -94,37 +108,38 @@ def _move(problem: Problem, labels: LabelFit, scale: float) -> tuple[Stage, Arra
         u = found.u
     if problem.subsamples and len(u) <= MOST_DIFFERENCES:
         # Few passes over all rows then suffice: the curvature is that of the last subsample with the final bandwidth.
-        objective = SafeObjective(problem, sample, labels, scale, problem.sample.total)
+        objective = SafeObjective(problem, sample, labels, scales, problem.sample.total)
         (hessian,) = drive(sample, [objective.measure_hessian(u)])
         solve, pairs = invert(hessian, 1.0 / labels.loss.C), CurvaturePairs(has_scale=True)
-    objective = SafeObjective(problem, problem.sample, labels, scale)
-    tolerance = ROUGH_TOLERANCE if is_large else TOLERANCE
+    objective = SafeObjective(problem, problem.sample, labels, scales)
+    tolerance = ROUGH_TOLERANCE if is_rough or problem.sample.n_rows > LARGE else TOLERANCE
     search = minimise_by_lbfgs(objective.evaluate, u, solve, max_iter=MOST_ITERATIONS, tolerance=tolerance, pairs=pairs)
     (found,) = drive(problem.sample, [search])
-    return describe(problem, found.u, scale, objective.density, found.n_iter, found.converged), found.u
+    density, depth = objective.density, not is_rough
+    return describe(problem, found.u, scales, density, found.n_iter, found.converged, depth), found.u
 
 
-def precondition(problem: Problem, labels: LabelFit, scale: float) -> Solve:
+def precondition(problem: Problem, labels: LabelFit, scales: Array) -> Solve:
     """Return an approximate inverse of the Hessian: that of the labels, plus a guess for the density.
 
     The guess is that a turn of the normal matters as soon as it adds to the standard deviation of the projections.
     """
-    hessian = guess_hessian(problem, labels, labels.u, scale, CURVATURE_GUESS)
+    hessian = guess_hessian(problem, labels, labels.u, scales, CURVATURE_GUESS)
     if hessian is None:
         return labels.solve
     inverse = np.linalg.inv(hessian)
     return lambda vector: np.asarray(inverse @ vector)
 
 
-def guess_hessian(problem: Problem, labels: LabelFit, u: Array, scale: float, share: float) -> Array | None:
+def guess_hessian(problem: Problem, labels: LabelFit, u: Array, scales: Array, share: float) -> Array | None:
     """Return the Hessian of the labels at u plus a share of a guess for the density; None for very many features."""
     if not problem.moments.is_stored:
         return None
-    covariance, hessian = problem.moments.covariance, labels.loss.hessian(u)
+    covariance, hessian = problem.moments.covariance / np.outer(scales, scales), labels.loss.hessian(u)
     variance = max(float(u[:-1] @ covariance @ u[:-1]), np.finfo(float).tiny)
     weight = share * problem.settings.labels.density_weight / variance
     hessian[:-1, :-1] += weight * covariance
-    hessian[-1, -1] += weight * scale * scale
+    hessian[-1, -1] += weight
     return hessian
 
 
@@ -142,27 +157,27 @@ class SafeObjective:
     ----------
     sample : Sample
         All rows, or a subsample, which has the bandwidth of its own size.
-    scale : float
-        Unit of the rows in f(z) = w·z / scale + c.
+    scales : ndarray of shape (d,)
+        Units of the coordinates in f(z) = Σ w z / scale + c.
     total : float, optional
         Total weight for which the bandwidth is chosen; that of the sample by default.
     """
 
     def __init__(
-        self, problem: Problem, sample: Sample, labels: LabelFit, scale: float, total: float | None = None
+        self, problem: Problem, sample: Sample, labels: LabelFit, scales: Array, total: float | None = None
     ) -> None:
-        self.loss, self.scale = labels.loss, scale
+        self.loss, self.scales = labels.loss, scales
         self.weight = problem.settings.labels.density_weight
         self.density = make_density(problem, sample, total)
 
     def evaluate(self, u: Array) -> Questions[tuple[float, Array]]:
         """Return value and gradient."""
         value, gradient = self.loss.evaluate(u)
-        v, b, length = to_hyperplane(u, self.scale)
+        v, b, length = to_hyperplane(u, self.scales)
         ratio = yield from self.density.evaluate(v, b)
-        # v = w/|w| and b = -c scale/|w|.
+        # With q = w / scales, v = q/|q| and b = -c/|q|.
         across = ratio.on_normal - (float(ratio.on_normal @ v) + ratio.on_offset * b) * v
-        moved = np.append(across, -ratio.on_offset * self.scale) / length
+        moved = np.append(across / self.scales, -ratio.on_offset) / length
         return value + self.weight * ratio.value, gradient + self.weight * moved
 
     def measure_hessian(self, u: Array) -> Questions[Array]:
@@ -179,44 +194,45 @@ class SafeObjective:
 def make_density(problem: Problem, sample: Sample, total: float | None = None) -> RelativeDensity:
     """Return the relative density of a sample, with the bandwidth for a total weight (its own by default)."""
     rule = problem.bandwidth(sample.total if total is None else total)
-    bandwidth = problem.settings.labels.bandwidth_factor * rule / problem.space.unit
-    return RelativeDensity(sample, problem.moments, bandwidth)
+    ratio = problem.settings.labels.bandwidth_factor * rule / problem.pc1_std
+    return RelativeDensity(sample, problem.moments, ratio, problem.cell_covariance)
 
 
-def to_hyperplane(u: Array, scale: float) -> tuple[Array, float, float]:
-    """Return unit normal and offset of {z : w·z / scale + c = 0} for u = (w, c), and the length of w."""
-    length = float(np.linalg.norm(u[:-1]))
-    return u[:-1] / length, -float(u[-1]) * scale / length, length
+def to_hyperplane(u: Array, scales: Array) -> tuple[Array, float, float]:
+    """Return unit normal and offset of {z : Σ w z / scale + c = 0} for u = (w, c), and the length of w / scales."""
+    normal = u[:-1] / scales
+    length = float(np.linalg.norm(normal))
+    return normal / length, -float(u[-1]) / length, length
 
 
 def describe(
-    problem: Problem, u: Array, scale: float, density: RelativeDensity, n_iter: int = 0, converged: bool = True
+    problem: Problem,
+    u: Array,
+    scales: Array,
+    density: RelativeDensity,
+    n_iter: int = 0,
+    converged: bool = True,
+    depth: bool = True,
 ) -> Stage:
-    """Return the hyperplane of u on all rows as a stage, whose index is E."""
-    v, b, _ = to_hyperplane(u, scale)
-
-    def ask() -> Questions[Stage]:
-        ratio = yield from density.evaluate(v, b)
-        separation = yield from density.describe(b, math.sqrt(problem.moments.variance_along(v)))
-        return Stage(
-            start=0,
-            n_rows=problem.sample.n_rows,
-            bandwidth=density.bandwidth,
-            alpha=math.nan,
-            gamma=math.nan,
-            normal=v,
-            log_index=ratio.value,
-            separation=separation,
-            interior=True,
-            n_iter=n_iter,
-            n_evaluations=density.n_evaluations,
-            n_tied=0,
-            converged=converged,
-            polished=n_iter > 0,
-        )
-
-    (stage,) = drive(problem.sample, [ask()])
-    return stage
+    """Return the hyperplane of u on all rows as a stage, whose index is E; its depth unless ``depth`` is False."""
+    v, b, _ = to_hyperplane(u, scales)
+    ((ratio, separation),) = drive(problem.sample, [density.describe(v, b, depth)])
+    return Stage(
+        start=0,
+        n_rows=problem.sample.n_rows,
+        bandwidth=ratio.bandwidth,
+        alpha=math.nan,
+        gamma=math.nan,
+        normal=v,
+        log_index=ratio.value,
+        separation=separation,
+        interior=True,
+        n_iter=n_iter,
+        n_evaluations=density.n_evaluations,
+        n_tied=0,
+        converged=converged,
+        polished=n_iter > 0,
+    )
 
 
 def _mean_loss(labels: LabelFit, u: Array) -> float:

@@ -9,7 +9,6 @@ them is spread over the range of all, so that a single category is unimodal alon
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
-from ravine.validity.repeated_values import EXAMINED, Grids, find_repeating
+from ravine.rows.repeated_values import Grids, find_distinct
 
 Indices = NDArray[np.intp]
 # A value of a continuous feature is an atom if at least this share of the rows, and this number of rows, have it.
@@ -215,17 +214,6 @@ def find_atoms(values: Array) -> NDArray[np.bool_] | None:
     if not atoms.any() or len(others) < CONTINUOUS_SHARE * len(values) or np.mean(others > 1) >= 0.5:
         return None
     return np.asarray(atoms)
-
-
-def find_distinct(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which of sorted rows are the first of equal ones; all if every feature repeats its values among these."""
-    is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
-    distinct = values[is_first]
-    varies = np.flatnonzero(distinct.min(axis=0) < distinct.max(axis=0))
-    step = max(1, len(distinct) // EXAMINED)
-    if is_first.all() or len(varies) < 2 or len(find_repeating(distinct[::step][:, varies])) == len(varies):
-        return np.ones(len(values), dtype=bool)
-    return is_first
 
 
 def find_categories(x: Array) -> tuple[Indices, ...]:

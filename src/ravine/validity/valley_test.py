@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ravine.density import find_valley, judge
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, draw_indices
+from ravine.rows.repeated_values import Grids
 from ravine.search import SearchSettings, fit_hyperplane
 from ravine.validity.cluster_test import run_cluster_test
-from ravine.validity.repeated_values import Grids
 from ravine.validity.results import HalfTest, ValleyTest
 from ravine.validity.spread_rows import MANY_FEATURES, spread_rows
 

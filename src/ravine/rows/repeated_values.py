@@ -1,7 +1,8 @@
-"""Features of repeated values (counts, ratings, yes and no) in a test of densities.
+"""Features of repeated values (counts, ratings, yes and no) in densities.
 
 A projection of such features consists of spikes, and the gaps between spikes look like valleys. A value on a grid
-represents its whole cell, so it is spread uniformly over the cell: a histogram instead of spikes.
+represents its whole cell. A test spreads it uniformly over the cell: a histogram instead of spikes. A kernel is made as
+wide as the cells along these features.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine._typing import Array
-from ravine.rows import Rows
+from ravine.rows.array import ArrayRows
+from ravine.rows.base import Rows
+from ravine.rows.sparse import STORED_FEATURES
 
 # A feature lies on a grid if at least the share SHARED of the rows, at most EXAMINED random ones, have the value of
 # another row.
@@ -29,6 +32,8 @@ SAME = 1e-6
 RELATED = 0.5
 # Largest power of two in the ratio of two features.
 LARGEST_POWER = 1000
+
+Cells = list[tuple[NDArray[np.intp], Array]]
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,24 @@ class Grids:
         return [alone, together]
 
 
+def measure_cells(rows: Rows) -> Cells:
+    """Return the features of each grid, and half the width of a cell along each: the median over distinct rows.
+
+    A kernel of this standard deviation is the narrowest under which two neighbouring values show no valley between
+    them. At most EXAMINED rows count, copies once. Rows of more than STORED_FEATURES features are not examined.
+    """
+    if rows.shape[1] > STORED_FEATURES:
+        return []
+    rng = np.random.default_rng(0)  # any rows will do, as long as they are always the same
+    seen = rows.take(rng.choice(rows.shape[0], min(rows.shape[0], EXAMINED), replace=False))
+    seen = seen[np.lexsort(seen.T)]
+    is_first = np.append(True, (seen[1:] != seen[:-1]).any(axis=1))
+    distinct = ArrayRows(np.ascontiguousarray(seen[is_first]))
+    grids = Grids.of(ArrayRows(np.ascontiguousarray(seen[find_distinct(seen)])), rng).grids
+    widths = [float(np.median(grid.locate_cells(distinct)[1])) for grid in grids]
+    return [(grid.columns, 0.5 * width * grid.factors) for grid, width in zip(grids, widths, strict=True)]
+
+
 def find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     """Return the features in which at least half of the rows share their value with another row."""
     ordered = np.sort(np.ascontiguousarray(rows.T), axis=1)
@@ -164,6 +187,17 @@ def find_repeating(rows: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
     shared[:, 1:] = repeats
     shared[:, :-1] |= repeats
     return np.flatnonzero(np.count_nonzero(shared, axis=1) >= SHARED * len(rows))
+
+
+def find_distinct(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which of sorted rows are the first of equal ones; all if every feature repeats its values among these."""
+    is_first = np.append(True, (values[1:] != values[:-1]).any(axis=1))
+    distinct = values[is_first]
+    varies = np.flatnonzero(distinct.min(axis=0) < distinct.max(axis=0))
+    step = max(1, len(distinct) // EXAMINED)
+    if is_first.all() or len(varies) < 2 or len(find_repeating(distinct[::step][:, varies])) == len(varies):
+        return np.ones(len(values), dtype=bool)
+    return is_first
 
 
 def _correlate(features: Array) -> tuple[Array, Array, NDArray[np.intc]]:
