@@ -3,7 +3,7 @@
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 
-CENTRES = [[0, 0, 0, 0], [12, 0, 0, 0], [0, 3.8, 0, 0], [12, 3.8, 0, 0]]
+CENTRES = [[0, 0, 0, 0], [12, 0, 0, 0], [0, 4.0, 0, 0], [12, 4.0, 0, 0]]
 N_SHOWN, N_SUGGESTED = 2, 3
 
 
