@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.stats import ks_2samp
 from sklearn.cluster import KMeans
 
@@ -45,6 +46,14 @@ def test_features_that_separate_are_significant_and_noise_is_not():
     assert (tests.adjusted[0, :2] < 1e-3).all()
     assert (tests.adjusted[0, 2:] > 0.05).all()
     assert np.sign(tests.effect[0, 0]) == -np.sign(tests.effect[0, 1])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [2.0**-1010, 2.0**930])
+def test_pvalues_of_features_do_not_depend_on_their_units(scale):
+    X = make_clusters(0)
+    mdh, other = (MinimumDensityHyperplane(random_state=0).fit(rows) for rows in (X, X * scale))
+    assert_allclose(compare_clusters(other, X * scale).pvalue, compare_clusters(mdh, X).pvalue, rtol=1e-9)
 
 
 def test_clusters_of_noise_do_not_make_features_significant():

@@ -19,6 +19,7 @@ from ravine.density import ProjectedDensity, judge, measure_evidence, outline_va
 from ravine.explain.effects import GroupMoments, compare_with_rest
 from ravine.explain.inputs import check_estimator, name_features
 from ravine.hyperplane import NoSplitWarning
+from ravine.rows import center_and_scale
 from ravine.rows.inputs import validate_array
 from ravine.search import resolve_bandwidth
 from ravine.validity.repeated_values import find_repeating
@@ -291,8 +292,9 @@ def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_
     # Features of repeated values have gaps between values.
     if not all(side.any() for side in sides) or len(find_repeating(chosen[:, None])):
         return 1.0
-    low, high = sorted(float(chosen[side].mean()) for side in sides)
-    values = chosen[sides[0] | sides[1]]
+    z, center, scale = center_and_scale(chosen[:, None])
+    low, high = sorted(float(z[side, 0].mean()) for side in sides)
+    values = z[sides[0] | sides[1], 0]
     bandwidth = resolve_bandwidth("silverman", len(values), float(values.std()))
     minima = ProjectedDensity(values, bandwidth).extrema()[0]
     between = [float(b) for b in minima if low < b < high]
@@ -300,7 +302,7 @@ def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_
         return 1.0
     best = max(between, key=lambda b: min(measure_evidence(values - b, bandwidth, 0.0)))
     valley = outline_valley(values, bandwidth, best)
-    return 1.0 if valley is None else judge(valley, judges).pvalue
+    return 1.0 if valley is None else judge(valley, (judges - center[0]) / scale).pvalue
 
 
 def _correct(pvalue: Array) -> Array:

@@ -152,7 +152,7 @@ class SplitOdds:
             for child, here, part in sides:
                 within = here if inside is None else inside & here
                 waiting.append((int(child), part if share is None else share * part, within))
-        return out, labels
+        return np.minimum(out, 1.0, out=out), labels  # sums over leaves are rounded
 
 
 @dataclass(frozen=True)

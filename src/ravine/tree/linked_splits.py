@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows, as_rows
+from ravine.rows import Rows, as_rows, center_and_scale
 from ravine.tree import constants
 from ravine.tree.constraints import Constraints
 from ravine.tree.editing import renumber_clusters
@@ -55,7 +55,8 @@ def join_leaves(
         cluster[leaf] = np.bincount(of_row[marked if len(marked) else inside]).argmax()
         parts.setdefault(int(cluster[leaf]), []).append(inside)
     members = {k: np.sort(np.concatenate(some)) for k, some in sorted(parts.items())}
-    means = {k: _average(rows, some) for k, some in members.items()}
+    z, _, _ = center_and_scale(np.stack([_average(rows, some) for some in members.values()]))  # squares do not overflow
+    means = dict(zip(members, z, strict=True))
     while n_clusters is not None and len(members) > n_clusters:
         pairs = [(a, b) for a, b in combinations(members, 2) if constraints.allows(members[a], members[b])]
         if not pairs:
@@ -140,11 +141,9 @@ def _measure_costs(x: Array, node: Indices, marked: Indices, rows: Rows, cluster
     n_nodes = int(node.max()) + 1
     sizes = np.bincount(node).astype(np.float64)
     means = np.stack([np.bincount(node, column, n_nodes) / sizes for column in x.T], axis=1)
-    costs = np.empty((n_nodes, len(names)))
-    for k in names.tolist():
-        inside = np.flatnonzero(clusters == k)
-        center = np.asarray(rows.take(inside[:: max(1, len(inside) // 1000)]), dtype=np.float64).mean(axis=0)
-        costs[:, k] = ((means - center) ** 2).sum(axis=1)
+    centers = np.stack([_average(rows, np.flatnonzero(clusters == k)) for k in names])
+    z, _, _ = center_and_scale(np.concatenate([means, centers]))
+    costs = np.stack([((z[:n_nodes] - center) ** 2).sum(axis=1) for center in z[n_nodes:]], axis=1)
     costs /= max(float(costs.max()), np.finfo(float).tiny) * (1.0 + sizes.max())
     for k in names.tolist():
         costs[:, k] += 1.0 - np.bincount(node, clusters[marked] == k, n_nodes) / sizes
