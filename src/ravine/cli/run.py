@@ -197,7 +197,7 @@ def fit_estimator(
     if imputer is None or not np.isnan(X).any():
         given = {} if labels is None else {"y" if classify else "labels": labels}
         return make_estimator().fit(X, **given), None
-    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer)
+    consensus = choose_consensus(make_estimator, X, imputer)
     return consensus.estimator, consensus
 
 
