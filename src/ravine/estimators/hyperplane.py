@@ -300,7 +300,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                     fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
                 self._store(fit)
                 self.split_odds_ = _estimate_odds(fit, rows, weights)
-                self._mark_outliers(rows)
+                self._mark_outliers(rows, weights)
             self._warn(fit)
         return self
 
@@ -323,7 +323,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.path_ = fit.path
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
 
-    def _mark_outliers(self, rows: Rows) -> None:
+    def _mark_outliers(self, rows: Rows, weights: Array | None) -> None:
         """Score the rows and mark outliers, with ``contamination``."""
         for name in ("outlier_model_", "outlier_scores_", "n_outliers_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -332,7 +332,9 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
             labels, tree = np.asarray(self.labels_), self._get_tree()
             leaves = labels + 1 if tree.n_leaves > 1 else np.zeros_like(labels)
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, self.contamination)
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
+                tree, rows, leaves, self.contamination, weights
+            )
             self.labels_, self.n_outliers_ = np.where(marks, -1, labels), int(np.count_nonzero(marks))
 
     def _warn(self, fit: Fit) -> None:

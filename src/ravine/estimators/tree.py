@@ -252,7 +252,7 @@ class MinimumDensityTree(DensityClusterer):
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
                 if labels is not None and constraints is None:  # a single label constrains nothing
                     self.violated_constraints_ = []
-                self._mark_outliers(rows)
+                self._mark_outliers(rows, weights)
             self._warn(fit, settings, rows, weights)
         return self
 
@@ -297,11 +297,11 @@ class MinimumDensityTree(DensityClusterer):
         self.split_odds_ = odds
         self.n_iter_ = max(1, tree.n_leaves - 1)
 
-    def _mark_outliers(self, rows: Rows) -> None:
+    def _mark_outliers(self, rows: Rows, weights: Array | None) -> None:
         """Score the rows and mark outliers, with ``contamination``."""
         if self.contamination is not None:
             self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
-                self.tree_, rows, self.leaves_, self.contamination
+                self.tree_, rows, self.leaves_, self.contamination, weights
             )
             self.labels_, self.n_outliers_ = np.where(marks, -1, self.labels_), int(np.count_nonzero(marks))
 

@@ -86,10 +86,15 @@ class SizeLimitSplitter:
 
 def _halve(rows: Rows, indices: Indices, weights: Array | None, rng: np.random.Generator) -> Hyperplane | None:
     """Return the hyperplane across the first principal component with half of the rows on each side; None if equal."""
-    x = np.asarray(rows.take(draw_indices(indices, constants.MOST_HALVED_ROWS, rng)), dtype=np.float64)
-    z, center, _ = center_and_scale(x)
+    if weights is not None:
+        indices, weights = indices[weights > 0.0], weights[weights > 0.0]
+    some = draw_indices(np.arange(len(indices)), constants.MOST_HALVED_ROWS, rng)
+    w = None if weights is None else weights[some]
+    z, center, _ = center_and_scale(np.asarray(rows.take(indices[some]), dtype=np.float64), w)
     if not z.any():
         return None
+    if w is not None:
+        z *= np.sqrt(w / w.max())[:, None]
     normal = np.linalg.svd(z, full_matrices=False)[2][0]
     projections = rows.project(center, normal, indices)
     order = np.argsort(projections, kind="stable")
