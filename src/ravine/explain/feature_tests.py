@@ -246,12 +246,11 @@ def _test_features(
     pvalue = np.full((len(comparisons), judges.shape[1]), np.nan)
     known = [(k, one) for k, one in enumerate(comparisons) if one is not None]
     labels = np.asarray(half.predict(chosen))
-    masked = chosen.copy(), judges.copy()
+    masked, n = np.concatenate([chosen, judges]), len(chosen)
     for j in _choose_features(chosen, labels).tolist():
-        for rows in masked:
-            rows[:, j] = chosen[:, j].mean()
-        seen, without = (np.asarray(half.predict(rows)) for rows in masked)
-        masked[0][:, j], masked[1][:, j] = chosen[:, j], judges[:, j]
+        masked[:, j] = chosen[:, j].mean()
+        seen, without = np.split(np.asarray(half.predict(masked)), [n])
+        masked[:n, j], masked[n:, j] = chosen[:, j], judges[:, j]
         for k, comparison in known:
             sides, parts = _select(labels, comparison), _select(without, comparison)
             n_judges = [int(part.sum()) for part in parts]

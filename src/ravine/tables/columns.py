@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from ravine._plurals import count, join_counts, join_names, join_texts
 from ravine._typing import Array
 from ravine.tables.imputer import MultipleImputer
-from ravine.tables.mixed_scaler import MixedScaler, check_finite, count_categories, count_missing, judge_texts
+from ravine.tables.mixed_scaler import (
+    MixedScaler,
+    check_finite,
+    count_categories,
+    count_missing,
+    find_missing,
+    judge_texts,
+)
 from ravine.tables.read import Report, TableError, is_missing, is_number
 
 # A column with more distinct texts than this is not encoded as zeros and ones.
@@ -178,7 +185,7 @@ def _may_have_thousands(cell: str) -> bool:
 
 
 def _judge(name: str, cells: Any, encode: str) -> Column:
-    n, n_missing, kind = len(cells), int(cells.isna().sum()), _find_kind(cells.dtype)
+    n, n_missing, kind = len(cells), int(find_missing(cells).sum()), _find_kind(cells.dtype)
     counts = count_categories(cells.tolist()) if kind == "text" else {}
     if n_missing == n:
         return Column("empty", n, counts, "all of its cells are empty", "")
