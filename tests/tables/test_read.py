@@ -9,6 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from ravine.cli.options import MAX_SIZE  # noqa: E402
 from ravine.tables import ReadOptions, TableError, read_table  # noqa: E402
 from ravine.tables.read import make_frame  # noqa: E402
 
@@ -242,3 +243,7 @@ def test_millions_of_columns_are_one_short_message(path):
     _, reported = read(path, ",,,,,,,,\n" + "1,2,3,4,5,6,7,8,9\n" * 3)
     assert "9 columns without a name: called 'column1', 'column2'" in reported
     assert len(reported) < 300
+
+
+def test_the_command_has_the_default_limit_of_the_reader():
+    assert ReadOptions().max_size == MAX_SIZE

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ MAX_CATEGORIES = 50
 # Labels with fractions are measurements if there are more different ones than the first number. Labels identify rows if
 # there are more than the first number, and more than the second share of the rows.
 MANY_CLASSES, MOST_DIFFERENT = 20, 0.5
+# Columns of categories that are reported one by one; the model file lists all.
+MOST_REPORTED = 20
 # A column with a larger share of missing cells is left out.
 MOST_MISSING = 0.5
 # Integers that all differ identify the rows if their column has such a name.
@@ -370,12 +373,15 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
 
 def _report_categories(scaler: MixedScaler, report: Report) -> None:
     how = "and scaled as in FAMD" if scaler.encode == "famd" else "as zeros and ones"
-    for name, texts in scaler.categories_.items():
+    more = len(scaler.categories_) - MOST_REPORTED
+    for name, texts in islice(scaler.categories_.items(), MOST_REPORTED):
         rare = scaler.rare_.get(name, ())
         n = len(texts) + len(rare) - bool(rare)
         report(f"{name!r} has {n} categories, encoded {how}: {join_names(texts, 5)}")
         if rare:
             report(f"{name!r}: rare categories count as {texts[-1]!r}: {join_names(rare, 5)}")
+    if more > 0:
+        report(f"and {count(more, 'more column')} of categories, encoded {how}")
 
 
 def transform_table(
