@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, NoSplitWarning, PathSettings, Split
 from ravine.tree.constraints import count_rows
 from ravine.tree.graph import repeat_rows
+from support.shape_data import draw_rings
 
 QUICK = {"init": "pca", "n_init": 1, "random_state": 0, "path": PathSettings(n_alpha=3, polish=False)}
 
@@ -44,8 +45,15 @@ def test_no_cluster_is_larger_than_allowed_without_a_number(n, share, seed):
     assert_array_equal(model.predict(rows), model.labels_)
 
 
-def test_large_clusters_are_split_first():
-    # The first valley separates a small cluster; without it the large one would not be halved.
+def test_large_clusters_of_several_leaves_are_divided():
+    rows, _ = draw_rings()
+    assert sizes_of(MinimumDensityTree(random_state=0).fit(rows)).tolist() == [150, 300]
+    model = MinimumDensityTree(max_cluster_size=180, random_state=0).fit(rows)
+    assert sizes_of(model).max() <= 180
+    assert_array_equal(model.predict(rows), model.labels_)
+
+
+def test_large_clusters_are_divided_and_small_ones_joined():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(480, 2)) + np.repeat([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]], [400, 40, 40], axis=0)
     model = MinimumDensityTree(5, max_cluster_size=210, **QUICK_TREE).fit(rows)

@@ -4,19 +4,17 @@ import gc
 import os
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings
-from ravine.rows import ValuesIn, as_rows, cluster
+from ravine.rows import ValuesIn, cluster
 from ravine.rows.cluster import ClusterRows, ClusterSample
 from ravine.rows.workers import rounds
 from ravine.rows.workers.rounds import ClusterError
 from ravine.rows.workers.worker import StaleState, WorkerRows, merge_answers, open_worker, run_commands
-from ravine.search import SearchSettings, fit_hyperplane
 from support.marks import slow
 from support.simulate import mixture, two_clusters
 
@@ -152,33 +150,6 @@ def test_tree(client, rows, remote, closed):
     np.testing.assert_array_equal(other.labels_, model.labels_)
     np.testing.assert_array_equal(other.predict(X).compute(), model.labels_)
     assert not left_behind(client, [X])
-
-
-def test_nodes_of_a_level_share_their_rounds(client, rows, remote, closed):
-    """Two nodes that are fitted together take at most as many rounds as the one that takes more."""
-    X, (one, other) = on_workers(rows, client), np.split(np.arange(N), 2)
-    settings = SearchSettings(n_init=2, n_alpha=3, subsample=300)
-
-    def fit(data):
-        return fit_hyperplane(data, settings=settings, rng=np.random.default_rng(0)).hyperplane
-
-    def fit_node(source, indices):
-        try:
-            return fit(source.subset(indices))
-        finally:
-            source.rounds.add_members(-1)
-
-    counts = []
-    for nodes in ([one], [other], [one, other]):
-        source = ClusterRows(X, client)
-        source.rounds.add_members(len(nodes))
-        with ThreadPoolExecutor(len(nodes)) as pool:
-            planes = list(pool.map(fit_node, [source] * len(nodes), nodes))
-        counts.append(source.rounds.n_rounds)
-        source.close()
-    assert counts[2] <= max(counts[:2])
-    for indices, plane in zip((one, other), planes, strict=True):
-        np.testing.assert_allclose(plane.normal, fit(as_rows(rows[indices])).normal, atol=1e-6)
 
 
 def test_classifier(client, closed):

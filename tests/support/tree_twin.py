@@ -27,7 +27,7 @@ class RandomSplitter:
 
 
 def grow_random_tree(rows, n_clusters):
-    return grow(rows, RandomSplitter(), n_clusters=n_clusters, priority=None, min_cluster_size=1, seed=1)[0]
+    return grow(rows, RandomSplitter(), n_clusters=n_clusters, seed=1)[0]
 
 
 def trace_path(tree, x):

@@ -8,11 +8,12 @@ from sklearn.metrics import adjusted_rand_score
 from ravine.rows import as_rows
 from ravine.tree import constants
 from ravine.tree.choice import (
-    choose_number,
     choose_plan,
-    find_curved_clusters,
+    choose_separated,
+    find_joined_cells,
+    find_separated,
+    join_unseparated,
     measure_curvature,
-    measure_support,
 )
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.hyperplanes import plan_splits
@@ -50,66 +51,52 @@ def make_graph(rows):
 # ----------------------------------------------------------------------------------------------- given numbers
 
 
-@pytest.mark.parametrize("fewest", [1.0, 12.0])
 @pytest.mark.parametrize("name", INPUTS)
-def test_plan_has_the_number_of_clusters_or_is_none(name, fewest):
+def test_plan_has_the_number_of_clusters_or_fewer(name):
     graph, sets = make_graph(INPUTS[name])
-    n_found = 0
     for k in (2, 3, 6):
-        for any_shape in (True, False):
-            plan = choose_plan(graph, k, fewest, np.random.default_rng(2), sets, any_shape)
-            if plan is not None:
-                n_found += 1
-                sizes = np.bincount(plan.labels)
-                assert plan.n_clusters == len(sizes) == k
-                assert sizes.min() >= fewest
-    is_possible = name not in ("equal rows", "two rows") and (fewest == 1.0 or name != "few rows")
-    assert (n_found > 0) == is_possible  # a discriminant needs two rows on each side
+        plan = choose_plan(graph, k, 1.0, np.random.default_rng(2), sets)
+        found = 1 if plan is None else plan.n_clusters
+        assert found == k or (found < k and name in ("few rows", "two rows", "equal rows"))
 
 
-@pytest.mark.parametrize("any_shape", [True, False])
 @pytest.mark.parametrize("name", ["blobs", "one cloud", "ties", "rings"])
-def test_plan_agrees_most_with_all_proposals(name, any_shape):
+def test_plan_agrees_most_with_all_proposals(name):
     graph, sets = make_graph(INPUTS[name])
-    for k, fewest in ((2, 1.0), (4, 15.0)):
-        proposals = list(propose_partitions(graph, k, np.random.default_rng(3), sets, any_shape))
-        weights = [weigh_partition(graph, one, k, any_shape) for one in proposals]
-        largest, best = -np.inf, None
+    for k, fewest in ((2, 1.0), (4, 15.0), (4, 1e6)):
+        proposals = list(propose_partitions(graph, k, np.random.default_rng(3), sets))
+        weights = [weigh_partition(graph, one, k) for one in proposals]
+        largest, best = (False, -np.inf), None
         for partition in proposals:
             plan = plan_splits(graph, partition)
-            is_possible = plan.n_clusters == k and np.bincount(plan.labels, minlength=k).min() >= fewest
+            is_large = plan.n_clusters == k and np.bincount(plan.labels, minlength=k).min() >= fewest
             scores = [adjusted_rand_score(partition.labels, other.labels) for other in proposals]
-            agreement = sum(w * score for w, score in zip(weights, scores, strict=True))
-            if is_possible and agreement > largest + 1e-9:
-                largest, best = agreement, plan
-        chosen = choose_plan(graph, k, fewest, np.random.default_rng(3), sets, any_shape)
-        assert (chosen is None) == (best is None)
-        if best is not None:
-            assert_array_equal(chosen.labels, best.labels)
+            agreement = round(sum(w * score for w, score in zip(weights, scores, strict=True)), 9)
+            if (is_large, agreement) > largest:
+                largest, best = (is_large, agreement), plan
+        chosen = choose_plan(graph, k, fewest, np.random.default_rng(3), sets)
+        assert_array_equal(chosen.labels, best.labels)
 
 
-def test_clusters_that_are_too_large_to_exist_are_not_found():
-    graph, sets = make_graph(X)
-    assert choose_plan(graph, 3, 55.0, np.random.default_rng(0), sets) is not None
-    assert choose_plan(graph, 3, 76.0, np.random.default_rng(0), sets) is None
-
-
-def test_more_clusters_than_different_rows_are_not_found():
-    graph, sets = make_graph(np.repeat([[0.0, 0.0], [1.0, 5.0], [7.0, 1.0]], 4, axis=0))
-    assert choose_plan(graph, 3, 1.0, np.random.default_rng(0), sets).n_clusters == 3
-    assert choose_plan(graph, 4, 1.0, np.random.default_rng(0), sets) is None
+def test_separated_clusters_are_preferred_to_agreement():
+    rng = np.random.default_rng(400)
+    is_second = np.arange(400) % 3 == 0
+    coins = np.column_stack([rng.integers(0, 2, 400), rng.normal(size=400) + 8.0 * is_second])
+    graph, sets = make_graph((coins - coins.mean(axis=0)) / coins.std(axis=0))
+    truth = Partition(is_second[graph.indices].astype(np.intp))
+    separated = choose_separated(graph, truth, 5.0, np.random.default_rng(0), sets, 0.05)
+    assert adjusted_rand_score(truth.labels, separated.labels) > 0.95
+    first = propose_partitions(graph, 2, np.random.default_rng(0), sets)
+    assert min(adjusted_rand_score(truth.labels, one.labels) for one in first) < 0.1  # the coin is proposed, too
 
 
 @pytest.mark.parametrize("draw", [draw_rings, draw_moons])
 def test_clusters_of_any_shape_are_found(draw):
     rows, labels = draw()
     graph, sets = make_graph(rows)
-    scores = [
-        adjusted_rand_score(
-            labels[graph.indices], choose_plan(graph, 2, 5.0, np.random.default_rng(0), sets, any_shape).labels
-        )
-        for any_shape in (True, False)
-    ]
+    found = choose_plan(graph, 2, 5.0, np.random.default_rng(0), sets)
+    convex = choose_plan(graph, 2, 5.0, np.random.default_rng(0), [])
+    scores = [adjusted_rand_score(labels[graph.indices], plan.labels) for plan in (found, convex)]
     assert scores[1] < 0.8 < 0.95 < scores[0]
 
 
@@ -117,71 +104,72 @@ def test_clusters_of_any_shape_are_found(draw):
 
 
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
-def test_number_is_that_of_clear_blobs(scale):
+def test_clear_blobs_are_separated(scale):
     for seed in range(3):
-        rows = scale * (CENTERS[LABELS] + np.random.default_rng(seed).normal(size=(225, 3)))
-        graph, sets = make_graph(rows)
-        plan = choose_number(graph, 5.0, np.random.default_rng(seed), sets)
-        assert plan.n_clusters == 3
-        assert adjusted_rand_score(LABELS[graph.indices], plan.labels) == 1.0
+        graph, sets = make_graph(scale * (CENTERS[LABELS] + np.random.default_rng(seed).normal(size=(225, 3))))
+        found = find_separated(graph, 5.0, np.random.default_rng(seed), sets, 0.05)
+        assert adjusted_rand_score(LABELS[graph.indices], found) == 1.0
 
 
 @pytest.mark.parametrize("name", ["blobs", "ties", "copies", "rings"])
-def test_number_is_the_same_for_permuted_rows(name):
-    rows, plans = INPUTS[name], []
+def test_separated_groups_are_the_same_for_permuted_rows(name):
+    rows, groups = INPUTS[name], []
     for order in (np.arange(len(rows)), np.random.default_rng(4).permutation(len(rows))):
         graph, sets = make_graph(rows[order])
-        plan = choose_number(graph, 5.0, np.random.default_rng(0), sets)
-        plans.append(None if plan is None else [tuple(row) for row in np.c_[plan.labels, rows[order][graph.indices]]])
-    assert plans[0] == plans[1]
+        found = find_separated(graph, 5.0, np.random.default_rng(0), sets, 0.05)
+        groups.append([tuple(row) for row in np.c_[found, rows[order][graph.indices]]])
+    assert groups[0] == groups[1]
 
 
-def test_number_respects_the_smallest_size():
+def test_separated_groups_have_the_smallest_size():
     graph, sets = make_graph(X)
-    plan = choose_number(graph, 70.0, np.random.default_rng(0), sets)
-    assert plan is None or np.bincount(plan.labels).min() >= 70
-    assert choose_number(graph, 120.0, np.random.default_rng(0), sets) is None
+    assert np.bincount(find_separated(graph, 70.0, np.random.default_rng(0), sets, 0.05)).min() >= 70
+    assert find_separated(graph, 120.0, np.random.default_rng(0), sets, 0.05).max() == 0
 
 
-def test_one_cloud_has_no_number():
+def test_one_cloud_is_not_separated():
     for seed in range(3):
         graph, sets = make_graph(np.random.default_rng(seed).normal(size=(200, 3)))
-        assert choose_number(graph, 5.0, np.random.default_rng(seed), sets) is None
+        assert find_separated(graph, 5.0, np.random.default_rng(seed), sets, 0.05).max() == 0
 
 
-def test_support_is_the_evidence_of_the_weakest_boundary():
+def test_neighbours_without_a_valley_are_joined():
     graph, _ = make_graph(X)
     labels = LABELS[graph.indices]
     halved = np.where((labels == 0) & (graph.rows.x[:, 2] > np.median(graph.rows.x[labels == 0, 2])), 3, labels)
-    for given, k in ((labels, 3), (halved, 4)):
-        rng, found = np.random.default_rng(0), []
+    for given, k in ((labels, 3), (halved, 4), (np.zeros(225, dtype=np.intp), 1)):
+        rng, groups = np.random.default_rng(0), {i: {i} for i in range(k)}
         for i, j in list_neighbours(graph.count_edges(given, k), constants.CLOSE_SHARE):
             members = np.flatnonzero((given == i) | (given == j))
-            found.append(measure_boundary(graph.rows, members, given[members] == j, rng))
-            if found[-1] < constants.SUPPORTED:
-                break
-        assert measure_support(graph, given, k, np.random.default_rng(0)) == min(found, default=np.inf)
-        assert (min(found, default=np.inf) > 2.0) == (k == 3)
-    assert measure_support(graph, np.zeros(225, dtype=np.intp), 1, np.random.default_rng(0)) == np.inf
+            if measure_boundary(graph.rows, members, given[members] == j, rng) < 1.6449:
+                union = groups[i] | groups[j]
+                groups.update(dict.fromkeys(union, union))
+        expected = [min(groups[k]) for k in given.tolist()]
+        found = join_unseparated(graph, given, k, np.random.default_rng(0), 0.05)
+        assert adjusted_rand_score(expected, found) == 1.0
+        assert found.max() + 1 == min(k, 3)
 
 
-# ----------------------------------------------------------------------------------------------- curved clusters
+# ----------------------------------------------------------------------------------------------- joined cells
 
 
 @pytest.mark.parametrize("draw", [draw_rings, draw_moons])
-def test_curved_clusters_are_found(draw):
+def test_joined_cells_are_clusters_of_any_shape(draw):
     rows, labels = draw(400)
     graph, sets = make_graph(rows)
-    plan = find_curved_clusters(graph, sets, 5.0, 0.05)
-    assert plan.n_clusters == 2
-    assert adjusted_rand_score(labels[graph.indices], plan.labels) > 0.95
+    found = find_joined_cells(graph, sets, 5.0, 0.05)
+    assert adjusted_rand_score(labels[graph.indices], found.labels) > 0.95
+    assert measure_curvature(graph, found) >= constants.CURVED
 
 
-def test_other_clusters_are_not_curved():
-    for rows in (X, np.random.default_rng(0).normal(size=(300, 2))):
-        graph, sets = make_graph(rows)
-        assert find_curved_clusters(graph, sets, 5.0, 0.05) is None
-        assert find_curved_clusters(graph, [], 5.0, 0.05) is None
+def test_joined_cells_need_a_majority_of_sets():
+    graph, sets = make_graph(draw_rings(400)[0])
+    cloud = make_graph(np.random.default_rng(0).normal(size=(300, 2)))
+    assert find_joined_cells(*cloud, 5.0, 0.05) is None
+    assert find_joined_cells(graph, [], 5.0, 0.05) is None
+    assert (
+        find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2), None)], 350.0, 0.05) is None
+    )
 
 
 @pytest.mark.parametrize("name", ["blobs", "rings", "one cloud"])

@@ -1,90 +1,70 @@
-"""Growth of trees in several threads."""
-
-import threading
-import time
+"""Growth of trees with any splitter."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from ravine import Split
 from ravine.tree import grow
-from support.tree_twin import ARRAYS, RandomSplitter, assert_consistent
+from support.tree_twin import RandomSplitter, assert_consistent
 
 X = np.random.default_rng(0).normal(size=(96, 3))
 
 
-class SlowSplitter(RandomSplitter):
-    """Splitter whose larger nodes take longer, so that threads overtake each other."""
+class CountingSplitter(RandomSplitter):
+    """Splitter that counts the rows of each node that it splits."""
+
+    def __init__(self):
+        self.sizes = []
 
     def split(self, X, rows, rng):
-        time.sleep(1e-4 * len(rows))
+        self.sizes.append(len(rows))
         return super().split(X, rows, rng)
 
 
-def grow_fully(splitter, n_threads, n_clusters=None, notify=None):
-    settings = {"n_clusters": n_clusters, "priority": None, "min_cluster_size": 3, "seed": 1}
-    return grow(X, splitter, n_threads=n_threads, notify=notify, **settings)
-
-
-@pytest.mark.parametrize("n_clusters", [None, 20])
-@pytest.mark.parametrize("n_threads", [2, 5])
-def test_tree_and_notifications_do_not_depend_on_threads(n_clusters, n_threads):
-    sizes, others = [], []
-    tree, leaves = grow_fully(SlowSplitter(), 1, n_clusters, lambda tree: sizes.append(tree.size.tolist()))
-    other, other_leaves = grow_fully(
-        SlowSplitter(), n_threads, n_clusters, lambda tree: others.append(tree.size.tolist())
-    )
+def test_every_leaf_is_split_without_a_number():
+    tree, leaves = grow(X, RandomSplitter(), n_clusters=None, min_cluster_size=3)
     assert_consistent(tree, X)
-    assert sizes == others
-    assert_array_equal(leaves, other_leaves)
-    for name in ARRAYS:
-        assert_array_equal(getattr(tree, name), getattr(other, name))
+    assert_array_equal(tree.apply(X), leaves)
+    sizes = tree.size[tree.leaves()]
+    assert sizes.min() >= 3
+    assert sizes.max() < 6
 
 
-def test_children_do_not_wait_for_slower_nodes_of_their_level():
-    """The larger child of the root waits until a grandchild below the smaller one has been fitted."""
-    deeper = threading.Event()
-
-    class Splitter(RandomSplitter):
-        calls = 0
-
-        def split(self, X, rows, rng):
-            self.calls += 1
-            if self.calls == 2:  # the first child
-                assert deeper.wait(20.0)
-            elif len(rows) < 40:
-                deeper.set()
-            return super().split(X, rows, rng)
-
-    tree, _ = grow_fully(Splitter(), 2)
-    assert_consistent(tree, X)
+def test_largest_leaf_is_split_next_and_no_other_is_looked_at():
+    splitter, seen = CountingSplitter(), []
+    tree, _ = grow(X, splitter, n_clusters=7, notify=lambda tree: seen.append(tree.n_leaves))
+    assert splitter.sizes == tree.size[np.argsort(np.where(tree.order < 0, 99, tree.order))][:6].tolist()
+    assert seen == [2, 3, 4, 5, 6, 7]
+    assert tree.size[tree.leaves()].max() <= min(splitter.sizes)
 
 
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_error_of_a_splitter_ends_all_threads(n_threads):
-    class Splitter(SlowSplitter):
-        def split(self, X, rows, rng):
-            if len(rows) < 20:
-                raise ArithmeticError("cannot split")
-            return super().split(X, rows, rng)
-
-    before = threading.active_count()
-    with pytest.raises(ArithmeticError, match="cannot split"):
-        grow_fully(Splitter(), n_threads)
-    assert threading.active_count() == before
+def test_split_of_largest_priority_is_split_next():
+    tree, _ = grow(X, RandomSplitter(), n_clusters=7, priority=lambda split: -split.pvalue)
+    inner = np.flatnonzero(tree.left >= 0)
+    for k in inner[tree.order[inner] > 0]:
+        waiting = [j for j in inner if tree.order[j] > tree.order[k] and tree.order[tree.parent[j]] < tree.order[k]]
+        assert all(tree.pvalue[k] <= tree.pvalue[j] for j in waiting)
 
 
-def test_error_of_a_callback_cancels_waiting_nodes():
-    seen = []
+def test_node_has_its_own_generator():
+    """The hyperplane of a node does not depend on the order of the splits."""
+    by_size, _ = grow(X, RandomSplitter(), n_clusters=20)
+    by_priority, _ = grow(X, RandomSplitter(), n_clusters=None, min_cluster_size=2, priority=lambda split: split.pvalue)
+    planes = {tuple(normal) for normal in by_priority.normal}
+    assert all(tuple(normal) in planes for normal in by_size.normal[by_size.left >= 0])
 
-    class Splitter(SlowSplitter):
-        def split(self, X, rows, rng):
-            seen.append(len(rows))
-            return super().split(X, rows, rng)
 
-    def stop(tree):
-        raise KeyboardInterrupt
+def test_pvalue_of_a_leaf_is_that_of_the_rejected_split():
+    class Never:
+        def split(self, X, indices, rng):
+            return Split(None, 0.7)
 
-    with pytest.raises(KeyboardInterrupt):
-        grow_fully(Splitter(), 2, notify=stop)
-    assert len(seen) < 15  # of 31
+    tree, leaves = grow(X, Never(), n_clusters=None)
+    assert tree.pvalue.tolist() == [0.7]
+    assert not leaves.any()
+
+
+def test_priority_without_a_value_is_refused():
+    with pytest.raises(ValueError, match="NaN"):
+        grow(X, RandomSplitter(), n_clusters=2, priority=lambda split: np.nan)

@@ -81,19 +81,16 @@ def test_every_proposal_has_the_number_of_clusters(name, k):
         "few rows": X[::15],
     }[name]
     graph = make_graph(rows)
-    found = list(propose_partitions(graph, k, np.random.default_rng(0), cut(graph), True))
+    found = list(propose_partitions(graph, k, np.random.default_rng(0), cut(graph)))
     assert found
     for partition in found:
         assert_array_equal(np.unique(partition.labels), np.arange(k))
 
 
-def test_joined_cells_are_proposed_only_for_any_shape():
+def test_every_set_of_cells_is_a_proposal():
     sets = cut(GRAPH)
-    cells = [
-        sum(one.cells is not None for one in propose_partitions(GRAPH, 3, np.random.default_rng(0), sets, any_shape))
-        for any_shape in (True, False)
-    ]
-    assert cells == [2, 0]
+    found = propose_partitions(GRAPH, 3, np.random.default_rng(0), sets)
+    assert sum(one.cells is not None for one in found) == len(sets) == 2
 
 
 # ----------------------------------------------------------------------------------------------- eigenvectors
@@ -162,6 +159,7 @@ def test_joined_cells_are_unions_of_cells(k):
         tree, cluster = partition.cells
         assert_array_equal(cluster[tree.apply(graph.points)], partition.labels)
         assert partition.labels.max() + 1 == (2 if k is None else k)
+        assert partition.is_separated == (k in (None, 1, 2))
         if k in (None, 2):
             assert adjusted_rand_score(rings[graph.indices], partition.labels) > 0.95
 
@@ -189,7 +187,7 @@ def test_neighbours_are_those_with_the_most_edges(share):
 
 
 @pytest.mark.parametrize("name", ["truth", "random", "one small"])
-def test_weight_is_the_evidence_over_the_cut(name):
+def test_weight_is_the_inverse_of_the_cut(name):
     labels = {"truth": TRUTH, "random": np.arange(180) % 3, "one small": np.where(np.arange(180) < 4, 2, TRUTH // 2)}[
         name
     ]
@@ -202,10 +200,9 @@ def test_weight_is_the_evidence_over_the_cut(name):
     pairs = list_neighbours(edges)
     weakest = min((measure_contact(GRAPH, labels == i, labels == j) for i, j in pairs), default=math.inf)
     assert find_weakest(GRAPH, labels, edges) == weakest
-    partition = Partition(labels)
-    assert weigh_partition(GRAPH, partition, 3, any_shape=False) == pytest.approx(1.0 / (sum(shares) + 0.02))
-    expected = min(max(weakest, 1.0), 8.0) / (sum(shares) + 0.02)
-    assert weigh_partition(GRAPH, partition, 3) == pytest.approx(expected)
+    for is_separated, factor in ((False, 1.0), (True, constants.CLEAR)):
+        partition = Partition(labels, is_separated=is_separated)
+        assert weigh_partition(GRAPH, partition, 3) == pytest.approx(factor / (sum(shares) + constants.LEAST_CUT))
 
 
 def test_agreement_is_the_adjusted_rand_index():

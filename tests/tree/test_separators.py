@@ -1,14 +1,25 @@
-"""Hyperplanes between two groups separate what can be separated, in any units."""
+"""Hyperplanes between groups separate what can be separated, in any units."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from ravine.tree.separators import find_margin, separate_by_svm
+from ravine.rows import as_rows
+from ravine.tree.separators import find_margin, halve_rows, list_separators
 
 
-def separate(x, on_right):
-    return separate_by_svm(x, on_right, np.ones(len(x)))
+def measure_mixture(right, labels):
+    """Return the Gini impurity of both sides, times their numbers of rows."""
+    return sum(
+        side.sum() - sum((labels[side] == k).sum() ** 2 for k in np.unique(labels)) / side.sum()
+        for side in (right, ~right)
+    )
+
+
+def list_planes(x, labels):
+    return list_separators(as_rows(x), np.arange(len(x)), labels)
 
 
 @pytest.fixture
@@ -17,27 +28,53 @@ def sides(rng):
     return rng.normal(size=(60, 3)) + 8.0 * on_right[:, None] * [1.0, 1.0, 0.0], on_right
 
 
-def test_separable_groups_are_separated(sides):
-    x, on_right = sides
-    plane = separate(x, on_right)
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e150, 0.0), (1e-150, 0.0), (1.0, 1e6)])
+def test_separable_groups_are_separated_in_any_units(sides, scale, shift):
+    x, on_right = scale * sides[0] + shift, sides[1]
+    plane = list_planes(x, on_right.astype(np.intp))[0]
     assert_allclose(np.linalg.norm(plane.normal), 1.0)
-    assert (plane.on_positive_side(x) == on_right).all()
+    assert measure_mixture(plane.on_positive_side(x), on_right) == 0.0
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1e150, 0.0), (1e-150, 0.0), (1.0, 1e6)])
-def test_scale_and_place_do_not_matter(sides, scale, shift):
-    x, on_right = sides
-    plane, moved = separate(x, on_right), separate(scale * x + shift, on_right)
-    assert_allclose(moved.normal, plane.normal, atol=1e-4)
+def test_purest_hyperplane_is_first(rng):
+    x, labels = rng.normal(size=(50, 3)), rng.integers(0, 4, 50)
+    found = [measure_mixture(plane.on_positive_side(x), labels) for plane in list_planes(x, labels)]
+    assert len(found) == 5
+    assert_allclose(found, sorted(found))
 
 
-@pytest.mark.parametrize("on_right", [[True] * 4, [False] * 4], ids=["right", "left"])
-def test_one_side_is_not_separated(on_right):
-    assert separate(np.arange(8.0).reshape(4, 2), np.array(on_right)) is None
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 3))
+def test_no_cut_of_a_feature_is_purer(seed, n, d):
+    rng = np.random.default_rng(seed)
+    x, labels = rng.integers(0, 4, (n, d)).astype(float), rng.permutation(n) % 3
+    cuts = [x[:, j] > value for j in range(d) for value in np.unique(x[:, j])[:-1]]
+    found = list_planes(x, labels)
+    assert bool(found) == bool(cuts)
+    if cuts:
+        best = min(measure_mixture(right, labels) for right in cuts)
+        assert measure_mixture(found[0].on_positive_side(x), labels) <= best + 1e-9
 
 
-def test_equal_rows_are_not_separated():
-    assert separate(np.ones((4, 2)), np.arange(4) > 1) is None
+def test_neighbouring_numbers_are_separated():
+    x = np.array([[1.0], [np.nextafter(1.0, 2.0)]])
+    sides = [plane.on_positive_side(x).tolist() for plane in list_planes(x, np.array([0, 1]))]
+    assert [False, True] in sides
+
+
+def test_rows_are_halved_along_their_first_component(rng):
+    x = rng.random((200, 3)) * [5.0, 1.0, 1.0] + 1e3
+    plane = halve_rows(as_rows(x), np.arange(200), np.ones(200), rng)
+    assert abs(plane.normal[0]) > 0.99
+    assert plane.on_positive_side(x).sum() == 100
+    weights = np.where(x[:, 0] > np.median(x[:, 0]), 3.0, 1.0)
+    plane = halve_rows(as_rows(x), np.arange(200), weights, rng)
+    goes_right = plane.on_positive_side(x)
+    assert weights[goes_right].sum() == pytest.approx(weights[~goes_right].sum(), abs=3.0)
+
+
+def test_equal_rows_are_not_halved(rng):
+    assert halve_rows(as_rows(np.ones((9, 2))), np.arange(9), np.ones(9), rng) is None
 
 
 def test_margin_separates_what_can_be_separated():

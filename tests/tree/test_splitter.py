@@ -1,4 +1,4 @@
-"""Clusters whose projections overlap along every direction, and clusters that are larger than allowed."""
+"""Clusters whose projections overlap along every direction, and the splitter by minimum density."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, RowBlocks
 from ravine.rows import as_rows
 from ravine.search import SearchSettings
-from ravine.tree.splitter import DensitySplitter, SizeLimitSplitter
+from ravine.tree.splitter import DensitySplitter
 from ravine.validity.cluster_test import run_cluster_test
 from ravine.validity.spread_rows import SpreadRows
 
@@ -51,11 +51,3 @@ def test_splitter_finds_the_hyperplane_of_the_estimator():
     found = DensitySplitter(SearchSettings()).split(X, np.arange(len(X)), np.random.default_rng(0)).hyperplane
     plane = MinimumDensityHyperplane(random_state=np.random.default_rng(0)).fit(X).hyperplane_
     assert_array_equal(found.normal, plane.normal)
-
-
-def test_rows_without_a_valley_are_halved_if_they_are_too_many():
-    X = np.random.default_rng(0).random((200, 3)) * [5.0, 1.0, 1.0]
-    splitter = SizeLimitSplitter(DensitySplitter(SearchSettings(), min_size=60), 150, is_exclusive=True)
-    plane = splitter.split(X, np.arange(200), np.random.default_rng(0)).hyperplane
-    assert 60 <= plane.on_positive_side(X).sum() <= 140
-    assert splitter.split(X, np.arange(150), np.random.default_rng(0)).hyperplane is None

@@ -14,15 +14,14 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_weights, count_threads, make_generator, restore_on_failure
+from ravine.checks import check_weights, count_threads, make_generator
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._parameters import at_least, between, insert_default, validate
+from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty
-from ravine.rows import limit_library_threads
 from ravine.rows.inputs import allow_sparse, validate_rows
 from ravine.search import Evidence, LabelSettings, Separator, make_label_settings
 
@@ -207,7 +206,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with restore_on_failure(self), limit_library_threads():
+        with start_fit(self):
             rows = validate_rows(self, X, reset=True)
             settings = self._make_settings(rows.shape[1])
             rng = make_generator(self.random_state)
@@ -228,17 +227,18 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
 
     def _get_hyperplane(self) -> tuple[MinimumDensityHyperplane, PathSettings]:
         """Return the hyperplane and its path, with the defaults of the method."""
-        if self.hyperplane is not None:
-            return self.hyperplane, PathSettings() if self.hyperplane.path is None else self.hyperplane.path
-        path = PathSettings(n_alpha=20, max_iter=5, polish=False)
-        return MinimumDensityHyperplane(alpha_max=0.9, path=path), path
+        hyperplane = self.hyperplane
+        if hyperplane is None:
+            path = PathSettings(n_alpha=20, max_iter=5, polish=False)
+            hyperplane = MinimumDensityHyperplane(alpha_max=0.9, path=path)
+        return hyperplane, PathSettings() if hyperplane.path is None else hyperplane.path
 
     def _make_settings(self, n_features: int) -> PairSettings:
         """Validate the parameters, and return them as settings of the search for all pairs."""
-        validate(self)
+        self._validate_params()
         hyperplane, path = self._get_hyperplane()
-        validate(hyperplane)
-        validate(path)
+        hyperplane._validate_params()
+        path._validate_params()
         factor = BANDWIDTH_FACTORS[self.method] if self.bandwidth_factor is None else self.bandwidth_factor
         labels = LabelSettings(
             method=self.method,  # type: ignore[arg-type]
@@ -260,14 +260,10 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         self.hyperplanes_ = dict(zip(pairs, model.hyperplanes, strict=True))
         if len(classes) == 2:
             self.hyperplane_ = model.hyperplanes[0]
-        elif hasattr(self, "hyperplane_"):
-            del self.hyperplane_  # of an earlier fit
         self.coef_ = np.stack([plane.normal for plane in model.hyperplanes])
         self.intercept_ = np.array([-plane.offset for plane in model.hyperplanes])
         self.path_ = tuple(step for separator in separators for step in separator.path)
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
-        self.__dict__.pop("label_evidence_", None)  # of an earlier fit
-        self.__dict__.pop("density_evidence_", None)
         if self.method != "paper":
             evidence = [separator.evidence or Evidence() for separator in separators]
             self.label_evidence_ = np.array([e.label_losses for e in evidence])
@@ -303,7 +299,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             classes the logarithms of the probabilities or, with ``voting="hard"``, votes plus a term that breaks ties.
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self.pair_model_.compute_scores)  # type: ignore[no-any-return]
+        return apply_to_rows(self, self.pair_model_.compute_scores, X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the class of each row: that of the largest score and of the largest probability.
@@ -317,7 +313,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._predict)  # type: ignore[no-any-return]
+        return apply_to_rows(self, self._predict, X)
 
     def _predict(self, X: Any) -> NDArray[Any]:
         return np.asarray(self.classes_[self.pair_model_.predict_codes(X)])
@@ -338,7 +334,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
             With ``voting="hard"`` and more than two classes, the shares of the votes.
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self.pair_model_.predict_proba)  # type: ignore[no-any-return]
+        return apply_to_rows(self, self.pair_model_.predict_proba, X)
 
     def query(self, X: ArrayLike, n: int = 10, *, strategy: str = "diverse") -> NDArray[np.intp]:
         """Return the rows whose labels would help most, the most helpful first.

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights
+from ravine.estimators._shared import apply_to_rows
 from ravine.explain.memberships import Memberships, SplitOdds
 from ravine.rows import Rows
 from ravine.rows.inputs import allow_sparse, validate_readable_rows, validate_rows
@@ -39,15 +40,25 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     def _get_tree(self) -> Tree:
         """Return the tree of the clusters."""
 
-    @abstractmethod
     def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
         """Return the function from an array to clusters."""
+        return self._get_tree().predict
 
     def _count_clusters(self) -> int:
         return self._get_tree().n_clusters
 
     def __sklearn_tags__(self) -> Any:
         return allow_sparse(super().__sklearn_tags__())
+
+    def _mark_outliers(self, rows: Rows, contamination: float | str | None, weights: Array | None) -> None:
+        """Score the rows of a fit and mark outliers, with ``contamination``."""
+        if contamination is not None:
+            from ravine.explain.outliers import mark_outliers
+
+            tree = self._get_tree()
+            leaves = np.asarray(rows.apply(tree.apply))
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, contamination, weights)
+            self.labels_, self.n_outliers_ = np.where(marks, -1, tree.cluster[leaves]), int(np.count_nonzero(marks))
 
     def predict(self, X: ArrayLike, outliers: bool = False) -> NDArray[np.intp]:
         """Predict the cluster of each row.
@@ -65,14 +76,13 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        rows = validate_rows(self, X, reset=False)
         if not outliers:
-            return rows.apply(self._get_labeller())  # type: ignore[no-any-return]
+            return apply_to_rows(self, self._get_labeller(), X)
         if not hasattr(self, "outlier_model_"):
             raise ValueError("predict(..., outliers=True) needs a fit with contamination: set it to a share or 'auto'.")
         from ravine.explain.outliers import Marking
 
-        return rows.apply(Marking(self._get_labeller(), self.outlier_model_))  # type: ignore[no-any-return]
+        return apply_to_rows(self, Marking(self._get_labeller(), self.outlier_model_), X)
 
     def predict_proba(self, X: ArrayLike) -> Array:
         """Return the memberships of each row in all clusters.
@@ -87,9 +97,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
             Rows sum to 1. The largest membership is that of the cluster that `predict` returns.
         """
         check_is_fitted(self)
-        rows = validate_rows(self, X, reset=False)
-        function = Memberships(self.split_odds_, self._get_tree(), self._count_clusters())
-        return rows.apply(function)  # type: ignore[no-any-return]
+        return apply_to_rows(self, Memberships(self.split_odds_, self._get_tree(), self._count_clusters()), X)
 
     def score_outliers(self, X: ArrayLike, reference: ArrayLike | None = None) -> Array:
         """Return the outlier score of each row: 0.5 for the median row of the reference, and at most 1.
@@ -108,7 +116,7 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         if reference is None and hasattr(self, "outlier_model_"):
-            return validate_rows(self, X, reset=False).apply(self.outlier_model_.score)  # type: ignore[no-any-return]
+            return apply_to_rows(self, self.outlier_model_.score, X)
         if reference is None:
             rows = known = validate_readable_rows(self, X, reset=False)
         else:

@@ -16,13 +16,13 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
-from ravine.checks import check_weights, count_threads, make_generator, restore_on_failure
-from ravine.estimators._parameters import Number, at_least, between, insert_default, validate
+from ravine.checks import check_weights, count_threads, make_generator
+from ravine.estimators._shared import Number, apply_to_rows, at_least, between, insert_default, start_fit
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.optimise import OPTIMISERS
-from ravine.rows import Rows, as_rows, limit_library_threads
+from ravine.rows import Rows, as_rows
 from ravine.rows.inputs import validate_rows
 from ravine.search import BandwidthRule, Fit, SearchSettings, fit_hyperplane, make_settings
 from ravine.validity import TEST_METHODS, ValleyTest, run_valley_test
@@ -285,7 +285,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        with restore_on_failure(self), limit_library_threads():
+        with start_fit(self):
             settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=self.callback)
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
@@ -300,13 +300,11 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                     fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
                 self._store(fit)
                 self.split_odds_ = _estimate_odds(fit, rows, weights)
-                self._mark_outliers(rows, weights)
+                self._mark_outliers(rows, self.contamination, weights)
             self._warn(fit)
         return self
 
     def _store_test(self, rows: Rows, settings: SearchSettings, rng: np.random.Generator) -> None:
-        for name in ("valley_test_", "pvalue_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
         if self.test is not None:
             self.valley_test_ = run_valley_test(rows, int(self.n_splits), settings, rng, method=self.test)
             self.pvalue_ = self.valley_test_.pvalue
@@ -322,20 +320,6 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.bandwidth_ = fit.hyperplane.bandwidth
         self.path_ = fit.path
         self.n_iter_ = max(1, sum(step.n_iter for step in self.path_))
-
-    def _mark_outliers(self, rows: Rows, weights: Array | None) -> None:
-        """Score the rows and mark outliers, with ``contamination``."""
-        for name in ("outlier_model_", "outlier_scores_", "n_outliers_"):
-            self.__dict__.pop(name, None)  # of an earlier fit
-        if self.contamination is not None:
-            from ravine.explain.outliers import mark_outliers  # other fits need no tree
-
-            labels, tree = np.asarray(self.labels_), self._get_tree()
-            leaves = labels + 1 if tree.n_leaves > 1 else np.zeros_like(labels)
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
-                tree, rows, leaves, self.contamination, weights
-            )
-            self.labels_, self.n_outliers_ = np.where(marks, -1, labels), int(np.count_nonzero(marks))
 
     def _warn(self, fit: Fit) -> None:
         if fit.why_no_split is not None:
@@ -379,7 +363,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self.hyperplane_.distance)  # type: ignore[no-any-return]
+        return apply_to_rows(self, self.hyperplane_.distance, X)
 
     def transform(self, X: ArrayLike) -> Array:
         """Project the rows on the normal; the split is at ``hyperplane_.offset``.
@@ -393,7 +377,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ndarray of shape (n_samples, 1)
         """
         check_is_fitted(self)
-        return validate_rows(self, X, reset=False).apply(self._project)  # type: ignore[no-any-return]
+        return apply_to_rows(self, self._project, X)
 
     def _project(self, X: Any) -> Array:
         return as_rows(X).project(np.zeros(X.shape[1]), self.hyperplane_.normal)[:, None]
@@ -423,10 +407,9 @@ def read_settings(
     hyperplane: MinimumDensityHyperplane, *, n_threads: int = 1, callback: Callable[[PathStep], object] | None = None
 ) -> SearchSettings:
     """Validate the parameters of an estimator and of its path, and return them as settings of a search."""
-    validate(hyperplane)
+    hyperplane._validate_params()
     path = _get_path(hyperplane)
-    if hyperplane.path is not None:
-        validate(path)
+    path._validate_params()
     return make_settings(hyperplane, path, n_threads=n_threads, callback=callback)
 
 

@@ -20,13 +20,11 @@ from ravine.checks import (
     check_weights,
     count_threads,
     make_generator,
-    restore_on_failure,
 )
-from ravine.estimators._parameters import Splitting, at_least, between, insert_default, validate
+from ravine.estimators._shared import Splitting, at_least, between, insert_default, start_fit
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds
-from ravine.explain.outliers import mark_outliers
 from ravine.hyperplane import NoSplitWarning
 from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
@@ -36,6 +34,7 @@ from ravine.tree.constraints import (
     Constraint,
     Constraints,
     describe_large_clusters,
+    describe_many_clusters,
     describe_violations,
     list_violations,
     make_constraints,
@@ -49,19 +48,8 @@ if TYPE_CHECKING:
     from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
 SIZE = [at_least(1), between(0, 1, "neither")]
-PICTURES = ("tree", "cells", "boundary")
 # Parameters of the estimator that concern a single split.
 SPLIT_PARAMETERS = ("hyperplane", "min_cluster_size", "random_state")
-# Attributes that only some fits have.
-OPTIONAL = (
-    "n_shown_",
-    "pvalue_",
-    "violated_constraints_",
-    "constraints_",
-    "outlier_model_",
-    "outlier_scores_",
-    "n_outliers_",
-)
 
 
 class MinimumDensityTree(DensityClusterer):
@@ -77,9 +65,9 @@ class MinimumDensityTree(DensityClusterer):
         there is a valley at every boundary. ``"shown"``: the same without splits that the test does not show.
     hyperplane : MinimumDensityHyperplane, object or None, default=None
         Its ``bandwidth`` is that of the densities along the hyperplanes; with ``test``, splits into a given number of
-        clusters are tested, too. It also finds the hyperplanes of clusters that are too large, of constraints and of
-        `split`. Its ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object has a
-        method ``split(X, indices, rng)`` that returns a :class:`Split`; it splits the largest cluster until there are
+        clusters are tested, too. It also finds the hyperplanes of clusters that are too large and of `split`. Its
+        ``contamination``, ``n_jobs``, ``random_state`` and ``callback`` are not used. Another object has a method
+        ``split(X, indices, rng)`` that returns a :class:`Split`; it splits the largest cluster until there are
         ``n_clusters``.
     min_cluster_size : int or float, default=5
         Smallest number of rows of a cluster, or their share of all rows; with weights, their sum.
@@ -230,8 +218,8 @@ class MinimumDensityTree(DensityClusterer):
         -------
         self
         """
-        with restore_on_failure(self), limit_library_threads():
-            validate(self)
+        with start_fit(self):
+            self._validate_params()
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "shown"))
             rows = validate_rows(self, X, reset=True)
             check_enough_rows(n_clusters, rows.shape[0])
@@ -246,21 +234,21 @@ class MinimumDensityTree(DensityClusterer):
                     constraints,
                     settings=settings,
                     rng=make_generator(self.random_state),
-                    n_threads=count_threads(self.n_jobs),
                     notify=self.callback,
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
-                if labels is not None and constraints is None:  # a single label constrains nothing
-                    self.violated_constraints_ = []
-                self._mark_outliers(rows, weights)
+                self._mark_outliers(rows, self.contamination, weights)
             self._warn(fit, settings, rows, weights)
         return self
 
     def _make_settings(self, rows: Rows, n_clusters: int | None, weights: Array | None) -> TreeSettings:
-        """Return the parameters, which are valid, as the settings of a growth."""
-        splitter, test, n_splits = self._read_hyperplane(rows.shape[1])
-        if test is None and n_clusters is None:
-            test = "pooled"
+        """Return the parameters, which are valid, as the settings of a fit."""
+        hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
+        splitter: SearchSettings | Splitter = hyperplane
+        test, n_splits = "pooled" if n_clusters is None else None, 1
+        if isinstance(hyperplane, MinimumDensityHyperplane):
+            splitter = read_settings(hyperplane, n_threads=count_threads(self.n_jobs)).check_init(rows.shape[1])
+            test, n_splits = hyperplane.test or test, int(hyperplane.n_splits)
         total = rows.shape[0] if weights is None else float(weights.sum())
         return TreeSettings(
             n_clusters,
@@ -272,21 +260,12 @@ class MinimumDensityTree(DensityClusterer):
             only_shown=self.n_clusters == "shown",
         )
 
-    def _read_hyperplane(self, n_features: int) -> tuple[SearchSettings | Splitter, str | None, int]:
-        """Return the settings of searches or an object that splits, the test and the number of its repetitions."""
-        hyperplane = MinimumDensityHyperplane() if self.hyperplane is None else self.hyperplane
-        if not isinstance(hyperplane, MinimumDensityHyperplane):
-            return hyperplane, None, 1
-        return read_settings(hyperplane).check_init(n_features), hyperplane.test, int(hyperplane.n_splits)
-
     def _store(self, fit: TreeFit, odds: SplitOdds, constraints: Constraints | None) -> None:
-        for name in OPTIONAL:  # of an earlier fit
-            self.__dict__.pop(name, None)
         self._store_tree(fit.tree, fit.leaves, odds)
         if isinstance(self.n_clusters, str):
             self.pvalue_, self.n_shown_ = fit.pvalue, fit.n_shown
         if constraints is not None:
-            self.constraints_ = constraints.list_all()
+            self.constraints_ = constraints.links
             self.violated_constraints_ = list_violations(self.constraints_, self.labels_)
 
     def _store_tree(self, tree: Tree, leaves: NDArray[np.intp], odds: SplitOdds) -> None:
@@ -297,31 +276,16 @@ class MinimumDensityTree(DensityClusterer):
         self.split_odds_ = odds
         self.n_iter_ = max(1, tree.n_leaves - 1)
 
-    def _mark_outliers(self, rows: Rows, weights: Array | None) -> None:
-        """Score the rows and mark outliers, with ``contamination``."""
-        if self.contamination is not None:
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(
-                self.tree_, rows, self.leaves_, self.contamination, weights
-            )
-            self.labels_, self.n_outliers_ = np.where(marks, -1, self.labels_), int(np.count_nonzero(marks))
-
     def _warn(self, fit: TreeFit, settings: TreeSettings, rows: Rows, weights: Array | None) -> None:
-        n_clusters, violated, crowded = settings.n_clusters, "", ""
+        found = [
+            (describe_few_rows(settings, rows.shape[0]), NoSplitWarning),
+            (describe_many_clusters(self.n_clusters_, settings.n_clusters), UserWarning),
+            (describe_large_clusters(self.labels_, weights, settings.limits.largest), UserWarning),
+            (describe_few_clusters(fit, settings, weights, self.min_cluster_size), NoSplitWarning),
+        ]
         if hasattr(self, "constraints_"):
-            violated = describe_violations(self.violated_constraints_, len(self.constraints_))
-        if n_clusters is not None and self.n_clusters_ > n_clusters:
-            crowded = (
-                f"the constraints are met with {self.n_clusters_} clusters, more than n_clusters={n_clusters}: allow "
-                "more clusters, or remove constraints."
-            )
-        found = {
-            describe_few_rows(settings, rows.shape[0]): NoSplitWarning,
-            violated: UserWarning,
-            crowded: UserWarning,
-            describe_large_clusters(self.labels_, weights, settings.limits.largest): UserWarning,
-            describe_few_clusters(fit, settings, weights, self.min_cluster_size): NoSplitWarning,
-        }
-        for message, category in found.items():
+            found.append((describe_violations(self.violated_constraints_, len(self.constraints_)), UserWarning))
+        for message, category in found:
             if message:
                 warnings.warn(message, category, stacklevel=3)
 
@@ -329,9 +293,6 @@ class MinimumDensityTree(DensityClusterer):
 
     def _get_tree(self) -> Tree:
         return self.tree_
-
-    def _get_labeller(self) -> Callable[[Any], NDArray[np.intp]]:
-        return self.tree_.predict
 
     def decision_path(self, X: ArrayLike) -> Any:
         """Return the nodes on the path of each row.
@@ -432,7 +393,7 @@ class MinimumDensityTree(DensityClusterer):
         if rows.shape[0] != len(self.leaves_) or not np.array_equal(rows.apply(self.tree_.apply), self.leaves_):
             raise ValueError("X must contain the rows that the tree was fitted to.")
         worker = clone(self).set_params(**{"max_cluster_size": None, **parameters})
-        validate(worker)
+        worker._validate_params()
         settings = replace(worker._make_settings(rows, 2, None), test=test)
         with limit_library_threads():
             rng = make_generator(worker.random_state)
@@ -444,7 +405,7 @@ class MinimumDensityTree(DensityClusterer):
         """Return a copy with another tree; outliers are those of the fit."""
         edited = object.__new__(type(self))
         edited.__dict__.update(self.__dict__)
-        for name in OPTIONAL[:2]:  # the tests are those of the fit
+        for name in ("n_shown_", "pvalue_"):  # those of the fit
             edited.__dict__.pop(name, None)
         edited._store_tree(tree, leaves, odds)
         if hasattr(self, "constraints_"):
@@ -477,14 +438,10 @@ class MinimumDensityTree(DensityClusterer):
         """
         from ravine.plotting import BoundaryDisplay, CellDisplay, HyperplaneDisplay, TreeDisplay
 
-        check_choice("kind", kind, PICTURES)
-        if kind == "cells":
-            return CellDisplay.from_estimator(self, X, **options)
-        if kind == "boundary":
-            return BoundaryDisplay.from_estimator(self, X, **options)
-        if "node" in options:
-            return HyperplaneDisplay.from_estimator(self, X, **options)
-        return TreeDisplay.from_estimator(self, X, **options)
+        of_tree = HyperplaneDisplay if "node" in options else TreeDisplay
+        displays = {"tree": of_tree, "cells": CellDisplay, "boundary": BoundaryDisplay}
+        check_choice("kind", kind, tuple(displays))
+        return displays[kind].from_estimator(self, X, **options)
 
 
 def _drop_ones(weights: Array | None) -> Array | None:

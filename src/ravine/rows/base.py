@@ -297,14 +297,6 @@ class Rows(ABC):
         """Release at its end what a fit has opened elsewhere, also after an error."""
         return nullcontext()
 
-    def share_rounds(self) -> AbstractContextManager[None]:
-        """Let threads that fit at the same time share their round trips to the workers of a cluster."""
-        return nullcontext()
-
-    def node_threads(self, n_threads: int) -> int:
-        """Return the number of nodes of a tree to fit at the same time, if there are ``n_threads`` threads."""
-        return n_threads
-
 
 class Subset(Rows):
     """Some rows of others, without a copy."""
@@ -358,14 +350,6 @@ class Subset(Rows):
     def session(self) -> AbstractContextManager[None]:
         """Release at its end what a fit has opened elsewhere."""
         return self.rows.session()
-
-    def share_rounds(self) -> AbstractContextManager[None]:
-        """Let threads that fit at the same time share their round trips to the workers of a cluster."""
-        return self.rows.share_rounds()
-
-    def node_threads(self, n_threads: int) -> int:
-        """Return the number of nodes of a tree to fit at the same time."""
-        return self.rows.node_threads(n_threads)
 
 
 def draw_indices(indices: Indices, most: int, rng: np.random.Generator) -> Indices:

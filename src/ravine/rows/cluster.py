@@ -23,8 +23,6 @@ from ravine.rows.workers.worker import CheckedFunction, merge_answers
 TAKE_BYTES = 1 << 23
 # Of the rows near a hyperplane at most this many bytes are fetched.
 GATHERED_BYTES = 5 << 19
-# Nodes of a tree that are fitted at the same time, so that they share rounds: threads only wait for the workers.
-NODE_THREADS = 16
 
 MakeArguments = Callable[[], Sequence[tuple[Any, ...]]]  # made again if a worker is lost
 
@@ -111,20 +109,6 @@ class ClusterRows(Rows):
             yield
         finally:
             self.close()
-
-    @contextmanager
-    def share_rounds(self) -> Iterator[None]:
-        """Let rounds of this thread wait for those of the other threads that share them."""
-        rounds = self.rounds
-        rounds.add_members(1)
-        try:
-            yield
-        finally:
-            rounds.add_members(-1)
-
-    def node_threads(self, n_threads: int) -> int:
-        """Return the number of nodes of a tree to fit at the same time."""
-        return max(n_threads, NODE_THREADS)
 
     def _list_restoring_commands(self) -> list[list[Command]]:
         """Return the commands that rebuild samples and projections on new workers."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from ravine.tree import constants
+from ravine.tree.editing import label_unions
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.hyperplanes import Plan, plan_splits
 from ravine.tree.partitions import (
@@ -24,106 +28,118 @@ Indices = NDArray[np.intp]
 
 
 def choose_plan(
-    graph: NeighbourGraph,
-    k: int,
-    fewest: float,
-    rng: np.random.Generator,
-    sets: list[CellSet],
-    any_shape: bool = True,
-    is_strict: bool = True,
+    graph: NeighbourGraph, k: int, fewest: float, rng: np.random.Generator, sets: list[CellSet]
 ) -> Plan | None:
     """Return the best partition into k clusters, as hyperplanes; None if no proposal has k clusters.
 
     Parameters
     ----------
     fewest : float
-        Smallest number of rows of the graph in a cluster.
-    any_shape : bool
-        Whether joined cells are among the proposals.
-    is_strict : bool
-        Whether the hyperplanes must separate k clusters that are large enough; otherwise the best proposal is returned
-        if none do.
+        Smallest number of rows of the graph in a cluster, if any proposal has clusters of this size.
     """
-    proposals = list(propose_partitions(graph, k, rng, sets, any_shape))
-    plans = []
-    for i in rank_proposals(graph, proposals, k, any_shape).tolist():
-        plans.append(plan_splits(graph, proposals[i]))
-        if plans[-1].n_clusters == k and np.bincount(plans[-1].labels, minlength=k).min() >= fewest:
-            return plans[-1]
-    return plans[0] if plans and not is_strict else None
+    first = None
+    for proposal in rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k):
+        plan = plan_splits(graph, proposal)
+        if _has_clusters(plan, k, fewest):
+            return plan
+        first = plan if first is None else first
+    return first
 
 
-def rank_proposals(graph: NeighbourGraph, proposals: list[Partition], k: int, any_shape: bool) -> Indices:
-    """Rank proposals by their mean agreement with all, weighted by evidence over cut; the best is first.
+def choose_separated(
+    graph: NeighbourGraph,
+    start: Partition,
+    fewest: float,
+    rng: np.random.Generator,
+    sets: list[CellSet],
+    level: float,
+) -> Plan:
+    """Return the best partition whose clusters are all separated by valleys, with as many clusters as a first one.
 
-    The proposal with the largest weight of its own depends on chance where several are nearly as good.
+    Parameters
+    ----------
+    start : Partition
+        Returned if no proposal is separated.
+    level : float
+        Level of the evidence for each valley.
     """
-    weights = np.array([weigh_partition(graph, one, k, any_shape) for one in proposals])
+    k = int(start.labels.max()) + 1
+    for proposal in rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k):
+        plan = plan_splits(graph, proposal)
+        if _has_clusters(plan, k, fewest) and join_unseparated(graph, plan.labels, k, rng, level).max() == k - 1:
+            return plan
+    return plan_splits(graph, start)
+
+
+def _has_clusters(plan: Plan, k: int, fewest: float) -> bool:
+    return plan.n_clusters == k and bool(np.bincount(plan.labels, minlength=k).min() >= fewest)
+
+
+def rank_proposals(graph: NeighbourGraph, proposals: list[Partition], k: int) -> list[Partition]:
+    """Return proposals in the order of their mean agreement with all, weighted by the inverses of their cuts.
+
+    The proposal with the least cut depends on chance where several are nearly as good.
+    """
+    weights = np.array([weigh_partition(graph, one, k) for one in proposals])
     agreement = np.array(
         [[compare_partitions(one.labels, other.labels, k) for other in proposals] for one in proposals]
     ).reshape(len(proposals), len(proposals))
-    return np.argsort(-(agreement @ weights), kind="stable")
+    return [proposals[i] for i in np.argsort(-(agreement @ weights), kind="stable").tolist()]
 
 
-def choose_number(graph: NeighbourGraph, fewest: float, rng: np.random.Generator, sets: list[CellSet]) -> Plan | None:
-    """Return the partition into the largest number of clusters whose boundaries all have the evidence of a valley.
+def find_separated(
+    graph: NeighbourGraph, fewest: float, rng: np.random.Generator, sets: list[CellSet], level: float
+) -> Indices:
+    """Return the labels of most groups that valleys separate, from partitions into 2, 3, ... clusters.
 
-    None if there is none, also of two clusters.
+    Parameters
+    ----------
+    fewest : float
+        Smallest number of rows of the graph in a cluster.
+    level : float
+        Level of the evidence for each valley.
     """
-    best, n_failures = None, 0
+    best, n_failures = np.zeros(len(graph), dtype=np.intp), 0
     for k in range(2, constants.MOST_CLUSTERS + 1):
         if n_failures == constants.PATIENCE or k * max(fewest, constants.FEWEST_PART_ROWS) > len(graph):
             break
-        plan = choose_plan(graph, k, fewest, rng, sets, any_shape=False)
-        if (
-            plan is not None
-            and plan.n_clusters == k
-            and measure_support(graph, plan.labels, k, rng) >= constants.SUPPORTED
-        ):
-            best, n_failures = plan, 0
-        else:
-            n_failures += 1
+        smallest = max(fewest, constants.LEAST_CLUSTER_SHARE * len(graph) / k)
+        ranked = rank_proposals(graph, list(propose_partitions(graph, k, rng, sets)), k)
+        n_failures += 1
+        for labels in islice((one.labels for one in ranked if np.bincount(one.labels).min() >= smallest), 1):
+            groups = join_unseparated(graph, labels, k, rng, level)
+            if groups.max() > best.max():
+                best, n_failures = groups, 0
     return best
 
 
-def measure_support(graph: NeighbourGraph, labels: Indices, k: int, rng: np.random.Generator) -> float:
-    """Return the evidence for the weakest boundary between a cluster and its closest neighbours."""
-    weakest = np.inf
+def join_unseparated(graph: NeighbourGraph, labels: Indices, k: int, rng: np.random.Generator, level: float) -> Indices:
+    """Return the labels of the groups that are left if close neighbours without a valley are joined."""
+    needed = -float(ndtri(level))
+    pairs = []
     for i, j in list_neighbours(graph.count_edges(labels, k), constants.CLOSE_SHARE):
         members = np.flatnonzero((labels == i) | (labels == j))
-        weakest = min(weakest, measure_boundary(graph.rows, members, labels[members] == j, rng))
-        if weakest < constants.SUPPORTED:
-            break
-    return weakest
+        if measure_boundary(graph.rows, members, labels[members] == j, rng) < needed:
+            pairs.append((i, j))
+    return np.asarray(label_unions(k, pairs)[labels])
 
 
-def find_curved_clusters(graph: NeighbourGraph, sets: list[CellSet], fewest: float, level: float) -> Plan | None:
-    """Return the clusters of joined cells that most sets of cells agree on; None unless these are curved.
+def find_joined_cells(graph: NeighbourGraph, sets: list[CellSet], fewest: float, level: float) -> Partition | None:
+    """Return the clusters of joined cells if most sets agree on a number above 1; the clearest of these partitions.
 
     Parameters
     ----------
     level : float
-        Level of tests: the evidence for every boundary must also be that of a normal test at this level.
+        Level that the evidence for each valley must reach, too.
     """
-    from scipy.special import ndtri
-
     joined = [cells.join(None, max(fewest, constants.FEWEST_CELL_ROWS)) for cells in sets]
     numbers = [int(one.labels.max()) + 1 for one in joined]
     number = max(set(numbers), key=numbers.count, default=1)
     if number == 1 or 2 * numbers.count(number) <= len(sets):
         return None
     agreeing = [one for one, n in zip(joined, numbers, strict=True) if n == number]
-    weakest = [find_weakest(graph, one.labels, graph.count_edges(one.labels, number)) for one in agreeing]
-    best = agreeing[int(np.argmax(weakest))]
-    if max(weakest) < -float(ndtri(level)) or measure_curvature(graph, best) < constants.CURVED:
-        return None
-    return plan_splits(graph, best)
-
-
-def have_majority(sets: list[CellSet], fewest: float) -> bool:
-    """Return whether most sets of cells have the same number of clusters after joins."""
-    numbers = [int(one.join(None, max(fewest, constants.FEWEST_CELL_ROWS)).labels.max()) for one in sets]
-    return any(2 * numbers.count(number) > len(numbers) for number in set(numbers))
+    evidence = [find_weakest(graph, one.labels, graph.count_edges(one.labels, number)) for one in agreeing]
+    return agreeing[int(np.argmax(evidence))] if max(evidence) >= -float(ndtri(level)) else None
 
 
 def measure_curvature(graph: NeighbourGraph, partition: Partition) -> float:

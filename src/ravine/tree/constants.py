@@ -35,14 +35,8 @@ FEW_GRAPH_ROWS = 300
 
 # ------------------------------------------------------------------------------- cells
 
-# Largest effective dimension in which cells are cut if the number of clusters is not given: in more, the evidence
-# between cells has no power.
-MOST_DIMENSION_OF_CELLS = 6.0
-# Number of sets of cells, which depend on random directions, and the largest number if no majority of them agrees.
+# Number of sets of cells, which depend on random directions.
 N_CELL_SETS = 3
-MOST_CELL_SETS = 7
-# Smallest number of rows that are cut into cells if the number of clusters is not given: a sparse curve has gaps.
-FEWEST_ROWS_FOR_CELLS = 200
 # Number of cells: one per this number of rows, within the bounds; the upper bound grows with the number of clusters.
 ROWS_PER_CELL = 25
 FEWEST_CELLS = 8
@@ -61,23 +55,21 @@ SEPARATED = 4.0
 
 # ------------------------------------------------------------------------------- choice
 
-# Added to the normalised cut, so that cuts of nearly no edges are compared by their evidence, up to this.
-LEAST_CUT = 0.02
+# Added to the normalised cut, so that a cut of nearly no edges does not outweigh all other proposals.
+LEAST_CUT = 0.05
+# Factor of the weight of joined cells if valleys separate all of them.
 CLEAR = 8.0
-# Groups of cells smaller than this share of an average cluster are joined first.
+# Groups of cells smaller than this share of an average cluster are joined first, and clusters smaller than this do not
+# count in the choice of a number.
 LEAST_CLUSTER_SHARE = 0.1
 # Two clusters are not convex if a larger share of their rows is on the wrong side of the hyperplane between them.
 CURVED = 0.1
-# Least evidence for all boundaries of the clusters that are found without a given number.
-SUPPORTED = 1.0
 # Neighbours of a cluster are close if they have at least this share of the edges of the closest one.
 CLOSE_SHARE = 0.25
 # Largest number of clusters that are found so, and the number of failures in a row after which the search ends.
 MOST_CLUSTERS = 20
-PATIENCE = 3
+PATIENCE = 4
 
-# Largest effective dimension in which only all rows together are tested: parts of a bend have valleys of their own.
-MOST_DIMENSION_OF_BENDS = 4.0
 # Number of clusters of the tree whose nodes are tested if all rows together show none, and smallest number of rows per
 # cluster.
 MOST_PARTS = 8
@@ -104,9 +96,5 @@ MOST_HALVED_ROWS = 4000
 MOST_ASSIGNMENT_STEPS = 20_000
 # Number of labels of a node, the largest first, for which a hyperplane against all others is tried.
 MOST_SEPARATED_LABELS = 8
-# Regularisation of the support vector machine that separates constrained rows, weak enough to separate whatever can be
-# separated (rows have a largest coordinate of 1), and its largest number of iterations.
-SVM_C = 1e4
-SVM_ITERATIONS = 100_000
 # Largest number of iterations for the hyperplane between clusters that overlap.
 MARGIN_ITERATIONS = 200

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ravine._properties import lazy_property
+from ravine._plurals import join_texts
 from ravine._typing import Array
 from ravine.checks import is_missing_value
 from ravine.tree.editing import label_unions
@@ -31,44 +32,17 @@ class Constraints:
     Attributes
     ----------
     group : ndarray of shape (n,), int
-        Group of each row whose rows must be in one cluster; -1 for rows without a constraint.
+        First of the rows that must be in one cluster with each row; -1 for rows without a constraint.
     apart : frozenset of pairs of int
-        Groups, the smaller number first, that cannot be in one cluster.
-    links : list of (str, int, int)
-        All constraints as they were given: "must_link", "cannot_link" or "label", and two rows.
-    is_joint : list of bool
-        Whether the rows of each must be in one cluster.
-    n_classes : int
-        Number of different labels.
+        Groups that cannot be in one cluster.
+    links : list of (str, int, int, bool)
+        All constraints as they were given: "must_link", "cannot_link" or "label", two rows, and whether these must be
+        in one cluster.
     """
 
     group: Indices
     apart: frozenset[tuple[int, int]]
-    links: list[Violation]
-    is_joint: list[bool]
-    n_classes: int = 0
-
-    @lazy_property
-    def _others(self) -> dict[int, set[int]]:
-        """Return the groups that are apart from each group: looking through all pairs takes long with many labels."""
-        found: dict[int, set[int]] = {}
-        for a, b in self.apart:
-            found.setdefault(a, set()).add(b)
-            found.setdefault(b, set()).add(a)
-        return found
-
-    def allows(self, first: Indices, second: Indices) -> bool:
-        """Return whether some rows may be in one cluster with others."""
-        groups, others = (set(np.unique(self.group[rows]).tolist()) for rows in (first, second))
-        return all(self._others.get(a, set()).isdisjoint(others) for a in groups)
-
-    def list_violations(self, labels: Indices) -> list[Violation]:
-        """Return the constraints that the clusters of all rows violate."""
-        return list_violations(self.list_all(), labels)
-
-    def list_all(self) -> list[Constraint]:
-        """Return the constraints as they were given."""
-        return [(*link, joint) for link, joint in zip(self.links, self.is_joint, strict=True)]
+    links: list[Constraint]
 
 
 def list_violations(constraints: list[Constraint], labels: Indices) -> list[Violation]:
@@ -80,11 +54,17 @@ def describe_violations(violated: list[Violation], n_constraints: int) -> str:
     """Return a sentence that names the constraints that are violated; empty if there are none."""
     if not violated:
         return ""
-    some = [f"{kind} ({i}, {j})" for kind, i, j in violated[:MOST_NAMED]]
-    more = len(violated) - len(some)
+    names = join_texts([f"{kind} ({i}, {j})" for kind, i, j in violated], MOST_NAMED)
+    return f"{len(violated)} of {n_constraints} constraints are not met: {names}. See violated_constraints_."
+
+
+def describe_many_clusters(n_found: int, n_clusters: int | None) -> str:
+    """Return a sentence that says that constraints need more clusters than asked for; empty if they do not."""
+    if n_clusters is None or n_found <= n_clusters:
+        return ""
     return (
-        f"{len(violated)} of {n_constraints} constraints are not met: {', '.join(some)}"
-        f"{f' and {more} more' if more else ''}. See violated_constraints_."
+        f"the constraints are met with {n_found} clusters, more than n_clusters={n_clusters}: allow more clusters, or "
+        "remove constraints."
     )
 
 
@@ -108,85 +88,61 @@ def make_constraints(
     n_clusters : int or None
         Number of clusters, if it is given; an error says if it is too small.
     """
-    together, separate = _check_pairs("must_link", must_link, n), _check_pairs("cannot_link", cannot_link, n)
-    classes = {} if labels is None else _group_labels(labels, n)
-    links: list[Violation] = [("must_link", i, j) for i, j in together] + [("cannot_link", i, j) for i, j in separate]
-    is_joint = [True] * len(together) + [False] * len(separate)
-    firsts = {label: rows[0] for label, rows in classes.items()}
-    for label, rows in classes.items():
-        links += [("label", firsts[label], i) for i in rows[1:]]
-        is_joint += [True] * (len(rows) - 1)
-        different = [other for name, other in firsts.items() if name != label and other > firsts[label]]
-        links += [("label", firsts[label], other) for other in different]
-        is_joint += [False] * len(different)
-    if not links:
+    if labels is None and must_link is None and cannot_link is None:
         return None
-    if n_clusters is not None and len(classes) > n_clusters:
+    rows_of = {} if labels is None else _group_labels(labels, n)
+    links: list[Constraint] = [("must_link", i, j, True) for i, j in _check_pairs("must_link", must_link, n)]
+    links += [("cannot_link", i, j, False) for i, j in _check_pairs("cannot_link", cannot_link, n)]
+    links += [("label", rows[0], i, True) for rows in rows_of.values() for i in rows[1:]]
+    links += [("label", i, j, False) for i, j in combinations([rows[0] for rows in rows_of.values()], 2)]
+    if n_clusters is not None and len(rows_of) > n_clusters:
         raise ValueError(
-            f"labels has {len(classes)} different labels, more than n_clusters={n_clusters}: allow more clusters."
+            f"labels has {len(rows_of)} different labels, more than n_clusters={n_clusters}: allow more clusters."
         )
-    if n_clusters == 1 and not all(is_joint):
+    part = label_unions(n, [(i, j) for _, i, j, joint in links if joint])
+    first = np.unique(part, return_index=True)[1][part]
+    apart = [(kind, i, j) for kind, i, j, joint in links if not joint]
+    if n_clusters == 1 and apart:
         raise ValueError("cannot_link needs at least two clusters, got n_clusters=1: allow more clusters.")
-    part = label_unions(n, [link[1:] for link, joint in zip(links, is_joint, strict=True) if joint])
-    root = np.unique(part, return_index=True)[1][part]  # the first row of each group
-    _check_labels(classes, root)
-    apart = set()
-    for (kind, i, j), joint in zip(links, is_joint, strict=True):
-        if not joint:
-            if root[i] == root[j]:
-                raise ValueError(
-                    f"{kind} says that rows {i} and {j} are in different clusters, but must_link"
-                    f"{' or the labels' if classes else ''} put them into one: remove one of these constraints."
-                )
-            apart.add((min(int(root[i]), int(root[j])), max(int(root[i]), int(root[j]))))
-    known = np.zeros(n, dtype=bool)
-    known[[i for link in links for i in link[1:]]] = True
-    return Constraints(np.where(known, root, -1), frozenset(apart), links, is_joint, len(classes))
+    for kind, i, j in apart:
+        if first[i] == first[j]:
+            raise ValueError(
+                f"{'labels' if kind == 'label' else kind} says that rows {i} and {j} are in different clusters, but "
+                f"must_link{' or the labels' if rows_of else ''} put them into one: remove one of these constraints."
+            )
+    known = list({row for _, i, j, _ in links for row in (i, j)})
+    group = np.full(n, -1)
+    group[known] = first[known]
+    return Constraints(group, frozenset((int(first[i]), int(first[j])) for _, i, j in apart), links)
 
 
 def _check_pairs(name: str, pairs: ArrayLike | None, n: int) -> list[tuple[int, int]]:
     """Return pairs of different rows."""
-    if pairs is None:
-        return []
     try:
-        values = np.asarray(pairs)
+        values = np.zeros((0, 2)) if pairs is None else np.asarray(pairs)
     except ValueError:  # of different lengths
         values = np.zeros(1)
     if values.size == 0:
         return []
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iu":
         raise ValueError(f"{name} must be pairs of indices of rows, of shape (m, 2), got {pairs!r}.")
-    bad = np.flatnonzero(((values < 0) | (values >= n)).any(axis=1) | (values[:, 0] == values[:, 1]))
-    if len(bad):
-        i, j = values[bad[0]].tolist()
-        raise ValueError(f"{name} must be pairs of two different rows from 0 to {n - 1}, got ({i}, {j}).")
+    for i, j in values.tolist():
+        if not (0 <= min(i, j) <= max(i, j) < n and i != j):
+            raise ValueError(f"{name} must be pairs of two different rows from 0 to {n - 1}, got ({i}, {j}).")
     return [(int(i), int(j)) for i, j in values.tolist()]
 
 
 def _group_labels(labels: Any, n: int) -> dict[Any, list[int]]:
     """Return the rows of each label."""
-    values = list(labels) if np.ndim(labels) == 1 else None
-    if values is None or len(values) != n:
+    if np.ndim(labels) != 1 or len(labels) != n:
         raise ValueError(
             f"labels must contain one label for each of the {n} rows, got an array of shape {np.shape(labels)}."
         )
     found: dict[Any, list[int]] = {}
-    for i, label in enumerate(values):
+    for i, label in enumerate(labels):
         if not is_missing_value(label) and label != -1:
-            found.setdefault(label.item() if isinstance(label, np.generic) else label, []).append(i)
+            found.setdefault(label, []).append(i)
     return found
-
-
-def _check_labels(classes: dict[Any, list[int]], root: Indices) -> None:
-    """Raise an error if linked rows have different labels."""
-    label_of: dict[int, tuple[Any, int]] = {}
-    for label, rows in classes.items():
-        other, row = label_of.setdefault(int(root[rows[0]]), (label, rows[0]))
-        if other != label:
-            raise ValueError(
-                f"must_link puts rows {row} and {rows[0]} into one cluster, but their labels are {other!r} and "
-                f"{label!r}: remove one of these constraints."
-            )
 
 
 # ----------------------------------------------------------------------------------------------- sizes
@@ -247,11 +203,8 @@ def describe_large_clusters(labels: NDArray[np.intp], weights: Array | None, lar
     if largest is None:
         return ""
     sizes = np.bincount(labels[labels >= 0], None if weights is None else weights[labels >= 0])
-    large = np.flatnonzero(sizes > largest).tolist()
+    large = [f"{k} ({sizes[k]:g} rows)" for k in np.flatnonzero(sizes > largest)]
     if not large:
         return ""
-    names = ", ".join(f"{k} ({sizes[k]:g} rows)" for k in large[:MOST_NAMED])
-    return (
-        f"{'clusters' if large[1:] else 'cluster'} {names} {'are' if large[1:] else 'is'} larger than "
-        f"max_cluster_size={largest}: allow more clusters, or larger ones."
-    )
+    names = f"clusters {join_texts(large, MOST_NAMED)} are" if large[1:] else f"cluster {large[0]} is"
+    return f"{names} larger than max_cluster_size={largest}: allow more clusters, or larger ones."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,47 +17,39 @@ if TYPE_CHECKING:
 
 NONE = -1
 NO_PAIRS = np.zeros((0, 2), dtype=np.intp)
-HYPERPLANE_ARRAYS = ("offset", "bandwidth", "alpha", "density", "relative_depth")
+HYPERPLANE_ARRAYS = ("normal", "point", "offset", "bandwidth", "alpha", "density", "relative_depth")
 
 
 def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
     """Turn nodes into leaves. Rows that were in one cluster stay in one."""
-    dropped = np.zeros(len(tree), dtype=bool)
-    cluster = tree.cluster.copy()
-    for node in sorted(nodes, reverse=True):  # deepest first
-        _, *below = _list_subtree(tree, node)
-        if not below:
-            continue
-        together = np.unique(cluster[[k for k in (node, *below) if cluster[k] != NONE]])
-        cluster[np.isin(cluster, together)] = together[0]
-        cluster[below] = NONE
-        cluster[node] = together[0]
-        dropped[below] = True
-    if not dropped.any():
+    becomes_leaf = np.isin(np.arange(len(tree)), list(nodes)) & (tree.left != NONE)
+    if not becomes_leaf.any():
         return tree
-    leaf = ~dropped & (cluster != NONE)
-    arrays = {name: np.where(leaf, np.nan, getattr(tree, name))[~dropped] for name in HYPERPLANE_ARRAYS}
-    for name in ("normal", "point"):
-        arrays[name] = np.where(leaf[:, None], np.nan, getattr(tree, name))[~dropped]
-    number = np.cumsum(~dropped) - 1  # new numbers of the nodes that stay
+    cluster = tree.cluster.copy()
+    for node in np.flatnonzero(becomes_leaf):
+        together = cluster[tree.leaves(int(node))]
+        cluster[np.isin(cluster, together)] = together[0]
+        cluster[node] = together[0]
+    is_below = np.zeros(len(tree), dtype=bool)
+    for k in range(1, len(tree)):  # parents come before their children
+        is_below[k] = is_below[tree.parent[k]] or becomes_leaf[tree.parent[k]]
+    is_kept = ~is_below
+    arrays = {name: values[is_kept] for name, values in list_arrays(tree)}
+    for name in (*HYPERPLANE_ARRAYS, "pvalue"):
+        arrays[name][becomes_leaf[is_kept]] = np.nan
+    for name in ("left", "right", "order"):
+        arrays[name][becomes_leaf[is_kept]] = NONE
+    number = np.append(np.cumsum(is_kept) - 1, NONE)  # new numbers; the last is that of NONE
+    for name in ("parent", "left", "right"):
+        arrays[name] = number[arrays[name]]
+    inner = arrays["order"] != NONE
+    arrays["order"][inner] = np.argsort(np.argsort(arrays["order"][inner]))
+    return renumber_clusters(tree.with_arrays(joins=None, **arrays), cluster[is_kept])
 
-    def renumber(links: NDArray[np.intp]) -> NDArray[np.intp]:
-        return np.where(links == NONE, NONE, number[links])[~dropped]
 
-    order = np.where(leaf, NONE, tree.order)[~dropped]
-    order[order != NONE] = np.argsort(np.argsort(order[order != NONE]))
-    pruned = tree.with_arrays(
-        parent=renumber(tree.parent),
-        left=renumber(np.where(leaf, NONE, tree.left)),
-        right=renumber(np.where(leaf, NONE, tree.right)),
-        # The P-value of a leaf belongs to a rejected split; the split of a pruned node was accepted.
-        pvalue=np.where(leaf & (tree.left != NONE), np.nan, tree.pvalue)[~dropped],
-        size=tree.size[~dropped],
-        order=order,
-        joins=None,
-        **arrays,
-    )
-    return renumber_clusters(pruned, cluster[~dropped])
+def list_arrays(tree: Tree) -> list[tuple[str, NDArray[Any]]]:
+    """List the names and values of the arrays with one element (or row) for each node."""
+    return [(name, values) for name, values in vars(tree).items() if name != "joins"]
 
 
 def merge(tree: Tree, leaf: int, other: int) -> Tree:
@@ -85,27 +77,17 @@ def split(tree: Tree, leaf: int, plane: Hyperplane, sizes: tuple[int, int], pval
         raise ValueError(f"plane must be a finite hyperplane in {tree.normal.shape[1]} dimensions, got {plane!r}.")
     if not (np.isnan(pvalue) or 0.0 <= pvalue <= 1.0):
         raise ValueError(f"pvalue must be NaN or lie in [0, 1], got {pvalue!r}.")
-    m = len(tree)
-
-    def extend(name: str, at_leaf: object, new: object) -> NDArray[np.generic]:
-        values = np.concatenate([getattr(tree, name), np.full((2, *getattr(tree, name).shape[1:]), new)])
-        values[leaf] = at_leaf
-        return np.asarray(values)
-
-    arrays = {name: extend(name, getattr(plane, name), np.nan) for name in (*HYPERPLANE_ARRAYS, "normal", "point")}
-    cluster = np.concatenate([tree.cluster, [tree.cluster[leaf], tree.n_clusters]])
-    cluster[leaf] = NONE
-    grown = tree.with_arrays(
-        parent=np.concatenate([tree.parent, [leaf, leaf]]),
-        left=extend("left", m, NONE),
-        right=extend("right", m + 1, NONE),
-        pvalue=extend("pvalue", pvalue, np.nan),
-        size=np.concatenate([tree.size, sizes]),
-        order=extend("order", tree.order.max(initial=-1) + 1, NONE),
-        joins=None,
-        **arrays,
-    )
-    return renumber_clusters(grown, cluster)
+    arrays = {}
+    for name, values in list_arrays(tree):
+        blank = np.full((2, *values.shape[1:]), np.nan if values.dtype.kind == "f" else NONE)
+        arrays[name] = np.concatenate([values, blank])
+    for name in HYPERPLANE_ARRAYS:
+        arrays[name][leaf] = getattr(plane, name)
+    arrays["parent"][-2:], arrays["size"][-2:] = leaf, sizes
+    arrays["left"][leaf], arrays["right"][leaf], arrays["pvalue"][leaf] = len(tree), len(tree) + 1, pvalue
+    arrays["order"][leaf] = tree.order.max(initial=-1) + 1
+    arrays["cluster"][-2:], arrays["cluster"][leaf] = (tree.cluster[leaf], tree.n_clusters), NONE
+    return renumber_clusters(tree.with_arrays(joins=None, **arrays), arrays["cluster"])
 
 
 def keep_first_splits(tree: Tree, n_clusters: int) -> Tree:
@@ -144,17 +126,6 @@ def keep_significant_splits(tree: Tree, significance: float) -> Tree:
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
 
 
-def _list_subtree(tree: Tree, node: int) -> list[int]:
-    """Return a node and all nodes below it, the node first."""
-    found, waiting = [], [node]
-    while waiting:
-        k = waiting.pop()
-        found.append(k)
-        if tree.left[k] != NONE:
-            waiting += [int(tree.left[k]), int(tree.right[k])]
-    return found
-
-
 def renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:
     """Return the tree with clusters numbered in the order of their first leaves."""
     new_number: dict[int, int] = {}
@@ -176,13 +147,10 @@ def label_unions(n: int, pairs: ArrayLike) -> NDArray[np.intp]:
 
 def find_new_nodes(old: Tree, new: Tree) -> NDArray[np.intp]:
     """Return for each node of a tree its number in the pruned tree, or that of the leaf that replaced it."""
-    number = np.full(len(old), -1, dtype=np.intp)
-    waiting = [(0, 0)]
-    while waiting:
-        k, at = waiting.pop()
-        number[k] = at
-        if old.left[k] >= 0:
-            stays = new.left[at] >= 0
-            waiting.append((int(old.left[k]), int(new.left[at]) if stays else at))
-            waiting.append((int(old.right[k]), int(new.right[at]) if stays else at))
+    number = np.zeros(len(old), dtype=np.intp)
+    for k in range(1, len(old)):
+        parent = old.parent[k]
+        children = new.left if old.left[parent] == k else new.right
+        is_kept = new.left[number[parent]] != NONE
+        number[k] = children[number[parent]] if is_kept else number[parent]
     return number

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +16,18 @@ from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import SearchSettings
 from ravine.tree import constants
-from ravine.tree.choice import choose_number, choose_plan, find_curved_clusters, have_majority
-from ravine.tree.constraints import Constraints, SizeLimits
+from ravine.tree.choice import choose_plan, choose_separated, find_joined_cells, find_separated, measure_curvature
+from ravine.tree.constraints import Constraints, SizeLimits, list_violations
 from ravine.tree.editing import find_new_nodes, keep_significant_splits
 from ravine.tree.graph import NeighbourGraph
-from ravine.tree.grow import Splitter, grow, make_stump, split_rows
+from ravine.tree.grow import Splitter, apply_split, grow, make_stump, split_rows
 from ravine.tree.hyperplanes import Plan, build_tree, plan_splits
-from ravine.tree.linked_splits import LabelSplitter, complete_constraints, join_leaves
 from ravine.tree.nodes import NONE, Tree
 from ravine.tree.partitions import CellSet, Partition, cut_cells
-from ravine.tree.splitter import DensitySplitter, SizeLimitSplitter
+from ravine.tree.selection import Selection
+from ravine.tree.splitter import DensitySplitter
 from ravine.validity import run_valley_test
-from ravine.validity.cluster_test import FEWEST_ROWS, find_cut, judge_sides, measure_boundary, run_cluster_test
+from ravine.validity.cluster_test import FEW_DIMENSIONS, FEWEST_ROWS, find_sides, judge_sides, run_cluster_test
 
 Indices = NDArray[np.intp]
 
@@ -93,7 +92,7 @@ class TreeSettings:
             )
         if isinstance(search.init, str) and search.init == "auto":
             search = replace(search, init="axes")
-        return DensitySplitter(search, min_size=self.limits.smallest, weights=weights)
+        return DensitySplitter(search, weights)
 
     def compute_pvalue(self, rows: Rows, rng: np.random.Generator) -> float:
         """Return the P-value of the valley test of some rows."""
@@ -132,29 +131,11 @@ class _Work:
         weights: Array | None,
         settings: TreeSettings,
         rng: np.random.Generator,
-        n_threads: int,
         notify: Callable[[Tree], object] | None,
     ) -> None:
         self.rows, self.weights, self.settings, self.rng, self.notify = rows, weights, settings, rng, notify
         self.splitter, self.flag = settings.make_splitter(weights), StopFlag()
-        self.n_threads, self.seed = n_threads, int(rng.integers(2**31))
-
-    def grow(
-        self, splitter: Splitter, start: tuple[Tree, Indices] | None = None, **options: Any
-    ) -> tuple[Tree, Indices]:
-        """Split leaves of a tree, or all rows, until the splitter finds no split, or until options of `grow` end it."""
-        defaults: dict[str, Any] = {
-            "n_clusters": None,
-            "priority": None,
-            "min_cluster_size": self.settings.limits.smallest,
-            "seed": self.seed,
-            "n_threads": self.rows.node_threads(self.n_threads),
-            "notify": self.notify,
-            "flag": self.flag,
-            "weights": self.weights,
-            "start": start,
-        }
-        return grow(self.rows, splitter, **{**defaults, **options})
+        self.seed = int(rng.integers(2**31))
 
 
 def fit_tree(
@@ -164,19 +145,18 @@ def fit_tree(
     *,
     settings: TreeSettings,
     rng: np.random.Generator,
-    n_threads: int = 1,
     notify: Callable[[Tree], object] | None = None,
 ) -> TreeFit:
     """Find clusters and the hyperplanes between them.
 
     1. Graph: the nearest neighbours of at most 4000 rows, with repeated values spread.
     2. Proposals: k-means, mixtures, eigenvectors of the graph, and cells that are joined where no valley is.
-    3. Choice: the partition that agrees best with all, weighted by evidence for valleys over normalised cut.
+    3. Choice: the partition that agrees best with all, each weighted by the inverse of its normalised cut.
     4. Hyperplanes: a tree that separates the clusters, each hyperplane at the lowest density between its sides.
     5. Test: P-values of the splits.
 
-    Without a given number of clusters, a test decides whether there is more than one; then the number is the largest
-    for which all boundaries have a valley.
+    Without a given number of clusters, a test decides whether there is more than one; then the number is that of most
+    groups of clusters with a valley between close neighbours.
 
     Parameters
     ----------
@@ -185,19 +165,17 @@ def fit_tree(
     constraints : Constraints, optional
     settings : TreeSettings
     rng : numpy.random.Generator
-    n_threads : int
     notify : callable, optional
         Called with every tree.
     """
-    work = _Work(rows, weights, settings, rng, n_threads, notify)
+    work = _Work(rows, weights, settings, rng, notify)
     if isinstance(settings.splitter, SearchSettings):
         fit = _find_clusters(work)
     else:
-        fit = TreeFit(*work.grow(work.splitter, n_clusters=settings.n_clusters))
-    if settings.limits.largest is not None:
-        fit = _limit_sizes(work, settings.limits.largest, fit)
-    if constraints is not None:
-        fit = _meet_constraints(work, constraints, fit)
+        k, fewest = settings.n_clusters, settings.limits.smallest
+        fit = TreeFit(*grow(rows, work.splitter, n_clusters=k, min_cluster_size=fewest, seed=work.seed, notify=notify))
+    if constraints is not None or settings.limits.largest is not None:
+        fit = _apply_rules(work, constraints, fit)
     return replace(fit, n_shown=keep_significant_splits(fit.tree, settings.level).n_clusters)
 
 
@@ -232,36 +210,36 @@ def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Pl
         return None
     k = min(k, len(np.unique(graph.rows.x, axis=0)))
     sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng, work.flag)
-    return choose_plan(graph, k, fewest, work.rng, sets, is_strict=False) if k > 1 else None
+    return choose_plan(graph, k, fewest, work.rng, sets) if k > 1 else None
 
 
 def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Plan | None, float]:
     """Return the clusters without a given number, and the P-value of one cluster; no plan if that is not rejected."""
     settings, rng = work.settings, work.rng
-    sets: list[CellSet] = []
-    curved = None
-    if len(graph) >= constants.FEWEST_ROWS_FOR_CELLS and graph.dimension <= constants.MOST_DIMENSION_OF_CELLS:
-        while len(sets) < constants.MOST_CELL_SETS and not have_majority(sets, fewest):
-            sets += cut_cells(graph, constants.N_CELL_SETS - len(sets) % 2, 1, rng, work.flag)
-        curved = find_curved_clusters(graph, sets, fewest, settings.level)
-    if curved is not None:
-        return curved, np.nan
+    has_few_dimensions = graph.dimension <= FEW_DIMENSIONS
+    has_cells = has_few_dimensions and not graph.rows.has_repeated_values
+    sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng, work.flag) if has_cells else []
+    cells = find_joined_cells(graph, sets, fewest, settings.level)
+    if cells is not None and measure_curvature(graph, cells) >= constants.CURVED:
+        return plan_splits(graph, cells), np.nan
     if settings.test == "exact":
         pvalue = settings.compute_pvalue(work.rows, rng)
     else:
         pvalue = run_cluster_test(graph.rows, rng, settings.level).pvalue
-        if pvalue > settings.level and graph.dimension > constants.MOST_DIMENSION_OF_BENDS:
+        if pvalue > settings.level and not has_few_dimensions:
             pvalue = min(pvalue, _test_parts(work, graph, fewest, sets))
     if pvalue > settings.level:
+        if cells is None:
+            return None, pvalue
+        pvalue = np.nan
+    groups = Partition(find_separated(graph, fewest, rng, sets, settings.level))
+    if cells is not None and cells.labels.max() > groups.labels.max():
+        groups = cells
+    if groups.labels.max() == 0:
+        groups = Partition(find_sides(graph.rows, rng))
+    if groups.labels.max() == 0:
         return None, pvalue
-    plan = choose_number(graph, fewest, rng, sets)
-    if plan is None:
-        cut = find_cut(graph.rows, np.arange(len(graph)), rng)
-        if cut is not None:
-            sides = (graph.rows.x @ cut.direction > cut.threshold).astype(np.intp)
-            if len(np.unique(sides)) == 2:
-                plan = plan_splits(graph, Partition(sides))
-    return plan, pvalue
+    return choose_separated(graph, groups, fewest, rng, sets, settings.level), pvalue
 
 
 def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[CellSet]) -> float:
@@ -271,12 +249,12 @@ def _test_parts(work: _Work, graph: NeighbourGraph, fewest: float, sets: list[Ce
     those whose two sides show a valley are tested, and P is multiplied by the number of all.
     """
     k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
-    plan = choose_plan(graph, k, fewest, work.rng, sets, any_shape=False) if k > 2 else None
+    plan = choose_plan(graph, k, fewest, work.rng, sets) if k > 2 else None
     nodes = [] if plan is None else plan.list_nodes(graph)[1:]
     least = 1.0
     for inside, on_right in nodes:
-        if measure_boundary(graph.rows, inside, on_right, work.rng) >= constants.SUPPORTED:
-            level = work.settings.level / len(nodes)
+        level = work.settings.level / len(nodes)
+        if judge_sides(graph.rows, inside, on_right, work.rng, level) <= work.settings.level:
             pvalue = run_cluster_test(graph.rows.take(inside), work.rng, level).pvalue
             least = min(least, len(nodes) * pvalue)
             if least <= work.settings.level:
@@ -315,55 +293,30 @@ def _put_first(tree: Tree, new_number: Indices, shown: Tree) -> Tree:
 # ------------------------------------------------------------------------------------------------ limits, constraints
 
 
-def _limit_sizes(work: _Work, largest: int, fit: TreeFit) -> TreeFit:
-    """Split clusters that are larger than allowed; with a given number, fewer clusters are found first."""
-    splitter, n_clusters = work.splitter, work.settings.n_clusters
-    assert isinstance(splitter, DensitySplitter)
-    limited = SizeLimitSplitter(splitter, largest, is_exclusive=True)
-    tree, leaves = work.grow(limited, (fit.tree, fit.leaves))
-    if n_clusters is None:
-        return replace(fit, tree=tree, leaves=leaves)
-    number = fit.tree.n_clusters
-    while tree.n_clusters > n_clusters and number > 1:
-        number -= 1
-        fewer = _find_clusters(work, number)
-        tree, leaves = work.grow(limited, (fewer.tree, fewer.leaves))
-    if tree.n_clusters > n_clusters:  # not all clusters can be small enough
-        tree, leaves = work.grow(limited, n_clusters=n_clusters)
-    if tree.n_leaves < n_clusters:
-        splits_all = SizeLimitSplitter(splitter, 0, is_exclusive=False)
-        tree, leaves = work.grow(splits_all, (tree, leaves), n_clusters=n_clusters)
-    return replace(fit, tree=tree, leaves=leaves)
-
-
-def _meet_constraints(work: _Work, constraints: Constraints, fit: TreeFit) -> TreeFit:
-    """Meet constraints; with a given number of clusters, more are found first if links join some of them."""
-    wanted, number = work.settings.n_clusters, fit.tree.n_clusters
-    met = _separate_linked_rows(work, constraints, fit)
-    if wanted is None or number < wanted or work.settings.limits.largest is not None:
-        return met
-    while met.tree.n_clusters < wanted and number < 2 * wanted and isinstance(work.settings.splitter, SearchSettings):
+def _apply_rules(work: _Work, constraints: Constraints | None, fit: TreeFit) -> TreeFit:
+    """Limit sizes and meet constraints; with a given number of clusters, more are found first if links join some."""
+    number, met = fit.tree.n_clusters, _select_clusters(work, constraints, fit)
+    wanted = work.settings.n_clusters if isinstance(work.settings.splitter, SearchSettings) else None
+    while wanted is not None and met.tree.n_clusters < wanted <= number < 2 * wanted:
         number += wanted - met.tree.n_clusters
-        more = _separate_linked_rows(work, constraints, _find_clusters(work, number))
+        more = _select_clusters(work, constraints, _find_clusters(work, number))
         if more.tree.n_clusters > wanted:
             break
         met = more
     return met
 
 
-def _separate_linked_rows(work: _Work, constraints: Constraints, fit: TreeFit) -> TreeFit:
-    """Assign rows with a constraint to clusters, split leaves until each has rows of one, and join the leaves."""
-    clusters, wanted, found = fit.tree.cluster[fit.leaves], work.settings.n_clusters, fit.tree.n_clusters
-    if not constraints.list_violations(clusters) and wanted in (None, found):
-        return fit
-    n_colours = None if wanted is None else max(wanted, found)
-    complete = complete_constraints(constraints, work.rows, clusters, n_colours)
-    tree, leaves = fit.tree, fit.leaves
-    for size in (work.settings.limits.smallest, 0):  # links win over min_cluster_size
-        splitter = LabelSplitter(complete, max(size, 1))
-        tree, leaves = work.grow(splitter, (tree, leaves), min_cluster_size=size)
-    tree = join_leaves(tree, leaves, clusters, complete, constraints, work.rows, wanted)
-    return replace(fit, tree=tree, leaves=leaves)
+def _select_clusters(work: _Work, constraints: Constraints | None, fit: TreeFit) -> TreeFit:
+    """Change the clusters where they are too large, violate a constraint, or are more than asked for."""
+    wanted = work.settings.n_clusters
+    most = None if wanted is None else max(wanted, fit.tree.n_clusters)
+    selection = Selection(work.rows, work.weights, fit.tree, fit.leaves, work.settings.limits, work.notify)
+    selection.limit_sizes(work.splitter, work.rng)
+    selection.join_clusters(most)
+    if constraints is not None and list_violations(constraints.links, selection.labels):
+        selection.meet_constraints(constraints, most)
+    selection.join_clusters(wanted, constraints)
+    return replace(fit, tree=selection.tree, leaves=selection.leaves)
 
 
 # --------------------------------------------------------------------------------------------------- one more split
@@ -390,18 +343,14 @@ def split_leaf(
     found = split_rows(settings.make_splitter(), rows, inside, rng)
     if found.hyperplane is None:
         raise ValueError(f"leaf {leaf} cannot be split: no hyperplane was found that splits it.")
-    beyond = found.hyperplane.distance(rows, inside) > 0.0
-    sizes = int((~beyond).sum()), int(beyond.sum())
-    if min(sizes) < fewest:
+    n_right = np.count_nonzero(found.hyperplane.on_positive_side(rows, inside))
+    if min(n_right, len(inside) - n_right) < fewest:
         raise ValueError(
             f"leaf {leaf} cannot be split: a side would have fewer than min_cluster_size={fewest} rows; give split a "
             "smaller min_cluster_size."
         )
     pvalue = found.pvalue if settings.test is None else settings.compute_pvalue(rows.subset(inside), rng)
-    split = tree.split(leaf, found.hyperplane, sizes, pvalue)
-    of_row = leaves.copy()
-    of_row[inside] = np.where(beyond, split.right[leaf], split.left[leaf])
-    return split, of_row
+    return apply_split(tree, leaves, leaf, rows, found.hyperplane, pvalue)
 
 
 # --------------------------------------------------------------------------------------------------- warnings

@@ -139,9 +139,8 @@ class Tree:
     def validate(self) -> None:
         """Check that every descent ends in a leaf, and that every inner node has a hyperplane."""
         m, d = self.normal.shape
-        names = ("parent", "left", "right", "size", "order", "cluster", "offset", "bandwidth", "alpha", "density")
-        arrays = [getattr(self, name) for name in (*names, "relative_depth", "pvalue")]
-        require(all(array.shape == (m,) for array in arrays) and self.point.shape == (m, d), "shapes")
+        for name, values in editing.list_arrays(self):
+            require(values.shape == ((m, d) if name in ("normal", "point") else (m,)), name)
         nodes, inner = np.arange(m), self.left >= 0
         require(m % 2 == 1 and self.parent[0] == -1 and (inner == (self.right >= 0)).all(), "nodes")
         require((self.left[~inner] == NONE).all() and (self.right[~inner] == NONE).all(), "leaves")
@@ -181,8 +180,7 @@ class Tree:
 
     def __iter__(self) -> Iterator[Node]:
         """Iterate over views of the nodes, parents before children."""
-        depth = self.depth
-        return (self._view(k, int(depth[k])) for k in range(len(self)))
+        return map(self.node, range(len(self)))
 
     @property
     def n_leaves(self) -> int:
@@ -222,23 +220,16 @@ class Tree:
         k = self.check_node(node)
         if self.left[k] == NONE:
             return None
-        return Hyperplane(
-            normal=self.normal[k],
-            offset=float(self.offset[k]),
-            density=float(self.density[k]),
-            relative_depth=float(self.relative_depth[k]),
-            bandwidth=float(self.bandwidth[k]),
-            alpha=float(self.alpha[k]),
-            point=self.point[k],
-        )
+        numbers = ("offset", "density", "relative_depth", "bandwidth", "alpha")
+        values = {name: float(getattr(self, name)[k]) for name in numbers}
+        return Hyperplane(self.normal[k], point=self.point[k], **values)
 
     def node(self, node: int) -> Node:
         """Return a view of one node."""
-        k = self.check_node(node)
-        return self._view(k, int(self.depth[k]))
-
-    def _view(self, k: int, depth: int) -> Node:
-        return Node(k, depth, int(self.size[k]), self.hyperplane(k), float(self.pvalue[k]), int(self.cluster[k]))
+        depth = len(self.ancestry(node)) - 1
+        return Node(
+            node, depth, int(self.size[node]), self.hyperplane(node), float(self.pvalue[node]), int(self.cluster[node])
+        )
 
     def check_node(self, node: Any) -> int:
         """Validate the number of a node."""
@@ -269,11 +260,10 @@ class Tree:
         """Return which nodes each row passes, as a sparse matrix of shape (n, m)."""
         from scipy.sparse import csr_array
 
-        paths = {leaf: self.ancestry(leaf) for leaf in self.leaves()}
-        reached = self.apply(X).tolist()
-        columns = [k for leaf in reached for k in paths[leaf]]
-        starts = np.concatenate([[0], np.cumsum([len(paths[leaf]) for leaf in reached])]).astype(np.intp)
-        return csr_array((np.ones(len(columns), dtype=np.int8), columns, starts), shape=(len(reached), len(self)))
+        is_passed = np.zeros((len(self), len(self)), dtype=np.int8)
+        for leaf in self.leaves():
+            is_passed[leaf, self.ancestry(leaf)] = 1
+        return csr_array(is_passed)[self.apply(X)]
 
     def ancestry(self, node: int) -> list[int]:
         """Return a node and all nodes above it, the root first."""
@@ -301,8 +291,7 @@ class Tree:
             raise ImportError("to_networkx needs the package networkx: install it, or use to_pandas.") from error
         graph = networkx.DiGraph()
         for node in self:
-            plane = node.hyperplane
-            depth = None if plane is None else plane.relative_depth
+            depth = node.hyperplane and node.hyperplane.relative_depth
             graph.add_node(node.number, size=node.size, cluster=node.cluster, relative_depth=depth, pvalue=node.pvalue)
         graph.add_edges_from((int(p), k) for k, p in enumerate(self.parent) if p != NONE)
         return graph

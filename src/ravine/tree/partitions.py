@@ -36,10 +36,13 @@ class Partition:
         Cluster of each row: 0, 1, ...
     cells : tuple of Tree and ndarray, or None
         Tree of cells in the coordinates of the graph, and the cluster of each of its leaves, by the number of the leaf.
+    is_separated : bool
+        Whether the clusters are joined cells and valleys separate all of them.
     """
 
     labels: Indices
     cells: tuple[Tree, Indices] | None = None
+    is_separated: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +71,14 @@ class CellSet:
         """
         joiner = self.joiner
         joiner.fewest = fewest
-        joins = joiner.join(constants.SEPARATED, n_clusters or 1)
-        if n_clusters is not None:
-            joins = joiner.complete(joins, n_clusters)
+        joins = joiner.join(constants.SEPARATED)
+        n_separated = joiner.n_cells - len(joins)
+        wanted = n_separated if n_clusters is None else n_clusters
+        joins = joiner.complete(joins, wanted)[: joiner.n_cells - wanted]
         groups = label_cells(joiner.n_cells, joins)
         cluster = np.full(len(self.tree), -1, dtype=np.intp)
         cluster[np.sort(self.tree.leaves())] = groups
-        return Partition(np.asarray(groups[self.cell_of_row]), cells=(self.tree, cluster))
+        return Partition(np.asarray(groups[self.cell_of_row]), (self.tree, cluster), n_separated >= wanted)
 
 
 def cut_cells(
@@ -92,16 +96,14 @@ def cut_cells(
 
 
 def propose_partitions(
-    graph: NeighbourGraph, k: int, rng: np.random.Generator, sets: list[CellSet], any_shape: bool
+    graph: NeighbourGraph, k: int, rng: np.random.Generator, sets: list[CellSet]
 ) -> Iterator[Partition]:
     """Yield partitions into k clusters; all have k.
 
     Parameters
     ----------
     sets : list of CellSet
-        Cells that are joined. The first set is also the start of a mixture.
-    any_shape : bool
-        Whether joined cells are proposals themselves.
+        Cells that are joined. The first set is also the start of mixtures.
     """
     x = graph.rows.x
     means = fit_means(x, k, rng)
@@ -112,8 +114,7 @@ def propose_partitions(
         if cells.joiner.n_cells < k:
             continue
         joined = cells.join(k, max(constants.FEWEST_CELL_ROWS, constants.LEAST_CLUSTER_SHARE * len(graph) / k))
-        if any_shape:
-            yield joined
+        yield joined
         if i == 0:
             starts.append(joined.labels)
     for start in starts:
@@ -179,17 +180,10 @@ def map_neighbours(graph: NeighbourGraph, k: int) -> Array | None:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
 
 
-def weigh_partition(graph: NeighbourGraph, partition: Partition, k: int, any_shape: bool = True) -> float:
-    """Return the weight of a proposal: the evidence for a valley at its weakest boundary over its normalised cut.
-
-    Parameters
-    ----------
-    any_shape : bool
-        Whether the evidence counts; convex clusters are compared without.
-    """
-    edges = graph.count_edges(partition.labels, k)
-    evidence = min(max(find_weakest(graph, partition.labels, edges), 1.0), constants.CLEAR) if any_shape else 1.0
-    return evidence / (measure_cut(edges) + constants.LEAST_CUT)
+def weigh_partition(graph: NeighbourGraph, partition: Partition, k: int) -> float:
+    """Return the weight of a proposal: the inverse of its normalised cut, times a factor if valleys separate it."""
+    cut = measure_cut(graph.count_edges(partition.labels, k))
+    return (constants.CLEAR if partition.is_separated else 1.0) / (cut + constants.LEAST_CUT)
 
 
 def compare_partitions(first: Indices, second: Indices, k: int) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ravine._html import make_section, make_table
 from ravine._plurals import count, format_pvalue
-from ravine.checks import check_feature_names
+from ravine.checks import check_feature_names, check_integer
 
 if TYPE_CHECKING:
     from ravine.tree.nodes import Tree
@@ -26,7 +26,7 @@ WIDTH, HEIGHT, LEAF = 420.0, 130.0, 26.0
 
 def draw(tree: Tree) -> str:
     """Draw the tree as indented text."""
-    lines = [write_title(tree)]
+    lines = [_write_title(tree)]
     waiting = [(0, "", "")]
     while waiting and len(lines) <= MAX_NODES:
         k, above, branch = waiting.pop()
@@ -39,48 +39,43 @@ def draw(tree: Tree) -> str:
     return "\n".join(lines)
 
 
-def write_title(tree: Tree) -> str:
+def _write_title(tree: Tree) -> str:
     """Write a title with the numbers of clusters and rows."""
     leaves = "" if tree.n_leaves == tree.n_clusters else f" in {tree.n_leaves} leaves"
     return f"Tree of {count(tree.n_clusters, 'cluster')} ({count(tree.size[0], 'row')}{leaves})"
 
 
-def _count_leaves(tree: Tree, n_leaves: int) -> str:
-    """Return the number of leaves that form a cluster: "4 joined leaves"."""
-    return f"{n_leaves} {'merged' if tree.joins is None else 'joined'} leaves"
-
-
-def _note_union(tree: Tree, leaf: int) -> str:
-    """Return that a leaf is one of several of its cluster; empty if it is not."""
-    n_leaves = int((tree.cluster == tree.cluster[leaf]).sum())
-    return f"one of {_count_leaves(tree, n_leaves)}" if n_leaves > 1 else ""
+def _describe_union(tree: Tree, cluster: int) -> str:
+    """Return "4 joined leaves" for a cluster of several leaves, else an empty text."""
+    n_leaves = np.count_nonzero(tree.cluster == cluster)
+    return f"{n_leaves} {'merged' if tree.joins is None else 'joined'} leaves" if n_leaves > 1 else ""
 
 
 def _describe_node(tree: Tree, k: int) -> str:
     """Describe a node in one line."""
-    pvalue = float(tree.pvalue[k])
-    tested = "" if np.isnan(pvalue) else f", {format_pvalue(pvalue)}"
-    if tree.left[k] < 0:
-        notes = "; ".join(filter(None, [_note_union(tree, k), f"no split{tested}" if tested else ""]))
-        return f"[{k}] cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}" + (f" ({notes})" if notes else "")
-    return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
+    tested = "" if np.isnan(tree.pvalue[k]) else f", {format_pvalue(float(tree.pvalue[k]))}"
+    if tree.left[k] >= 0:
+        return f"[{k}] {tree.size[k]} rows, relative depth {tree.relative_depth[k]:.3g}{tested}"
+    union = _describe_union(tree, tree.cluster[k])
+    notes = "; ".join(filter(None, [union and f"one of {union}", tested and f"no split{tested}"]))
+    return f"[{k}] cluster {tree.cluster[k]}: {count(tree.size[k], 'row')}" + (f" ({notes})" if notes else "")
 
 
 # Returns the left side of the inequality of a split, as text, and its right side.
 Express = Callable[[int], tuple[str, float]]
 
 
-def describe_path(tree: Tree, leaf: int, express: Express) -> str:
+def describe_path(tree: Tree, node: int, express: Express) -> str:
     """Describe the splits that lead to a node."""
-    conditions = _list_conditions(tree, leaf, express)
-    union = _note_union(tree, leaf) if tree.left[leaf] < 0 else ""
-    target = f"cluster {tree.cluster[leaf]}" if tree.left[leaf] < 0 else f"node {leaf}"
-    if union:
-        target = f"leaf {leaf} of {target}"
-    if not conditions:
+    cluster = int(tree.cluster[node])
+    union = _describe_union(tree, cluster) if cluster >= 0 else ""
+    target = f"cluster {cluster}" if cluster >= 0 else f"node {node}"
+    if node == 0:
         return f"All {tree.size[0]} rows belong to {target}."
-    end = f", {union}, if" if union else " if"
-    return "\n".join([f"A row belongs to {target} ({tree.size[leaf]} of {tree.size[0]} rows){end}", *conditions])
+    target = f"leaf {node} of {target}" if union else target
+    end = f", one of {union}, if" if union else " if"
+    title = f"A row belongs to {target} ({tree.size[node]} of {tree.size[0]} rows){end}"
+    return "\n".join([title, *_list_conditions(tree, node, express)])
 
 
 def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
@@ -88,11 +83,8 @@ def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
     leaves = [leaf for leaf in tree.leaves() if tree.cluster[leaf] == cluster]
     if len(leaves) == 1:
         return describe_path(tree, leaves[0], express)
-    size = sum(int(tree.size[leaf]) for leaf in leaves)
-    lines = [
-        f"A row belongs to cluster {cluster} ({size} of {tree.size[0]} rows) if it is in one of "
-        f"{_count_leaves(tree, len(leaves))}"
-    ]
+    of_all, union = f"{tree.size[leaves].sum()} of {tree.size[0]} rows", _describe_union(tree, cluster)
+    lines = [f"A row belongs to cluster {cluster} ({of_all}) if it is in one of {union}"]
     for leaf in leaves:
         lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, express)]
     return "\n".join(lines)
@@ -101,8 +93,7 @@ def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
 def express_splits(tree: Tree, feature_names: Any, n_features: Any) -> Express:
     """Return a function that writes a split in terms of the features of largest weight."""
     names = check_feature_names(feature_names, tree.normal.shape[1])
-    if isinstance(n_features, bool) or not isinstance(n_features, int) or n_features < 1:
-        raise ValueError(f"n_features must be an integer >= 1, got {n_features!r}.")
+    n_features = check_integer("n_features", n_features, low=1)
 
     def express(k: int) -> tuple[str, float]:
         normal = tree.normal[k]
@@ -125,18 +116,18 @@ def _list_conditions(tree: Tree, leaf: int, express: Express) -> list[str]:
 
 def draw_html(tree: Tree) -> str:
     """Return a table of the cluster sizes and a drawing of the tree, in which the height of a leaf shows its size."""
-    clusters = np.bincount(tree.cluster[tree.cluster >= 0], weights=tree.size[tree.cluster >= 0]).astype(int)
-    n_leaves = np.bincount(tree.cluster[tree.cluster >= 0])
+    is_leaf = tree.cluster >= 0
+    clusters = np.bincount(tree.cluster[is_leaf], weights=tree.size[is_leaf]).astype(int)
+    unions = [_describe_union(tree, k) for k in range(len(clusters))]
     rows: list[tuple[object, object]] = [
-        (f"cluster {k}", count(n, "row") + (f" in {_count_leaves(tree, n_leaves[k])}" if n_leaves[k] > 1 else ""))
+        (f"cluster {k}", count(n, "row") + (unions[k] and f" in {unions[k]}"))
         for k, n in enumerate(clusters[:MAX_CLUSTERS])
     ]
     if len(clusters) > MAX_CLUSTERS:
         rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", count(clusters[MAX_CLUSTERS:].sum(), "row")))
-    title = write_title(tree)
-    if tree.n_leaves > MAX_LEAVES:
-        return make_section(title, make_table(rows) + f"<div>{tree.n_leaves} leaves are too many to draw_html</div>")
-    return make_section(title, make_table(rows) + _draw_shape(tree))
+    too_many = f"<div>{tree.n_leaves} leaves are too many to draw</div>"
+    shape = too_many if tree.n_leaves > MAX_LEAVES else _draw_shape(tree)
+    return make_section(_write_title(tree), make_table(rows) + shape)
 
 
 def _draw_shape(tree: Tree) -> str:
@@ -148,12 +139,12 @@ def _draw_shape(tree: Tree) -> str:
     for k in reversed(range(len(tree))):  # children come after their parents
         if tree.left[k] >= 0:
             x[k] = 0.5 * (x[tree.left[k]] + x[tree.right[k]])
-    largest = max(int(tree.size[leaf]) for leaf in leaves)
+    largest = float(tree.size[leaves].max())
     parts = []
     for k in range(len(tree)):
         text = escape(_describe_node(tree, k))
         if tree.left[k] < 0:
-            height = max(LEAF * float(tree.size[k]) / max(largest, 1), 1.5)
+            height = max(LEAF * float(tree.size[k]) / largest, 1.5)
             parts.append(
                 f'<rect x="{x[k] - 0.4 * step:.1f}" y="{y[k]:.1f}" width="{0.8 * step:.1f}" height="{height:.1f}" '
                 f'fill="currentColor" opacity="0.75"><title>{text}</title></rect>'

@@ -55,7 +55,7 @@ PLANE_BINS, PLANE_BANDWIDTH = 48, 0.4
 # of the pass between them above the valley of the projection, is at least SEPARATE.
 BEND, SEPARATE = 6.0, 2.2
 # Effective dimension up to which the valley must also show near the boundary in the space of all features.
-FEW_DIMENSIONS = 3.0
+FEW_DIMENSIONS = 6.0
 
 _BINS = (np.arange(N_BINS) + 0.5) * (2.0 * EDGE / N_BINS) - EDGE
 _SQUARES = (_BINS[:, None] - _BINS) ** 2
@@ -97,6 +97,8 @@ def run_cluster_test(rows: SpreadRows, rng: np.random.Generator, level: float, n
 
 def _is_separate(rows: SpreadRows, cut: Cut) -> bool:
     """Return whether a valley separates the two sides of a cut, and is not that of a bend."""
+    if measure_dimension(rows.points, find_neighbours(rows.points, N_NEIGHBOURS)) > FEW_DIMENSIONS:
+        return True
     evidence, bend = measure_separation(rows, cut)
     return evidence - BEND * bend >= SEPARATE and _are_apart(rows, cut)
 
@@ -110,7 +112,7 @@ def _are_apart(rows: SpreadRows, cut: Cut) -> bool:
         return True
     nearest = find_neighbours(rows.points, N_NEIGHBOURS)
     dimension = measure_dimension(rows.points, nearest)
-    if dimension > FEW_DIMENSIONS:
+    if dimension > 3.0:
         return True
     on_right = rows.project(cut.direction) > cut.threshold
     contact = find_contact(rows.points, nearest, dimension, ~on_right, on_right)
@@ -198,6 +200,15 @@ def find_cut(rows: SpreadRows, members: Indices, rng: np.random.Generator) -> Cu
             (cut,) = _find_valleys(rows, members, direction[None])
             best = max(best, cut, key=lambda cut: cut.score)
     return best if best.score > 0.0 else None
+
+
+def find_sides(rows: SpreadRows, rng: np.random.Generator) -> Indices:
+    """Return the side of each row, 0 or 1, of the clearest valley; all are on one side if there is none."""
+    cut = find_cut(rows, np.arange(len(rows)), rng)
+    sides = np.zeros(len(rows), dtype=np.intp)
+    if cut is not None:
+        sides[rows.x @ cut.direction > cut.threshold] = 1
+    return np.asarray(sides - sides.min(), dtype=np.intp)
 
 
 def cut_between(rows: SpreadRows, members: Indices, on_right: Mask) -> Cut | None:

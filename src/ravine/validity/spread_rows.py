@@ -133,6 +133,11 @@ class SpreadRows:
         return replace(self, x=x, points=points, alone=alone, together=together, shifts=self.shifts[indices])
 
     @property
+    def has_repeated_values(self) -> bool:
+        """Whether any values are spread: their places in the space of all features are not known."""
+        return bool(self.categories) or not (np.array_equal(self.points, self.x) and np.array_equal(self.alone, self.x))
+
+    @property
     def spreadings(self) -> tuple[bool, ...]:
         """Values of ``together`` for `project`: a valley must show with each."""
         return (False,) if self.together is None else (False, True)

@@ -71,7 +71,6 @@ class Rounds:
         self._waiting: list[tuple[list[list[Command]], threading.Event, list[Any]]] = []
         self._gatherer = ThreadPoolExecutor(1, thread_name_prefix="ravine-gather")
         self._lock = threading.Condition()
-        self._n_members = 0
         self._running = False
         self._open()
 
@@ -176,16 +175,10 @@ class Rounds:
                 del answer  # otherwise a reference cycle would keep the objects of the traceback alive
         return answer  # type: ignore[no-any-return]
 
-    def add_members(self, count: int) -> None:
-        """Add threads whose questions make up a round; subtract one (-1) that has asked for the last time."""
-        with self._lock:
-            self._n_members += count
-        self._serve()
-
     def _serve(self) -> None:
-        """Run a round if every member has asked something."""
+        """Run a round of all questions that wait, unless one is running."""
         with self._lock:
-            if self._running or not self._waiting or len(self._waiting) < self._n_members:
+            if self._running or not self._waiting:
                 return
             self._running, batch = True, self._waiting
             self._waiting = []

@@ -19,7 +19,7 @@ from ravine.checks import (
     restore_on_failure,
 )
 from ravine.estimators import validate_array
-from ravine.tree import Candidate, Splitter, grow
+from ravine.tree import Split, Splitter, grow
 from ravine_paper._typing import Array
 from ravine_paper.baselines._shared.found_clusters import has_at_most_two_clusters, warn_of_fewer_clusters
 from ravine_paper.baselines._shared.row_checks import check_moderate_rows
@@ -79,13 +79,14 @@ class _PrincipalTree(ClusterMixin, BaseEstimator):
         return np.full(len(rows), -np.inf) if plane is None else plane.distance(rows)
 
 
-def _get_scatter(candidate: Candidate) -> float:
-    assert isinstance(candidate.hyperplane, ScatterHyperplane)
-    return candidate.hyperplane.scatter
+def _get_scatter(split: Split) -> float:
+    assert isinstance(split.hyperplane, ScatterHyperplane)
+    return split.hyperplane.scatter
 
 
-def _get_negative_density(candidate: Candidate) -> float:
-    return -candidate.hyperplane.density
+def _get_negative_density(split: Split) -> float:
+    assert split.hyperplane is not None
+    return -split.hyperplane.density
 
 
 class PDDP(_PrincipalTree):

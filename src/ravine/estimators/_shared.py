@@ -1,16 +1,21 @@
-"""Validation of constructor parameters, which each estimator declares once in ``_parameter_constraints``."""
+"""Functions that the estimators share: constraints and defaults of parameters, the start of a fit, predictions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import HasMethods, Interval, make_constraint, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from ravine.checks import restore_on_failure
+from ravine.rows import limit_library_threads
+from ravine.rows.inputs import validate_rows
 
 
 class Number(Interval):
@@ -47,24 +52,22 @@ def between(low: float, high: float | None, closed: str = "both") -> Number:
     return Number(Real, low, high, closed=closed)
 
 
-def validate(estimator: Any) -> None:
-    """Raise an error that names the first parameter of an estimator that is not valid, and what is allowed."""
-    cls: Any = type(estimator)
-    for name, allowed in _make_constraints(cls).items():
-        value = getattr(estimator, name)
-        if not any(constraint.is_satisfied_by(value) for constraint in allowed):
-            validate_parameter_constraints(cls._parameter_constraints, {name: value}, caller_name=cls.__name__)
-
-
-@cache
-def _make_constraints(cls: Any) -> dict[str, list[Any]]:
-    """Make the constraints of a class once; scikit-learn makes them whenever it validates."""
-    given = cls._parameter_constraints
-    return {name: list(map(make_constraint, some)) for name, some in given.items() if some != "no_validation"}
-
-
 def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], parameters: Mapping[str, Any]) -> None:
     """Put the default object in place of None if some parameters of it, such as "hyperplane__bandwidth", are set."""
     is_missing = getattr(estimator, name) is None and name not in parameters
     if is_missing and any(key.startswith(f"{name}__") for key in parameters):
         setattr(estimator, name, make_default())
+
+
+@contextmanager
+def start_fit(estimator: Any) -> Iterator[None]:
+    """Delete the attributes of an earlier fit; restore them if the body raises."""
+    with restore_on_failure(estimator), limit_library_threads():
+        for name in [name for name in vars(estimator) if name.endswith("_")]:
+            delattr(estimator, name)
+        yield
+
+
+def apply_to_rows(estimator: Any, function: Callable[[Any], NDArray[Any]], X: ArrayLike) -> NDArray[Any]:
+    """Apply a function of arrays to X, wherever its rows are."""
+    return validate_rows(estimator, X, reset=False).apply(function)  # type: ignore[no-any-return]
