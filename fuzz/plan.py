@@ -12,6 +12,7 @@ from fuzz.targets.estimators import write_estimator
 from fuzz.targets.functions import write_function
 from fuzz.targets.model_bytes import write_model_bytes
 from fuzz.targets.model_values import write_model_values
+from fuzz.targets.relations import write_relation
 from fuzz.targets.signals import write_signal
 from fuzz.targets.tables import write_table
 
@@ -19,7 +20,8 @@ __all__ = ["TARGETS", "Input", "make_input"]
 
 # Target -> function that writes a script, and its share of the inputs. Signals need whole processes.
 TARGETS: dict[str, tuple[Callable[[np.random.Generator], str], float]] = {
-    "estimators": (write_estimator, 0.31),
+    "estimators": (write_estimator, 0.25),
+    "relations": (write_relation, 0.06),
     "functions": (write_function, 0.1),
     "baselines": (write_baseline, 0.17),
     "model-bytes": (write_model_bytes, 0.16),

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from ravine import _files
-from ravine._files import replace_file, write_text
+from ravine._files import find_obstacle, replace_file, write_text
 
 
 def full_disk(*args, **kwargs):
@@ -52,3 +52,25 @@ def test_errors_name_the_folder_not_the_temporary_file(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         write_text(tmp_path / "missing" / "a.txt", "x")
     assert caught.value.filename == str(tmp_path / "missing")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX")
+def test_only_files_are_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "missing" / "a.txt")
+    controller, device = os.openpty()
+    for path, kind in (
+        (tmp_path / "pipe", "a pipe"),
+        (tmp_path / "link", "a broken link"),
+        (os.ttyname(device), "a device"),
+    ):
+        assert find_obstacle(path) == kind
+        with pytest.raises(OSError, match=f"{kind}, not a file") as caught:
+            write_text(path, "x")
+        assert caught.value.filename == str(path)
+    os.close(controller)
+    os.close(device)
+    (tmp_path / "a.txt").write_text("old")
+    (tmp_path / "good").symlink_to(tmp_path / "a.txt")
+    assert [find_obstacle(tmp_path / name) for name in ("a.txt", "good", "new")] == ["", "", ""]
+    assert find_obstacle(tmp_path) == "a folder"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "index.hpp"
 #include "labels.hpp"
 #include "sphere.hpp"
@@ -33,7 +34,7 @@ struct Interrupted {};
 class InterruptCheck {
    public:
     void operator()() {
-        if (is_stopped()) throw Interrupted{};
+        if (is_stopped() || is_ending()) throw Interrupted{};
         const auto now = Clock::now();
         if (now - last_ < std::chrono::milliseconds(50)) return;
         last_ = now;
@@ -98,7 +99,7 @@ class BoundIndex {
 template <class Work>
 auto run_search(BoundIndex &self, const Work &work) {
     try {
-        nb::gil_scoped_release release;
+        WithoutGil release;
         return work();
     } catch (const Interrupted &) {
         self.index().forget();

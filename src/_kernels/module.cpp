@@ -2,6 +2,7 @@
 #include "arrays.hpp"
 #include "density.hpp"
 #include "depth.hpp"
+#include "gil.hpp"
 #include "graph.hpp"
 #include "hinges.hpp"
 #include "index_binding.hpp"
@@ -31,7 +32,7 @@ static void project(const AnyMatrix<T> &x, const Array &center, const Matrix &di
         require(o.size() == x.shape(0), "output arrays must have as many elements as X has rows");
         targets.push_back(o.data());
     }
-    nb::gil_scoped_release release;
+    WithoutGil release;
     loop(rows, center.data(), directions.data(), static_cast<int64_t>(targets.size()), targets.data());
 }
 
@@ -42,7 +43,7 @@ static void pull_back(const AnyMatrix<T> &x, const Array &center, const Array &p
     require(p.size() == x.shape(0), "p must have as many elements as X has rows");
     require(center.size() == x.shape(1) && out.size() == x.shape(1), "center and out must have as many elements as X has columns");
     const auto all = make_projections(p, std::nullopt, 1.0, 0.0, w);
-    nb::gil_scoped_release release;
+    WithoutGil release;
     loop(rows, center.data(), all, h, b, log_sum, reach, out.data());
 }
 
@@ -58,7 +59,7 @@ static void check_interval(double h, double a, double c) {
 
 template <class Work>
 static auto run_without_gil(const Work &work) {
-    nb::gil_scoped_release release;
+    WithoutGil release;
     return work();
 }
 
@@ -117,7 +118,7 @@ NB_MODULE(_kernels, m) {
 
     m.def("rotate", [](const MutableArray &p, const Array &q, double c, double s) {
         require(p.size() == q.size(), "p and q must have the same length");
-        nb::gil_scoped_release release;
+        WithoutGil release;
         loops().rotate(p.data(), q.data(), c, s, static_cast<int64_t>(p.size()));
     }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "Replace p by c p + s q, in place.");
 
@@ -127,7 +128,7 @@ NB_MODULE(_kernels, m) {
         require(moments.shape(0) >= 3 && moments.shape(1) == kMoments, "moments must have n_bins + 2 rows of 8");
         require(moments.shape(0) < (size_t{1} << 24), "too many bins");
         require(width > 0.0, "width must be positive");
-        nb::gil_scoped_release release;
+        WithoutGil release;
         loops().bin(x, lo, width, static_cast<int64_t>(moments.shape(0)) - 2, moments.data());
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "lo"_a, "width"_a, "moments"_a.noconvert(),
        "Add the binned moments of c p + s q to moments; its first and last rows collect projections outside the bins.");
@@ -137,7 +138,7 @@ NB_MODULE(_kernels, m) {
         const size_t k = points.size();
         std::vector<double> out(3 * k);
         {
-            nb::gil_scoped_release release;
+            WithoutGil release;
             double at[3];
             for (size_t i = 0; i < k; ++i) {
                 loops().evaluate(coefficients.data(), static_cast<int64_t>(coefficients.shape(1)), lo, h, points.data()[i], at);
@@ -153,7 +154,7 @@ NB_MODULE(_kernels, m) {
         const size_t k = points.size();
         std::vector<double> out(3 * k);
         {
-            nb::gil_scoped_release release;
+            WithoutGil release;
             for (size_t i = 0; i < k; ++i) {
                 const auto f = loops().evaluate_sorted(x.p, x.w, x.n, total, h, points.data()[i]);
                 out[i] = f.log_value;
@@ -167,7 +168,7 @@ NB_MODULE(_kernels, m) {
 
     m.def("log_sum", [](const Array &p, const OptionalArray &q, double c, double s, const OptionalArray &w, double h, double b) {
         const auto x = make_projections(p, q, c, s, w);
-        nb::gil_scoped_release release;
+        WithoutGil release;
         return loops().log_sum(x, h, b);
     }, "p"_a.noconvert(), "q"_a.noconvert().none(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a,
        "Return the exact log of sum_i w_i exp(-(x_i - b)^2 / 2h^2).");
@@ -175,7 +176,7 @@ NB_MODULE(_kernels, m) {
     m.def("along", [](const Array &p, const Array &q, double c, double s, const OptionalArray &w, double h, double b, double log_sum,
                       double reach) {
         const auto x = make_projections(p, q, c, s, w);
-        nb::gil_scoped_release release;
+        WithoutGil release;
         return loops().along(x, h, b, log_sum, reach);
     }, "p"_a.noconvert(), "q"_a.noconvert(), "c"_a, "s"_a, "w"_a.noconvert().none(), "h"_a, "b"_a, "log_sum"_a, "reach"_a,
        "Return d log f(b) / dt along cos t p + sin t q, for cos t = c and sin t = s.");
@@ -287,4 +288,5 @@ NB_MODULE(_kernels, m) {
        "Replace a partition by the most probable components of a Gaussian mixture that starts from it; return False if one collapses.");
 
     ravine::binding::bind_index(m);
+    ravine::binding::bind_gil(m);
 }

@@ -1,9 +1,14 @@
 """Names of packages that are imported when they are first used (PEP 562)."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False  # so that the command starts, and receives interrupts, before typing is imported
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 __all__ = ["attach_names"]
 

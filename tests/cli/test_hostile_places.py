@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from ravine import models
 from ravine.cli import main
 from ravine.cli.app import app
 from ravine.cli.console import escape, escape_json
-from ravine.cli.output_folder import lock_stage, remove_killed_runs
+from ravine.cli.errors import CommandError
+from ravine.cli.output_folder import lock_stage, remove_killed_runs, stage_results
 from ravine.cli.outputs import count_formulas, protect_formulas
 from support.command_line import column, leftovers, ravine, read, table, write
 
@@ -34,8 +36,8 @@ def workplace(tmp_path, monkeypatch):
 
 def run_shell(redirections, *arguments):
     """Run the command in a shell, for example with ``>&-`` to close standard output."""
-    line = f'exec "$0" -c "{MAIN}" "$@" {redirections}'
-    return subprocess.run(["sh", "-c", line, sys.executable, *arguments], capture_output=True, timeout=120, text=True)
+    line = ["sh", "-c", f'exec "$0" -c "{MAIN}" "$@" {redirections}', sys.executable, *arguments]
+    return subprocess.run(line, capture_output=True, timeout=120, text=True)
 
 
 def run_without(stream, *arguments, monkeypatch, capsys):
@@ -45,6 +47,82 @@ def run_without(stream, *arguments, monkeypatch, capsys):
     with pytest.raises(SystemExit) as end:
         main()
     return end.value.code, capsys.readouterr()
+
+
+# ----------------------------------------------------------------------------------------------- what is never replaced
+
+
+@pytest.fixture
+def fitted():
+    write(table()[0])
+    ravine("cluster", "data.csv")
+    return "data-ravine/model.ravine"
+
+
+def get_identity(path):
+    status = os.lstat(path)
+    return status.st_ino, status.st_mode, status.st_size
+
+
+@POSIX
+@pytest.mark.parametrize("place", ["pipe", "link", "data.csv", "again.csv", "data-ravine/model.ravine", "data-ravine"])
+def test_labels_replace_no_pipe_link_input_or_model(fitted, place):
+    os.mkfifo("pipe")
+    os.symlink("missing/place", "link")
+    os.symlink("data.csv", "again.csv")
+    before = get_identity(place)
+    message = ravine("predict", fitted, "data.csv", "--out", place, "--force", code=1).stderr
+    assert repr(place) in message
+    assert "--out" in message
+    assert get_identity(place) == before
+
+
+@POSIX
+def test_results_replace_no_pipe_link_or_input():
+    os.makedirs("pipes")
+    os.mkfifo("pipes/labels.csv")
+    os.symlink("missing/place", "link")
+    os.makedirs("input")
+    text = table()[0]
+    write(text, "input/labels.csv")
+    for source, folder in {"data.csv": "pipes", "input/labels.csv": "input"}.items():
+        write(text)
+        before = get_identity(f"{folder}/labels.csv")
+        assert f"'{folder}/labels.csv'" in ravine("cluster", source, "--out", folder, "--force", code=1).stderr
+        assert get_identity(f"{folder}/labels.csv") == before
+        assert os.listdir(folder) == ["labels.csv"]
+    assert "'link' is a broken link" in ravine("cluster", "data.csv", "--out", "link", "--force", code=1).stderr
+    assert Path("input/labels.csv").read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize("force", [False, True])
+def test_the_second_of_two_runs_replaces_results_only_by_force(tmp_path, exists, force):
+    folder = tmp_path / "out"
+    if exists:
+        folder.mkdir()
+
+    def run_twice():
+        with stage_results(folder, ["labels.csv"], force, "-") as stage:
+            (stage / "labels.csv").write_text("second")
+            with stage_results(folder, ["labels.csv"], False, "-") as first:
+                (first / "labels.csv").write_text("first")
+
+    if force:
+        run_twice()
+    else:
+        with pytest.raises(CommandError, match=re.escape(repr(str(folder)))):
+            run_twice()
+    assert (folder / "labels.csv").read_text() == ("second" if force else "first")
+    assert os.listdir(tmp_path) == ["out"]
+    assert os.listdir(folder) == ["labels.csv"]
+
+
+def test_a_module_runs_the_command_and_names_the_nearest():
+    run = subprocess.run([sys.executable, "-m", "ravine", "clutser"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert "did you mean 'cluster'?" in run.stderr
+    assert "did you mean" not in ravine("unheard", code=2).stderr
 
 
 # ----------------------------------------------------------------------------------------------- closed streams
@@ -74,6 +152,23 @@ def test_closed_standard_error_loses_only_messages(monkeypatch, capsys):
     code, output = run_without("stderr", *arguments, monkeypatch=monkeypatch, capsys=capsys)
     assert code == 0
     assert set(column(output.out, "cluster")) == {"0", "1", "2"}
+
+
+@POSIX
+@pytest.mark.parametrize("stream", ["full", "broken"])
+def test_a_broken_standard_error_loses_only_messages(stream):
+    write(table()[0])
+    if stream == "full":
+        run = run_shell("2>/dev/full", "cluster", "data.csv", "--no-figures")
+        assert run_shell("2>/dev/full", "cluster", "missing.csv").returncode == 1
+    else:
+        reading, writing = os.pipe()
+        os.close(reading)
+        arguments = [sys.executable, "-c", MAIN, "cluster", "data.csv", "--no-figures"]
+        run = subprocess.run(arguments, stderr=writing, timeout=120)
+        os.close(writing)
+    assert run.returncode == 0
+    assert {"labels.csv", "model.ravine", "summary.json"} <= set(os.listdir("data-ravine"))
 
 
 @POSIX

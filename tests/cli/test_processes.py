@@ -242,6 +242,13 @@ def test_a_full_disk_of_standard_output_loses_no_results(options, state):
     assert os.path.exists("new/labels.csv") == ("new" in options)
 
 
+def test_little_is_imported_before_interrupts_are_received():
+    script = "import sys; before = set(sys.modules); import ravine.cli; print(*set(sys.modules) - before)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert {name for name in run.stdout.split() if "ravine" in name} == {"ravine", "ravine._imports", "ravine.cli"}
+    assert not {"typing", "click", "numpy"} & set(run.stdout.split())
+
+
 @pytest.mark.parametrize("raised", ["KeyboardInterrupt", "RuntimeError() from KeyboardInterrupt()"])
 def test_interrupted_imports_print_no_traceback(raised):
     script = f"""

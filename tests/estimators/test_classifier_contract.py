@@ -380,16 +380,6 @@ def test_names_of_classes_only_permute_the_columns(voting):
     assert_allclose(renamed.predict_proba(X3)[:, [1, 2, 0]], original.predict_proba(X3), atol=1e-7)
 
 
-def test_integer_weight_equals_repetition_and_zero_removal(problem):
-    rows, y, truth = problem
-    weights = np.random.default_rng(3).integers(0, 4, len(rows))
-    assert all((weights[y == c] > 0).any() for c in np.unique(truth))
-    weighted, repeated = fit(rows, y, weights), fit(np.repeat(rows, weights, axis=0), np.repeat(y, weights))
-    assert_same_answers(weighted, repeated, rows, rows)
-    kept = weights > 0
-    assert_array_equal(weighted.transduction_[kept], repeated.transduction_[np.cumsum(weights)[kept] - 1])
-
-
 def test_class_whose_labels_all_have_weight_zero_does_not_exist():
     model = fit(X3, Y3, np.where(Y3 == 1, 0.0, 1.0))
     without = fit(X3[Y3 != 1], Y3[Y3 != 1])

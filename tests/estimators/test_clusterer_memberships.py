@@ -30,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ravine.NoSplitWarning")
 def assert_sound(model, rows):
     proba = np.asarray(model.predict_proba(rows))
     assert (proba >= 0.0).all()
+    assert (proba <= 1.0).all()
     assert_allclose(proba.sum(axis=1), 1.0, atol=1e-12)
     assert_array_equal(proba.argmax(axis=1), np.asarray(model.predict(rows)))
     return proba

@@ -79,6 +79,17 @@ def test_trees_of_repeated_values_do_not_depend_on_the_scale(scale, method):
     assert_array_equal(label_repeated_values(method, scale), expected)
 
 
+@pytest.mark.parametrize("constraints", [{"labels": [0, 1, 0, 2]}, {"cannot_link": [[0, 1], [1, 2], [2, 4]]}])
+@pytest.mark.parametrize("scale", SCALES)
+def test_constraints_are_met_at_any_scale(rng, scale, constraints):
+    X = rng.normal(size=(90, 3)) + 4.0 * rng.normal(size=(3, 3))[np.arange(90) % 3]
+    if "labels" in constraints:
+        constraints = {"labels": np.r_[constraints["labels"], np.full(86, -1)]}
+    found, expected = (MinimumDensityTree(3, random_state=0).fit(rows, **constraints) for rows in (X * scale, X))
+    assert not found.violated_constraints_
+    assert_array_equal(found.labels_, expected.labels_)
+
+
 @pytest.mark.parametrize("n_clusters", [2, "auto", "shown"])
 def test_trees_of_subnormal_rows_are_fitted(rng, n_clusters):
     X = np.c_[rng.integers(0, 2, 100), rng.normal(size=100)] * SUBNORMAL

@@ -111,15 +111,6 @@ def test_integer_weights_equal_repetition(seed):
     assert_allclose(*centers)
 
 
-def test_rows_without_weight_do_not_matter():
-    weights = np.ones(len(X))
-    weights[::3] = 0.0
-    weighted = MinimumDensityTree(4, **QUICK_TREE).fit(X, sample_weight=weights)
-    others = MinimumDensityTree(4, **QUICK_TREE).fit(X[weights > 0])
-    assert_array_equal(weighted.labels_[weights > 0], others.labels_)
-    assert_array_equal(weighted.predict(X), weighted.labels_)
-
-
 def test_sizes_count_weights():
     weights = np.where(np.arange(len(X)) < 150, 0.1, 1.0)
     model = MinimumDensityTree(4, min_cluster_size=10, **QUICK_TREE).fit(X, sample_weight=weights)

@@ -7,8 +7,10 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.stats import ks_2samp
 from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, compare_clusters
 from ravine._plurals import format_pvalue
@@ -45,6 +47,27 @@ def test_features_that_separate_are_significant_and_noise_is_not():
     assert (tests.adjusted[0, :2] < 1e-3).all()
     assert (tests.adjusted[0, 2:] > 0.05).all()
     assert np.sign(tests.effect[0, 0]) == -np.sign(tests.effect[0, 1])
+
+
+@pytest.mark.parametrize("separation", [0.0, 4.0], ids=["no other clusters", "other clusters"])
+def test_a_category_that_alone_separates_is_not_tested(separation):
+    """The other features show no clusters, or others: their P-value is not about the clusters of the tree."""
+    rng = np.random.default_rng(0)
+    region, other = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    X = np.c_[30.0 * region, rng.normal(size=(400, 2)) + separation * other[:, None]]
+    mdh = MinimumDensityHyperplane(random_state=0, init=np.eye(3)[:1]).fit(X)
+    assert adjusted_rand_score(region, mdh.labels_) == 1.0
+    tests = compare_clusters(mdh, X, (0, 1))
+    assert abs(tests.effect[0, 0]) > 10.0
+    assert np.isnan(tests.pvalue[0, 0])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("scale", [2.0**-1010, 2.0**930])
+def test_pvalues_of_features_do_not_depend_on_their_units(scale):
+    X = make_clusters(0)
+    mdh, other = (MinimumDensityHyperplane(random_state=0).fit(rows) for rows in (X, X * scale))
+    assert_allclose(compare_clusters(other, X * scale).pvalue, compare_clusters(mdh, X).pvalue, rtol=1e-9)
 
 
 def test_clusters_of_noise_do_not_make_features_significant():

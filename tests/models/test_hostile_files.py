@@ -347,7 +347,7 @@ IMPOSSIBLE = [
     *(("table", "MixedScaler", "scale_", fill(value, 0)) for value in (0.0, np.inf, -1.0)),
     ("table", "TableModel", "label_column", lambda text: 3),
     ("table", "TableModel", "estimator", lambda text: {"object": 0}),
-    *(("multiple", "MultipleImputer", "n_imputations", lambda n, k=k: k) for k in (0, 10**9, "8", True)),
+    *(("multiple", "MultipleImputer", "n_imputations", lambda n, k=k: k) for k in (0, 101, "8", True)),
     ("multiple", "MultipleImputer", "n_neighbors", lambda n: 0),
     ("multiple", "MultipleImputer", "seed_", lambda n: -1),
     ("multiple", "MultipleImputer", "donors_", fill(np.nan, 0)),

@@ -53,20 +53,35 @@ def test_take_returns_the_rows_of_the_indices(container, name, rng, tmp_path, re
     rows, indices = make_rows(X, container, tmp_path), np.array(INDICES[name], dtype=np.intp)
     with rows.session():
         taken = rows.take(indices)
-    taken = taken.toarray() if sp.issparse(taken) else np.asarray(taken)
-    np.testing.assert_array_equal(taken, X[indices])
+    np.testing.assert_array_equal(as_array(taken), X[indices])
 
 
-@pytest.mark.parametrize("container", ["blocks", "dask"])
-def test_weighted_trees_are_equal_in_all_containers(container, rng, request):
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("name", [name for name, indices in INDICES.items() if indices == sorted(indices)])
+@pytest.mark.parametrize("nested", [False, True], ids=["rows", "subset"])
+def test_every_question_is_about_the_rows_of_the_indices(container, name, nested, rng, tmp_path, request):
     if container == "dask":
         request.getfixturevalue("client")
-    X = np.concatenate([rng.normal(size=(60, 3)), rng.normal(size=(50, 3)) + 8, rng.normal(size=(40, 3)) - 8])
-    X = X[rng.permutation(len(X))]
-    weights = rng.integers(1, 6, size=len(X)).astype(float)
-    source = {"blocks": [X[:40], X[40:90], X[90:]]}.get(container)
-    if source is None:
-        source = pytest.importorskip("dask.array").from_array(X, chunks=(50, -1))
-    expected = MinimumDensityTree(3, random_state=0).fit(X, sample_weight=weights)
-    found = MinimumDensityTree(3, random_state=0).fit(source, sample_weight=weights)
-    np.testing.assert_array_equal(np.asarray(found.labels_), expected.labels_)
+    X = rng.normal(size=(30, 4))
+    rows, indices = make_rows(X, container, tmp_path), np.array(INDICES[name], dtype=np.intp)
+    expected, center, direction = X[indices], X[0], np.array([0.6, 0.0, 0.8, 0.0])
+    with rows.session():
+        if nested:
+            rows, indices = rows.subset(indices, copy=False), None
+        along = (expected - center) @ direction
+        np.testing.assert_allclose(rows.project(center, direction, indices), along, atol=1e-12)
+        np.testing.assert_array_equal(rows.sides(center, direction, indices), along > 0.0)
+        np.testing.assert_array_equal(rows.column(2, indices), expected[:, 2])
+        np.testing.assert_allclose(np.asarray(rows.apply(add_features, indices)), expected.sum(axis=1), atol=1e-12)
+        if nested and len(expected):
+            copy = rows.subset(np.arange(len(expected)), copy=True)
+            np.testing.assert_array_equal(as_array(copy.take(np.arange(len(expected)))), expected)
+            np.testing.assert_array_equal(as_array(rows.take(np.arange(len(expected))[::-1])), expected[::-1])
+
+
+def add_features(X):
+    return np.asarray(X.sum(axis=1)).ravel()
+
+
+def as_array(X):
+    return X.toarray() if sp.issparse(X) else np.asarray(X)

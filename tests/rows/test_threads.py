@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -91,3 +93,40 @@ def test_a_process_forked_inside_a_block_can_fit(rng):
         child.start()
         child.join(60.0)
     assert child.exitcode == 0
+
+
+DAEMONS = """
+import threading, time
+import numpy as np
+from ravine import _kernels
+
+def rotate():
+    p, q = np.ones((2, 20_000))
+    while True:
+        _kernels.rotate(p, q, 0.6, 0.8)
+
+for _ in range(4):
+    threading.Thread(target=rotate, daemon=True).start()
+time.sleep(0.1)
+"""
+
+
+def test_daemon_threads_do_not_abort_a_process_that_ends():
+    for _ in range(5):
+        end = subprocess.run([sys.executable, "-c", DAEMONS], capture_output=True, text=True, timeout=60)
+        assert (end.returncode, end.stderr) == (0, "")
+
+
+FIT_AT_EXIT = """
+import atexit
+atexit.register(lambda: print(MinimumDensityHyperplane().fit(np.arange(12.0).reshape(6, 2)).labels_.shape))
+import numpy as np
+from ravine import MinimumDensityHyperplane, _kernels
+"""
+
+
+def test_fits_are_possible_after_other_threads_have_ended():
+    end = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FIT_AT_EXIT], capture_output=True, text=True, timeout=60
+    )
+    assert end.stdout.strip() == "(6,)", end.stderr

@@ -88,3 +88,11 @@ def test_constant_columns_and_rare_categories_are_reported():
     text = " ".join(reported)
     assert "'b' is constant" in text
     assert "'other': 'r1', 'r2'" in text
+
+
+def test_many_columns_of_categories_are_reported_in_few_lines():
+    rng, reported = np.random.default_rng(0), []
+    table = make_frame(pa.table({f"c{j}": rng.choice(["u", "v", "w"], N).tolist() for j in range(300)}))
+    fit_table(table, ColumnChoices(encode="famd"), reported.append)
+    assert len(reported) < 30
+    assert any("280 more columns" in line for line in reported)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import kstest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
@@ -17,7 +18,7 @@ from ravine import (
     fit_consensus,
     valley_test,
 )
-from ravine.tables.imputer import _find_nearest, _group_features
+from ravine.tables.imputer import _draw_uniform, _find_nearest, _hash_rows, _list_parts
 
 
 def remove_cells(X, share, seed=0):
@@ -101,7 +102,7 @@ def test_nearest_rows_are_those_of_a_loop():
 def test_single_feature_is_drawn_from_all_rows():
     x = np.random.default_rng(0).normal(size=(400, 1))
     x[::2] = np.nan
-    Z = MultipleImputer(1, random_state=0).fit(x).impute(x)[0, ::2, 0]
+    Z = MultipleImputer(1, random_state=0).fit(x).impute(x, apart=True)[0, ::2, 0]
     assert abs(Z.mean() - np.nanmean(x)) < 0.25
     assert abs(Z.std() - np.nanstd(x)) < 0.2
 
@@ -114,10 +115,42 @@ def test_few_rows_are_completed(shape):
 
 
 def test_features_missing_together_are_one_group():
-    gaps = np.zeros((6, 5), dtype=bool)
-    gaps[[1, 2], 1] = gaps[[1, 2], 3] = True
-    gaps[4, 2] = True
-    assert [group.tolist() for group in _group_features(gaps)] == [[1, 3], [2]]
+    donor_gaps, gaps = np.zeros((2, 6, 5), dtype=bool)
+    donor_gaps[[1, 2], 1] = donor_gaps[[1, 2], 3] = donor_gaps[4, 2] = True
+    gaps[0, [1, 3]] = gaps[1, 3] = gaps[2, [0, 4]] = gaps[5, 2] = True
+    parts = [(group, rows.tolist(), features.tolist()) for group, rows, features in _list_parts(gaps, donor_gaps)]
+    assert parts == [(0, [2], [0, 4]), (2, [5], [2]), (1, [1], [3]), (1, [0], [1, 3])]
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_completions_of_a_row_do_not_depend_on_other_rows(rng, d):
+    X = remove_cells(three_clusters()[0][:, :d], 0.3)
+    new = remove_cells(np.round(3.0 * three_clusters(seed=1)[0][:, :d]), 0.4, seed=1)
+    new[rng.random(len(new)) < 0.1] = np.nan
+    imputer = MultipleImputer(2, random_state=0).fit(X)
+    whole = imputer.impute(new)
+    order = rng.permutation(len(new))
+    np.testing.assert_array_equal(imputer.impute(new[order]), whole[:, order])
+    for some in ([0], [7, 3], np.arange(100), np.flatnonzero(np.isnan(new[:, 0])), np.repeat(np.arange(9), 3)):
+        np.testing.assert_array_equal(imputer.impute(np.asfortranarray(new[some])), whole[:, some])
+
+
+def test_equal_rows_differ_only_apart():
+    X = remove_cells(three_clusters()[0], 0.3)
+    imputer = MultipleImputer(2, random_state=0).fit(X)
+    copies = np.tile([1.0, np.nan, 0.0, -0.0, np.nan], (50, 1))
+    assert len(np.unique(imputer.impute(copies)[0], axis=0)) == 1
+    assert len(np.unique(imputer.impute(copies, apart=True)[0], axis=0)) == 50
+    np.testing.assert_array_equal(imputer.impute(X, apart=True), imputer.impute(X))
+    np.testing.assert_array_equal(imputer.impute(copies, apart=True)[:, :1], imputer.impute(copies[:1]))
+
+
+def test_random_numbers_are_uniform_and_independent():
+    keys = _hash_rows(np.arange(2000.0)[:, None])
+    u = np.c_[_draw_uniform(keys, [1, 2], 3), _draw_uniform(keys, [1, 3], 1)]
+    assert all(kstest(column, "uniform").pvalue > 0.01 for column in u.T)
+    assert np.abs(np.corrcoef(u.T) - np.eye(4)).max() < 0.06
+    assert np.abs(np.corrcoef(u[1:, 0], u[:-1, 0])[0, 1]) < 0.06
 
 
 def test_bad_input_is_named():
@@ -150,6 +183,20 @@ def test_clusters_are_found_in_spite_of_missing_cells():
     np.testing.assert_array_equal(consensus.predict(holed), consensus.labels)
     known = ~np.isnan(holed)
     np.testing.assert_array_equal(consensus.X[known], holed[known])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_clusters_of_a_batch_are_those_of_its_rows(rng, share):
+    """Also of equal rows, whose completions differ in the fit."""
+    X = np.round(three_clusters()[0], 0)[:, :3]
+    holed = remove_cells(X[rng.integers(0, 60, 240)], share)
+    consensus = fit_consensus(MinimumDensityTree(3, random_state=0), holed, imputer=MultipleImputer(4, random_state=0))
+    np.testing.assert_array_equal(consensus.predict(holed), consensus.labels)
+    np.testing.assert_array_equal(consensus.estimator.predict(consensus.X), consensus.labels)
+    order = rng.permutation(len(holed))
+    np.testing.assert_array_equal(consensus.predict(holed[order]), consensus.labels[order])
+    parts = [consensus.predict(holed[k : k + 7]) for k in range(0, len(holed), 7)]
+    np.testing.assert_array_equal(np.concatenate(parts), consensus.labels)
 
 
 def test_unstable_rows_are_those_with_missing_cells():

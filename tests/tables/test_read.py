@@ -9,6 +9,7 @@ import pytest
 
 pa = pytest.importorskip("pyarrow")
 
+from ravine.cli.options import MAX_SIZE  # noqa: E402
 from ravine.tables import ReadOptions, TableError, read_table  # noqa: E402
 from ravine.tables.read import make_frame  # noqa: E402
 
@@ -78,7 +79,7 @@ def test_header_can_be_overridden(path):
 def test_unnamed_column_is_reported(path):
     table, reported = read(path, ",b\n0,1.5\n1,2.5\n")
     assert list(table.columns) == ["column1", "b"]
-    assert "column 1 has no name" in reported
+    assert "1 column without a name: called 'column1'" in reported
 
 
 def test_decimal_comma(path):
@@ -208,3 +209,41 @@ def test_layout_ignores_an_incomplete_last_line(path):
 def test_single_columns_of_numpy_are_read(tmp_path):
     np.save(tmp_path / "one.npy", np.array([3, 4]))
     assert read_table(tmp_path / "one.npy", ReadOptions(), print).to_dict("list") == {"x0": [3, 4]}
+
+
+@pytest.mark.parametrize("kind", ["gzip", "parquet", "feather"])
+def test_tables_that_unpack_beyond_the_limit_are_refused(path, kind):
+    table = pa.table({"a": np.zeros(200_000), "b": np.zeros(200_000)})
+    if kind == "gzip":
+        with gzip.open(path, "wb") as stream:
+            stream.write(b"a,b\n" + b"0,0\n" * 400_000)
+    elif kind == "parquet":
+        pa.parquet.write_table(table, path)
+    else:
+        pa.feather.write_feather(table, path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(TableError, match=r"0\.001 GB") as caught:
+        read(path, max_size=0.001)
+    assert caught.value.choices == {"max_size": "1"}
+    assert len(read(path, max_size=0.01)[0]) >= 200_000
+
+
+def test_a_header_may_be_long(path):
+    names = [f"{'name' * 20}{j}" for j in range(5000)]
+    frame, _ = read(path, "\n".join([",".join(names), *[",".join(["1.5"] * 5000)] * 3]))
+    assert frame.columns.tolist() == names
+    assert frame.shape == (3, 5000)
+
+
+def test_millions_of_columns_are_one_short_message(path):
+    for text in ("," * 3_000_000, "a,b\n" + "," * 3_000_000):
+        with pytest.raises(TableError) as caught:
+            read(path, text)
+        assert len(str(caught.value)) < 200
+    _, reported = read(path, ",,,,,,,,\n" + "1,2,3,4,5,6,7,8,9\n" * 3)
+    assert "9 columns without a name: called 'column1', 'column2'" in reported
+    assert len(reported) < 300
+
+
+def test_the_command_has_the_default_limit_of_the_reader():
+    assert ReadOptions().max_size == MAX_SIZE

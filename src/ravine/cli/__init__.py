@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing is imported later, so that an interrupt finds `run_command`
 if TYPE_CHECKING:
+    from typing import Any
+
     from ravine.cli.errors import CommandError, CommandGroup
     from ravine.cli.options import OutputPath
 
@@ -36,9 +38,9 @@ def main() -> None:
 
 def run_command(place: str) -> None:
     """Import and run a click command, given as "module:name"; if a dependency is missing, state how to install it."""
-    _replace_closed_streams()
-    module, name = place.split(":")
     try:
+        _replace_closed_streams()
+        module, name = place.split(":")
         command = getattr(import_module(module), name)
     except (KeyboardInterrupt, RuntimeError) as error:
         # Python 3.11 turns an interrupt inside the creation of a class into a RuntimeError.
@@ -53,10 +55,33 @@ def run_command(place: str) -> None:
     command()
 
 
+class _Messages:
+    """Standard error whose messages are lost if it is broken or full, so that the work is done all the same."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write a message, if that is possible."""
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except OSError:
+            self._stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing: every message is written at once."""
+
+
 def _replace_closed_streams() -> None:
     """Open the null device in place of closed standard streams, so that no file of the run takes their numbers.
 
-    Messages are then lost. Standard input and output stay None: whoever needs them reports it.
+    Messages are then lost, as they are if standard error is broken. Standard input and output stay None: whoever needs
+    them reports it.
     """
     for number in range(3):
         try:
@@ -65,3 +90,5 @@ def _replace_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if not isinstance(sys.stderr, _Messages):
+        sys.stderr = _Messages(sys.stderr)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.errors import translate_errors
+from ravine.cli.errors import CommandGroup, translate_errors
 
 # Commands in the order of the help page, with the place of each. Their modules import nothing heavy.
 COMMANDS = {
@@ -20,7 +20,7 @@ COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """Group whose commands are imported on demand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import signal
 import sys
@@ -65,9 +66,21 @@ def _check_standard_output(options: Mapping[str, Any]) -> None:
 
 
 class CommandGroup(click.Group):
-    """Group of such commands."""
+    """Group of such commands; a mistyped name is answered with the nearest one."""
 
     command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command of the first argument."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}: did you mean {near[0]!r}?", ctx) from error
 
 
 @contextmanager
@@ -154,7 +167,7 @@ def _describe_os_error(error: OSError) -> str:
             return f"permission denied: {file}. Change its permissions, or choose another place."
         case errno.ENOENT:
             return f"{file} does not exist: check the name."
-        case errno.EISDIR | errno.ENOTDIR:
+        case errno.EISDIR | errno.ENOTDIR | errno.EEXIST:
             return f"{file} cannot be opened ({error.strerror}): check the name."
         case _:
             return f"{file}: {error.strerror}."

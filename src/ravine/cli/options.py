@@ -12,6 +12,8 @@ import click
 
 # From this number of rows on, threads pay off.
 MANY_ROWS = 20_000
+# Limit on the size of a table, in gigabytes: a default of `ravine.tables.ReadOptions`, which is imported later.
+MAX_SIZE = 2.0
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Option = Callable[[Any], Any]
@@ -110,6 +112,14 @@ READING: tuple[Option, ...] = (
         default=".",
         show_default=True,
         help="Decimal separator of a text file.",
+    ),
+    click.option(
+        "--max-size",
+        type=click.FloatRange(0.0, min_open=True),
+        default=MAX_SIZE,
+        show_default=True,
+        metavar="GB",
+        help="Refuse compressed tables that are larger than this once they are unpacked, and more columns than fit.",
     ),
 )
 FEATURES: tuple[Option, ...] = (
@@ -220,6 +230,7 @@ class FitOptions:
     header: bool | None = None
     encoding: str | None = None
     decimal: str = "."
+    max_size: float = MAX_SIZE
     quiet: bool = False
     as_json: bool = False
     debug: bool = False
@@ -266,7 +277,7 @@ def format_choices(choices: Mapping[str, Any], separator: str = " ") -> str:
     """Return choices about a table as options of the command."""
     words = []
     for name, value in choices.items():
-        option = "label-column" if name == "label" else name
+        option = "label-column" if name == "label" else name.replace("_", "-")
         if isinstance(value, bool):
             words += [f"--{option}" if value else f"--no-{option}"]
         else:

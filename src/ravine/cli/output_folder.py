@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from ravine._files import find_obstacle
 from ravine.cli.errors import CommandError, announce, defer_signals
 
 try:
@@ -34,8 +35,8 @@ def get_default_folder(source: str) -> Path:
     return Path(f"{name}-ravine")
 
 
-def check_output_folder(folder: Path, results: Sequence[str], force: bool) -> None:
-    """Raise an error if results cannot be written to a folder, or would overwrite others.
+def check_output_folder(folder: Path, results: Sequence[str], force: bool, source: str) -> None:
+    """Raise an error if results cannot be written to a folder, or would replace others or the input.
 
     Parameters
     ----------
@@ -44,16 +45,23 @@ def check_output_folder(folder: Path, results: Sequence[str], force: bool) -> No
         Glob patterns of result files in the folder.
     force : bool
         Whether existing results may be replaced.
+    source : str
+        File of the input, which is never replaced, or "-".
     """
     above = next((parent for parent in folder.absolute().parents if parent.exists()), None)
     if above is not None and not above.is_dir():
         raise CommandError(f"{str(folder)!r} cannot be created: {above.name!r} is a file. {ADVICE}")
-    if folder.exists() and not folder.is_dir():
-        raise CommandError(f"{str(folder)!r} is a file, not a folder. {ADVICE}")
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise CommandError(f"{str(folder)!r} is {find_obstacle(folder) or 'a file'}, not a folder. {ADVICE}")
     for below in sorted({Path(name).parent.name for name in results} - {""}):
         if (folder / below).exists() and not (folder / below).is_dir():
             raise CommandError(f"{str(folder / below)!r} is a file, but the figures need a folder there. {ADVICE}")
     existing = _find_results(folder, results)
+    for path in (folder / name for name in existing):
+        if find_obstacle(path):
+            raise CommandError(f"{str(path)!r} is {find_obstacle(path)}, not a file: it is not replaced. {ADVICE}")
+        if os.path.exists(source) and os.path.samefile(path, source):
+            raise CommandError(f"{str(path)!r} is the input of this run, which is not replaced. {ADVICE}")
     if existing and not force:
         raise CommandError(
             f"{str(folder)!r} already contains {existing[0]}: use --force to replace the results, or choose another "
@@ -62,8 +70,10 @@ def check_output_folder(folder: Path, results: Sequence[str], force: bool) -> No
 
 
 @contextmanager
-def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
+def stage_results(folder: Path, results: Sequence[str], force: bool, source: str) -> Iterator[Path]:
     """Provide a hidden folder whose files are moved to ``folder`` when the block ends without an error.
+
+    The folder is checked again at the end, since another run may have written to it meanwhile.
 
     The hidden folder is created inside ``folder`` if that exists, since the folder above may be on another disk or
     read-only. Old results are moved aside before new ones are moved in, and back if anything fails. Signals wait until
@@ -75,6 +85,8 @@ def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
         Created with its parents if it does not exist.
     results : sequence of str
         Glob patterns of the results of an earlier run; all of them are removed.
+    force, source
+        Those of `check_output_folder`.
     """
     exists, parents = folder.is_dir(), folder.absolute().parents
     missing = [parent for parent in parents if not parent.exists()]
@@ -87,7 +99,8 @@ def stage_results(folder: Path, results: Sequence[str]) -> Iterator[Path]:
                 yield new
                 # From here to the end: a signal must find either the old results or the new ones.
                 deferral.enter_context(defer_signals())
-                if exists:
+                check_output_folder(folder, results, force, source)
+                if folder.exists():
                     _exchange(folder, new, old, _find_results(folder, results))
                 else:
                     os.rename(new, folder)

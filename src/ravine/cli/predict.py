@@ -59,6 +59,7 @@ def predict(
     header: bool | None,
     encoding: str | None,
     decimal: str,
+    max_size: float,
     quiet: bool,
     as_json: bool,
     debug: bool,
@@ -72,11 +73,11 @@ def predict(
     from ravine.tables import ColumnChoices, ReadOptions, read_table, resolve_columns
 
     console = Console(quiet, as_json)
-    _check_output_file(out, force)
+    _check_output_file(out, force, model, data)
     table_model = _load_table_model(model)
     _check_additions(table_model.estimator, outliers)
     with console.step("reading"):
-        reading = ReadOptions(delimiter, encoding, header, decimal, () if key is None else (key,))
+        reading = ReadOptions(delimiter, encoding, header, decimal, () if key is None else (key,), max_size)
         table = read_table(data, reading, console.report)
     resolve_columns(table, ColumnChoices(key=key))
     with console.step("predicting"):
@@ -98,12 +99,26 @@ def predict(
     console.print(", ".join(f"{escape(group)}: {count(n, 'row')}" for group, n in list(counts.items())[:MAX_GROUPS]))
 
 
-def _check_output_file(out: str, force: bool) -> None:
+def _check_output_file(out: str, force: bool, model: str, data: str) -> None:
+    """Raise an error if the labels cannot be written to a file, or would replace something else."""
+    import os
     from pathlib import Path
 
-    if out != "-" and Path(out).exists() and not force:
+    from ravine._files import find_obstacle
+
+    if out == "-":
+        return
+    obstacle = find_obstacle(out)
+    if obstacle:
+        raise CommandError(
+            f"{out!r} is {obstacle}, not a file: choose another --out, or print the labels with --out -."
+        )
+    for name, used in {"model": model, "input": data}.items():
+        if os.path.exists(out) and os.path.exists(used) and os.path.samefile(out, used):
+            raise CommandError(f"{out!r} is the {name} of this run, which is not replaced: choose another --out.")
+    if os.path.exists(out) and not force:
         raise CommandError(f"{out!r} already exists: use --force to replace it, or choose another --out.")
-    if out != "-" and not Path(out).absolute().parent.is_dir():
+    if not Path(out).absolute().parent.is_dir():
         raise CommandError(f"the folder of {out!r} does not exist: create it first.")
 
 

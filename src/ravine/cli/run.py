@@ -79,10 +79,11 @@ def run(request: FitRequest) -> None:
         stage, source = None, request.source
         if options.out != "-":  # first, so that a folder that is not writable is noticed before the work
             results = RESULTS if request.content is None else (*RESULTS, request.source)
-            check_output_folder(folder, results, options.force)
+            given = request.source if request.content is None else "-"
+            check_output_folder(folder, results, options.force, given)
             for message in remove_killed_runs(folder):
                 console.print(escape(message))
-            stage = stack.enter_context(stage_results(folder, results))
+            stage = stack.enter_context(stage_results(folder, results, options.force, given))
             if request.content is not None:
                 source = str(stage / request.source)
                 Path(source).write_text(request.content, encoding="utf-8")
@@ -159,7 +160,9 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
         raise click.UsageError(f"--missing multiple and {option} cannot be combined: use --missing impute-median.")
     as_text = tuple(name for name in (options.key, label_column) if name is not None)
     with console.step("reading"):
-        reading = ReadOptions(options.delimiter, options.encoding, options.header, options.decimal, as_text)
+        reading = ReadOptions(
+            options.delimiter, options.encoding, options.header, options.decimal, as_text, options.max_size
+        )
         table = read_table(source, reading, console.report)
     reason = explain_medians(request.command, once, options.normalize)
     return table, resolve_columns(
@@ -197,7 +200,7 @@ def fit_estimator(
     if imputer is None or not np.isnan(X).any():
         given = {} if labels is None else {"y" if classify else "labels": labels}
         return make_estimator().fit(X, **given), None
-    consensus = choose_consensus(make_estimator, imputer.impute(X), imputer)
+    consensus = choose_consensus(make_estimator, X, imputer)
     return consensus.estimator, consensus
 
 

@@ -303,4 +303,4 @@ def describe_violations(result: Result, violated: list[list[Any]]) -> str:
 
 def describe_suggestion(summary: dict[str, Any]) -> str:
     """Return how many clusters are shown and suggested, and the option that gives the smaller number."""
-    return f"{summary['suggestion']['text']}; --clusters shown gives the former"
+    return f"{summary['suggestion']['text']}; --clusters shown gives {summary['suggestion']['shown']}"

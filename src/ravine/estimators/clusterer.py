@@ -50,14 +50,14 @@ class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         return allow_sparse(super().__sklearn_tags__())
 
-    def _mark_outliers(self, rows: Rows, contamination: float | str | None) -> None:
+    def _mark_outliers(self, rows: Rows, contamination: float | str | None, weights: Array | None) -> None:
         """Score the rows of a fit and mark outliers, with ``contamination``."""
         if contamination is not None:
             from ravine.explain.outliers import mark_outliers
 
             tree = self._get_tree()
             leaves = np.asarray(rows.apply(tree.apply))
-            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, contamination)
+            self.outlier_model_, self.outlier_scores_, marks = mark_outliers(tree, rows, leaves, contamination, weights)
             self.labels_, self.n_outliers_ = np.where(marks, -1, tree.cluster[leaves]), int(np.count_nonzero(marks))
 
     def predict(self, X: ArrayLike, outliers: bool = False) -> NDArray[np.intp]:

@@ -300,7 +300,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
                     fit = replace(fit, labels=rows.apply(fit.hyperplane.side))
                 self._store(fit)
                 self.split_odds_ = _estimate_odds(fit, rows, weights)
-                self._mark_outliers(rows, self.contamination)
+                self._mark_outliers(rows, self.contamination, weights)
             self._warn(fit)
         return self
 

@@ -237,7 +237,7 @@ class MinimumDensityTree(DensityClusterer):
                     notify=self.callback,
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
-                self._mark_outliers(rows, self.contamination)
+                self._mark_outliers(rows, self.contamination, weights)
             self._warn(fit, settings, rows, weights)
         return self
 

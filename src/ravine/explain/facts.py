@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ravine._plurals import count
 
 # The number of rows at the hyperplane fell by at least this factor, in logarithms: by a fifth.
@@ -33,21 +35,32 @@ class Suggestion:
     n_suggested : int
         Number of clusters.
     n_shown : int
-        Number of clusters that the test shows: those of the first splits.
+        Number of clusters without the splits that the test does not show.
+    n_splits : int
+        Number of splits.
+    n_untested : int
+        Number of splits without a P-value: between cells, or made by limits of sizes and constraints.
     """
 
     n_suggested: int
     n_shown: int
+    n_splits: int
+    n_untested: int
 
     def __str__(self) -> str:
-        return f"{count(self.n_shown, 'cluster')} shown by the test, {self.n_suggested} suggested"
+        if not self.n_untested:
+            return f"{count(self.n_shown, 'cluster')} shown by the test, {self.n_suggested} suggested"
+        part = "none" if self.n_untested == self.n_splits else f"{self.n_splits - self.n_untested}"
+        fewer = f", {self.n_shown} without the splits that fail it" if self.n_shown < self.n_suggested else ""
+        return f"{count(self.n_suggested, 'cluster')} by {count(self.n_splits, 'split')}, {part} of them tested{fewer}"
 
 
 def find_suggestion(estimator: Any) -> Suggestion | None:
     """Return the numbers of clusters of a tree that chose them; None for others and after edits."""
     if not hasattr(estimator, "n_shown_"):
         return None
-    return Suggestion(estimator.n_clusters_, estimator.n_shown_)
+    pvalue = estimator.tree_.pvalue[estimator.tree_.left >= 0]
+    return Suggestion(estimator.n_clusters_, estimator.n_shown_, len(pvalue), int(np.isnan(pvalue).sum()))
 
 
 def describe_outliers(n: int) -> str:

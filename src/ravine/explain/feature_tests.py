@@ -19,6 +19,7 @@ from ravine.density import ProjectedDensity, judge, measure_evidence, outline_va
 from ravine.explain.effects import GroupMoments, compare_with_rest
 from ravine.explain.inputs import check_estimator, name_features
 from ravine.hyperplane import NoSplitWarning
+from ravine.rows import center_and_scale
 from ravine.rows.inputs import validate_array
 from ravine.rows.repeated_values import find_repeating
 from ravine.search import resolve_bandwidth
@@ -102,13 +103,14 @@ def compare_clusters(
     random half of the rows forms the same number of clusters again, and the other half judges. To test feature j, the
     judges are assigned to these clusters with the mean of j in place of their own values. Two P-values come from j:
 
-    - of the test of Kolmogorov & Smirnov between the clusters that the other features show;
-    - of the exact test for a valley that the first half sees in j between the clusters, for features that alone
-      separate them (not for features of repeated values).
+    - of the test of Kolmogorov & Smirnov between the clusters, if the first half shows the same clusters without j;
+    - of the exact test for a valley that the first half sees in j between the clusters (not for features of repeated
+      values).
 
-    P is twice the smaller one. If j is independent of the other features and has a single mode, P ≤ 0.05 occurs at most
-    5 % of the time, whatever the clusters are (above 1000 judges on a side, in the limit of many). Holm's correction
-    then covers all features and comparisons.
+    P is twice the smaller one, and NaN if there is neither: a category that alone separates two clusters is not tested.
+    If j is independent of the other features and has a single mode, P ≤ 0.05 occurs at most 5 % of the time, whatever
+    the clusters are (above 1000 judges on a side, in the limit of many). Holm's correction then covers all features and
+    comparisons.
 
     Parameters
     ----------
@@ -243,22 +245,33 @@ def _test_features(
     """Return the P-value of each feature in each comparison."""
     pvalue = np.full((len(comparisons), judges.shape[1]), np.nan)
     known = [(k, one) for k, one in enumerate(comparisons) if one is not None]
-    labels, masked = np.asarray(half.predict(chosen)), judges.copy()
+    labels = np.asarray(half.predict(chosen))
+    masked, n = np.concatenate([chosen, judges]), len(chosen)
     for j in _choose_features(chosen, labels).tolist():
         masked[:, j] = chosen[:, j].mean()
-        without = np.asarray(half.predict(masked))
-        masked[:, j] = judges[:, j]
+        seen, without = np.split(np.asarray(half.predict(masked)), [n])
+        masked[:n, j], masked[n:, j] = chosen[:, j], judges[:, j]
         for k, comparison in known:
-            inside, outside = _select(without, comparison)
-            if (inside | outside).sum() < 2 * FEWEST_JUDGES:
+            sides, parts = _select(labels, comparison), _select(without, comparison)
+            n_judges = [int(part.sum()) for part in parts]
+            if sum(n_judges) < 2 * FEWEST_JUDGES:
                 continue
-            values, sides = chosen[:, j].astype(np.float64), _select(labels, comparison)
-            q = _test_valley(values, sides, judges[inside | outside, j].astype(np.float64))
-            # Without a feature that alone separates the clusters, all rows may be on one side.
-            has_both = min(inside.sum(), outside.sum()) >= FEWEST_JUDGES
-            p = _test_distributions(judges[inside, j], judges[outside, j]) if has_both else 1.0
-            pvalue[k, j] = min(1.0, 2.0 * min(p, q))
+            p = []
+            # Without a feature that alone separates the clusters, the other features show none, or others.
+            if min(n_judges) >= FEWEST_JUDGES and all(map(_is_same, sides, _select(seen, comparison))):
+                p.append(_test_distributions(*(judges[part, j] for part in parts)))
+            # Features of repeated values have gaps between values.
+            values = chosen[:, j].astype(np.float64)
+            if all(side.any() for side in sides) and not len(find_repeating(values[:, None])):
+                p.append(_test_valley(values, sides, judges[parts[0] | parts[1], j].astype(np.float64)))
+            if p:
+                pvalue[k, j] = min(1.0, 2.0 * min(p))
     return pvalue
+
+
+def _is_same(members: NDArray[np.bool_], others: NDArray[np.bool_]) -> bool:
+    """Return whether enough of the rows of two clusters are in both."""
+    return bool((members & others).sum() >= SAME_CLUSTER * max(1, (members | others).sum()))
 
 
 def _select(labels: Indices, comparison: Comparison) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -288,11 +301,9 @@ def _test_distributions(inside: NDArray[Any], outside: NDArray[Any]) -> float:
 
 def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_]], judges: Array) -> float:
     """Return the P-value of the judges for the valley that other rows see between two groups; 1 if there is none."""
-    # Features of repeated values have gaps between values.
-    if not all(side.any() for side in sides) or len(find_repeating(chosen[:, None])):
-        return 1.0
-    low, high = sorted(float(chosen[side].mean()) for side in sides)
-    values = chosen[sides[0] | sides[1]]
+    z, center, scale = center_and_scale(chosen[:, None])
+    low, high = sorted(float(z[side, 0].mean()) for side in sides)
+    values = z[sides[0] | sides[1], 0]
     bandwidth = resolve_bandwidth("silverman", len(values), float(values.std()))
     minima = ProjectedDensity(values, bandwidth).extrema()[0]
     between = [float(b) for b in minima if low < b < high]
@@ -300,7 +311,7 @@ def _test_valley(chosen: Array, sides: tuple[NDArray[np.bool_], NDArray[np.bool_
         return 1.0
     best = max(between, key=lambda b: min(measure_evidence(values - b, bandwidth, 0.0)))
     valley = outline_valley(values, bandwidth, best)
-    return 1.0 if valley is None else judge(valley, judges).pvalue
+    return 1.0 if valley is None else judge(valley, (judges - center[0]) / scale).pvalue
 
 
 def _correct(pvalue: Array) -> Array:

@@ -11,6 +11,7 @@ largest.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -152,7 +153,7 @@ class SplitOdds:
             for child, here, part in sides:
                 within = here if inside is None else inside & here
                 waiting.append((int(child), part if share is None else share * part, within))
-        return out, labels
+        return np.minimum(out, 1.0, out=out), labels  # sums over leaves are rounded
 
 
 @dataclass(frozen=True)
@@ -181,8 +182,10 @@ class Memberships:
 def _estimate_split(plane: Hyperplane, distances: Array, weights: Array | None, size: int) -> tuple[float, float]:
     """Return width and slope of a split, from the distances of some of its ``size`` rows."""
     h = plane.bandwidth * (len(distances) / size) ** -0.2
-    width = h if 0.0 < h < np.inf else _choose_bandwidth(distances)
-    return width, estimate_slope(distances / width, np.ones(len(distances)) if weights is None else weights)
+    weights = np.ones(len(distances)) if weights is None or not weights.any() else weights
+    distances, weights = distances[weights > 0.0], weights[weights > 0.0]
+    width = h if 0.0 < h < np.inf else _choose_bandwidth(distances, weights)
+    return width, estimate_slope(distances / width, weights)
 
 
 def estimate_slope(t: Array, weights: Array) -> float:
@@ -207,10 +210,11 @@ def _measure_scatter(t: Array, weights: Array) -> float:
     return float(weights @ (t - float(weights @ t) / total) ** 2) if total > 0.0 else 0.0
 
 
-def _choose_bandwidth(distances: Array) -> float:
+def _choose_bandwidth(distances: Array, weights: Array) -> float:
     """Return a bandwidth by the rule of thumb, for splits of which none is known."""
-    scale = float(np.abs(distances).max()) or 1.0
-    h = compute_silverman_bandwidth(float((distances / scale).std()), len(distances))
+    scale, total = float(np.abs(distances).max()) or 1.0, float(weights.sum())
+    spread = math.sqrt(_measure_scatter(distances / scale, weights) / total)
+    h = compute_silverman_bandwidth(spread, max(total, 1.0))
     return scale * (h or 1.0) or scale  # the product of the smallest numbers is 0
 
 

@@ -22,11 +22,14 @@ from ravine.checks import require
 from ravine.explain.memberships import sample_nodes
 from ravine.rows import Rows, as_rows, limit_library_threads
 from ravine.tree import Tree
+from ravine.tree.graph import repeat_rows
 
 Indices = NDArray[np.intp]
 
 # Rows that estimate the density of a leaf, at most; bytes of the rows that are in memory for that; and fewest rows.
 ROWS_OF_LEAF, MOST_BYTES, FEWEST_ROWS = 2000, 1 << 26, 50
+# Rows in proportion to their weights, at most.
+REPEATED_ROWS = 1_000_000
 # Part of the difference between the levels of leaves that is removed from the scores.
 PART_OF_LEVEL = 0.5
 # Rows beyond the upper quartile by more than this many interquartile ranges are outliers: "far out" in a box plot.
@@ -185,7 +188,7 @@ class Marking:
 
 
 def mark_outliers(
-    tree: Tree, rows: Rows, leaves: Indices, contamination: float | str
+    tree: Tree, rows: Rows, leaves: Indices, contamination: float | str, weights: Array | None = None
 ) -> tuple[OutlierModel, Array, NDArray[np.bool_]]:
     """Return the model of outliers, the score of each row and which rows are outliers.
 
@@ -197,11 +200,16 @@ def mark_outliers(
         Leaf of each row.
     contamination : float or "auto"
         Share of the rows that are outliers, or those that are far out.
+    weights : ndarray of shape (n,), optional
+        A row counts as often as its weight says. Of equal scores at the limit of the share, none is marked.
     """
-    model = OutlierModel.of(tree, rows, leaves)
+    repeated = None if weights is None else repeat_rows(weights, REPEATED_ROWS, np.random.default_rng(0))
+    known = (rows, leaves) if repeated is None else (rows.subset(repeated), leaves[repeated])
+    model = OutlierModel.of(tree, *known)
     scores = model.score_rows(rows, leaves)
     share = None if isinstance(contamination, str) else float(contamination)
-    marks, threshold = choose_outliers(scores, share, model.fence)
+    marks, threshold = choose_outliers(scores if repeated is None else scores[repeated], share, model.fence)
+    marks = marks if repeated is None else scores > threshold
     return replace(model, threshold=threshold), scores, marks
 
 

@@ -53,7 +53,8 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             result += f" The test of the first split gave {format_pvalue(estimator.tree_.pvalue[0])}."
     if isinstance(estimator.n_clusters, str):
         start = "The number of clusters was chosen automatically: a group was split only if a test showed"
-        if found.suggestion is not None and n > found.suggestion.n_shown:
+        n_untested = sum(math.isnan(p) for p in estimator.tree_.pvalue[estimator.tree_.left >= 0])
+        if n_untested or (found.suggestion is not None and n > found.suggestion.n_shown):
             start = "A split counts as shown if a test showed"
         trust = (
             f"{start}, at the level {estimator.alpha:g}, that the valley is real. Rows of the group that had no "
@@ -61,6 +62,11 @@ def _write_tree(found: Findings, table: str) -> list[str]:
             f"{_name_validity(estimator)}; the P-values below it are a guide, since the same rows decided on the "
             "splits above. A group that was not split may still contain small or overlapping clusters."
         )
+        if n_untested:
+            trust += (
+                f" {n_untested} of {format_plural(n_splits, 'split')} have no P-value: they cut cells, or meet limits "
+                "of sizes or constraints."
+            )
     else:
         wanted = int(estimator.n_clusters)
         trust = f"The number of clusters, {wanted}, was given"
@@ -99,10 +105,10 @@ def _write_suggestion(found: Findings) -> list[str]:
     suggestion = found.suggestion
     if suggestion is None:
         return []
-    return [
-        f"{suggestion}: there is a valley at every boundary between the clusters, but not each is clear enough for the "
-        "test. Splits beyond those shown are marked “suggested, not shown by the test”."
-    ]
+    reason = ""
+    if not suggestion.n_untested:
+        reason = ": there is a valley at every boundary between the clusters, but not each is clear enough for the test"
+    return [f"{suggestion}{reason}. Splits beyond those shown are marked “suggested, not shown by the test”."]
 
 
 def _name_validity(estimator: Any) -> str:

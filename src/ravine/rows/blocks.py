@@ -199,16 +199,16 @@ class RowBlocks(Rows):
 
     def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
         """Return one feature of all or some (sorted) rows."""
-        return np.concatenate(list(self.map_blocks(lambda block, _: block[:, j].copy(), indices)))
+        return self.apply(lambda block: block[:, j].copy(), indices)
 
     def project(self, center: Array, direction: Array, indices: Indices | None = None) -> Array:
         """Compute ``(x - center) @ direction`` of all or some (sorted) rows."""
-        parts = self.map_blocks(lambda block, _: project_array(block, center, direction), indices)
-        return np.concatenate(list(parts))
+        return self.apply(lambda block: project_array(block, center, direction), indices)
 
     def apply(self, function: Callable[[Any], NDArray[Any]], indices: Indices | None = None) -> NDArray[Any]:
         """Apply a function to blocks of all or some (sorted) rows; it must return one result per row."""
-        return np.concatenate(list(self.map_blocks(lambda block, _: function(block), indices)))
+        parts = list(self.map_blocks(lambda block, _: function(block), indices))
+        return np.concatenate(parts or [function(np.empty((0, self.shape[1]), self._dtype))])
 
     def allocate(self, n: int) -> NDArray[Any]:
         """Allocate the vector of one projection of n rows."""

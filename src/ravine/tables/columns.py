@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from numpy.typing import NDArray
 from ravine._plurals import count, join_counts, join_names, join_texts
 from ravine._typing import Array
 from ravine.tables.imputer import MultipleImputer
-from ravine.tables.mixed_scaler import MixedScaler, check_finite, count_categories, count_missing, judge_texts
+from ravine.tables.mixed_scaler import (
+    MixedScaler,
+    check_finite,
+    count_categories,
+    count_missing,
+    find_missing,
+    judge_texts,
+)
 from ravine.tables.read import Report, TableError, is_missing, is_number
 
 # A column with more distinct texts than this is not encoded as zeros and ones.
@@ -23,6 +31,8 @@ MAX_CATEGORIES = 50
 # Labels with fractions are measurements if there are more different ones than the first number. Labels identify rows if
 # there are more than the first number, and more than the second share of the rows.
 MANY_CLASSES, MOST_DIFFERENT = 20, 0.5
+# Columns of categories that are reported one by one; the model file lists all.
+MOST_REPORTED = 20
 # A column with a larger share of missing cells is left out.
 MOST_MISSING = 0.5
 # Integers that all differ identify the rows if their column has such a name.
@@ -178,7 +188,7 @@ def _may_have_thousands(cell: str) -> bool:
 
 
 def _judge(name: str, cells: Any, encode: str) -> Column:
-    n, n_missing, kind = len(cells), int(cells.isna().sum()), _find_kind(cells.dtype)
+    n, n_missing, kind = len(cells), int(find_missing(cells).sum()), _find_kind(cells.dtype)
     counts = count_categories(cells.tolist()) if kind == "text" else {}
     if n_missing == n:
         return Column("empty", n, counts, "all of its cells are empty", "")
@@ -363,12 +373,15 @@ def fit_table(table: Any, choices: ColumnChoices, report: Report, seed: int = 0)
 
 def _report_categories(scaler: MixedScaler, report: Report) -> None:
     how = "and scaled as in FAMD" if scaler.encode == "famd" else "as zeros and ones"
-    for name, texts in scaler.categories_.items():
+    more = len(scaler.categories_) - MOST_REPORTED
+    for name, texts in islice(scaler.categories_.items(), MOST_REPORTED):
         rare = scaler.rare_.get(name, ())
         n = len(texts) + len(rare) - bool(rare)
         report(f"{name!r} has {n} categories, encoded {how}: {join_names(texts, 5)}")
         if rare:
             report(f"{name!r}: rare categories count as {texts[-1]!r}: {join_names(rare, 5)}")
+    if more > 0:
+        report(f"and {count(more, 'more column')} of categories, encoded {how}")
 
 
 def transform_table(

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from scipy.special import ndtri
 from scipy.stats import mode
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.metrics import adjusted_rand_score
@@ -23,6 +25,8 @@ from ravine.rows.inputs import check_unique_names
 
 # Donors: complete rows that are kept, at most. More take longer and hardly change the neighbours.
 MOST_DONORS = 2000
+# Completions, at most: each takes the memory of all rows.
+MOST_IMPUTATIONS = 100
 # Each missing cell is drawn again this many times, from neighbours in all other features.
 N_SWEEPS = 3
 # Fewest and most neighbours, unless a number is given: the root of the number of donors between these.
@@ -31,10 +35,13 @@ FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 5, 40
 REPEATED = 0.5
 # Width of the smooth noise that is added to a drawn value, in standard deviations of the neighbours: Silverman's rule.
 SMOOTHING = 1.06
+# Increment of the generator SplitMix64.
+STEP = np.uint64(0x9E3779B97F4A7C15)
 # Numbers in a block of distances.
 BLOCK = 1 << 21
 
 Labels = NDArray[np.intp]
+Keys = NDArray[np.uint64]
 
 
 class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -130,29 +137,34 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         z = (values - self.mean_) / self.scale_
         some = np.arange(len(z)) if len(z) <= MOST_DONORS else np.sort(rng.choice(len(z), MOST_DONORS, replace=False))
         self.donor_gaps_ = gaps[some]
-        self.donors_ = self._complete(z[some], None, gaps[some], rng) * self.scale_ + self.mean_
+        keys = rng.integers(2**64, size=len(some), dtype=np.uint64)
+        self.donors_ = self._complete(z[some], None, keys, []) * self.scale_ + self.mean_
         return self
 
-    def impute(self, X: ArrayLike) -> Array:
+    def impute(self, X: ArrayLike, *, apart: bool = False) -> Array:
         """Return several completions of X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+        apart : bool, default=False
+            Whether equal rows get different completions, as rows that are clustered need: equal ones would be piled up.
 
         Returns
         -------
         ndarray of shape (n_imputations, n_samples, n_features)
-            The same for the same X.
+            The completions of a row do not depend on the other rows. With ``apart``, this holds for the first of equal
+            rows.
         """
         check_is_fitted(self)
         values = self._validate(X, reset=False)
         gaps = np.isnan(values)
         out = np.repeat(values[None], self.n_imputations, axis=0)
         rows = gaps.any(axis=1)
+        keys = _hash_rows(values[rows], _number_copies(values[rows]) if apart else None)
         z, donors = ((some - self.mean_) / self.scale_ for some in (values[rows], self.donors_))
         for k in range(self.n_imputations if len(z) else 0):
-            filled = self._complete(z, donors, self.donor_gaps_, np.random.default_rng([self.seed_, k]))
+            filled = self._complete(z, donors, keys, [k])
             out[k, gaps] = (filled * self.scale_ + self.mean_)[gaps[rows]]
         return out
 
@@ -172,7 +184,7 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------------- inner parts
 
     def _check_parameters(self) -> None:
-        check_integer("n_imputations", self.n_imputations, low=1, high=10_000)
+        check_integer("n_imputations", self.n_imputations, low=1, high=MOST_IMPUTATIONS)
         if self.n_neighbors is not None:
             check_integer("n_neighbors", self.n_neighbors, low=1)
 
@@ -189,42 +201,54 @@ class MultipleImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):  # scikit-learn sums all values, whose signs may differ
             return np.asarray(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
 
-    def _complete(
-        self, z: Array, donors: Array | None, donor_gaps: NDArray[np.bool_], rng: np.random.Generator
-    ) -> Array:
+    def _complete(self, z: Array, donors: Array | None, keys: Keys, stream: list[int]) -> Array:
         """Return rows, in units of standard deviations, with all missing cells drawn from donors.
 
-        The donors are the rows themselves by default. They give only values that are not missing in ``donor_gaps``, and
-        only a bootstrap sample of them takes part at a time, so that completions differ as much as they should.
+        The donors are the rows themselves by default. They give only values that were not missing, and only a bootstrap
+        sample of them takes part at a time, so that completions differ as much as they should.
+
+        Parameters
+        ----------
+        keys : ndarray of shape (n,), uint64
+            Seeds of the random numbers of each row.
+        stream : list of int
+            Further seed.
         """
         gaps, filled = np.isnan(z), z.copy()
         donors = filled if donors is None else donors
-        groups = _group_features(gaps)
-        for group in groups:  # a first value, from any donor
-            rows, known = np.flatnonzero(gaps[:, group[0]]), np.flatnonzero(~donor_gaps[:, group[0]])
-            filled[np.ix_(rows, group)] = donors[np.ix_(rng.choice(known, len(rows)), group)]
-        for _ in range(N_SWEEPS):
-            for group in sorted(groups, key=lambda group: int(gaps[:, group[0]].sum())):
-                rows, known = np.flatnonzero(gaps[:, group[0]]), np.flatnonzero(~donor_gaps[:, group[0]])
-                sample = np.unique(rng.choice(known, len(known)))  # bootstrap
-                filled[np.ix_(rows, group)] = self._draw(filled[rows], donors[sample], group, rng)
+        parts = _list_parts(gaps, self.donor_gaps_)
+        for sweep in range(N_SWEEPS + 1):
+            for group, rows, features in parts:
+                seed = [self.seed_, *stream, sweep, group]
+                known = np.flatnonzero(~self.donor_gaps_[:, group])
+                if sweep == 0:  # a first value, from any donor
+                    chosen = known[(_draw_uniform(keys[rows], seed, 1)[:, 0] * len(known)).astype(np.intp)]
+                    filled[np.ix_(rows, features)] = donors[np.ix_(chosen, features)]
+                else:
+                    sample = np.unique(np.random.default_rng(seed).choice(known, len(known)))  # bootstrap
+                    filled[np.ix_(rows, features)] = self._draw(
+                        filled[rows], donors[sample], features, keys[rows], seed
+                    )
         return filled
 
-    def _draw(self, rows: Array, donors: Array, group: NDArray[np.intp], rng: np.random.Generator) -> Array:
+    def _draw(self, rows: Array, donors: Array, group: NDArray[np.intp], keys: Keys, seed: list[int]) -> Array:
         """Draw the features of a group for rows from the donors that are nearest in the other features."""
         k = self.n_neighbors or min(max(math.isqrt(len(donors)), FEWEST_NEIGHBOURS), MOST_NEIGHBOURS)
         k = min(k, len(donors))
-        near = rng.integers(len(donors), size=(len(rows), k))  # of a single feature, all donors are equally near
-        if len(group) < rows.shape[1]:
+        is_single = len(group) == rows.shape[1]
+        u = _draw_uniform(keys, seed, 1 + len(group) + (k if is_single else 0))
+        if not is_single:
             near = _find_nearest(np.delete(rows, group, axis=1), np.delete(donors, group, axis=1), k)
-        chosen = near[np.arange(len(rows)), rng.integers(k, size=len(rows))]
+        else:  # without other features, all donors are equally near
+            near = (u[:, 1 + len(group) :] * len(donors)).astype(np.intp)
+        chosen = near[np.arange(len(rows)), (u[:, 0] * k).astype(np.intp)]
         values = donors[np.ix_(chosen, group)]
         smooth = ~self.repeated_[group]
         if k > 1 and smooth.any():
             around = donors[:, group[smooth]][near]
             mean, spread = around.mean(axis=1), around.std(axis=1)
             width = SMOOTHING * k**-0.2
-            noise = width * spread * rng.standard_normal(spread.shape)
+            noise = width * spread * ndtri(u[:, 1 : 1 + len(group)][:, smooth])
             values[:, smooth] = mean + (values[:, smooth] - mean + noise) / math.sqrt(1.0 + width**2)
         return values
 
@@ -240,22 +264,70 @@ def _is_repeated(values: Array) -> bool:
     return bool(counts[counts > 1].sum() >= REPEATED * len(values))
 
 
-def _group_features(gaps: NDArray[np.bool_]) -> list[NDArray[np.intp]]:
-    """Return groups of features that are missing in the same rows, without those that are never missing."""
-    groups: dict[bytes, list[int]] = {}
-    for j in np.flatnonzero(gaps.any(axis=0)).tolist():
-        groups.setdefault(np.packbits(gaps[:, j]).tobytes(), []).append(j)
-    return [np.array(group, dtype=np.intp) for group in groups.values()]
+def _list_parts(
+    gaps: NDArray[np.bool_], donor_gaps: NDArray[np.bool_]
+) -> list[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
+    """Return rows with the features that are drawn together for them, and the first feature of their group.
+
+    A group has the features that are missing in the same donors. Those missing in the fewest donors are drawn first.
+    """
+    patterns, group_of = np.unique(donor_gaps, axis=1, return_inverse=True)
+    found = []
+    for k in np.argsort(patterns.sum(axis=0), kind="stable").tolist():
+        group = np.flatnonzero(group_of.ravel() == k)
+        rows = np.flatnonzero(gaps[:, group].any(axis=1))
+        missing, part_of = np.unique(gaps[np.ix_(rows, group)], axis=0, return_inverse=True)
+        found += [(int(group[0]), rows[part_of.ravel() == i], group[part]) for i, part in enumerate(missing)]
+    return found
 
 
 def _find_nearest(rows: Array, donors: Array, k: int) -> NDArray[np.intp]:
     """Return the nearest donors of each row, in no particular order."""
-    squares = np.einsum("ij,ij->i", donors, donors)
     out = np.empty((len(rows), k), dtype=np.intp)
     for block in gen_batches(len(rows), max(1, BLOCK // max(1, len(donors)))):
-        distances = squares - 2.0 * (rows[block] @ donors.T)
+        # Products of matrices would round the distances of a row in a way that depends on the other rows.
+        distances = cdist(rows[block], donors, "sqeuclidean")
         out[block] = np.argpartition(distances, k - 1, axis=1)[:, :k]
     return out
+
+
+def _number_copies(values: Array) -> NDArray[np.uint64]:
+    """Return the number of equal rows before each row."""
+    _, group = np.unique(_hash_rows(values), return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], np.arange(len(order)))
+    number = np.empty(len(group), dtype=np.uint64)
+    number[order] = np.arange(len(order)) - first[group[order]]
+    return number
+
+
+def _find_first_copies(X: ArrayLike) -> NDArray[np.intp]:
+    """Return the first of the rows that are equal to each row."""
+    _, first, group = np.unique(_hash_rows(np.asarray(X, dtype=np.float64)), return_index=True, return_inverse=True)
+    return np.asarray(first[group])
+
+
+def _hash_rows(values: Array, numbers: NDArray[np.uint64] | None = None) -> Keys:
+    """Return a key of each row from its values, NaN being equal, and a number."""
+    keys = _mix(np.zeros(len(values), dtype=np.uint64) if numbers is None else numbers)
+    for column in np.where(np.isnan(values), np.nan, values + 0.0).T:  # there is one NaN, and no negative zero
+        keys = _mix(keys + np.ascontiguousarray(column).view(np.uint64))
+    return keys
+
+
+def _draw_uniform(keys: Keys, seed: list[int], n: int) -> Array:
+    """Return n numbers between 0 and 1 for each row, from its key and a common seed, by the generator SplitMix64."""
+    start = keys ^ np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    bits = _mix(start[:, None] + STEP * np.arange(n, dtype=np.uint64))
+    return np.asarray(((bits >> np.uint64(11)) + 0.5) * 2.0**-53)
+
+
+def _mix(x: Keys) -> Keys:
+    """Return the output of SplitMix64 for the states x."""
+    x = x + STEP
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 # ----------------------------------------------------------------------------------------------- consensus
@@ -353,34 +425,38 @@ def fit_consensus(
     if getattr(estimator, "contamination", None) is not None:
         raise ValueError("fit_consensus marks no outliers: set contamination=None, and score those of the result.")
     imputer = clone(imputer or MultipleImputer(random_state=getattr(estimator, "random_state", None))).fit(X)
-    return choose_consensus(lambda: clone(estimator), imputer.impute(X), imputer, **fit_parameters)
+    return choose_consensus(lambda: clone(estimator), X, imputer, **fit_parameters)
 
 
 def choose_consensus(
-    make_estimator: Callable[[], Any], completions: Array, imputer: MultipleImputer, **fit_parameters: Any
+    make_estimator: Callable[[], Any], X: ArrayLike, imputer: MultipleImputer, **fit_parameters: Any
 ) -> Consensus:
-    """Fit an estimator to each completion, and choose the clustering on which they agree most.
+    """Fit an estimator to each completion of rows, and choose the clustering on which they agree most.
 
     Parameters
     ----------
     make_estimator : callable
         Makes an unfitted estimator.
-    completions : ndarray of shape (m, n, d)
+    X : array-like of shape (n, d)
     imputer : MultipleImputer
+        Fitted.
     **fit_parameters
         Arguments of ``fit``.
     """
+    completions = imputer.impute(X, apart=True)
     fits = [make_estimator().fit(X, **fit_parameters) for X in completions]
     labels = [np.asarray(fit.labels_) for fit in fits]
     sizes = tuple(len(np.unique(one[one >= 0])) for one in labels)  # -1 marks outliers
     usual = [k for k, size in enumerate(sizes) if size == mode(sizes).mode]
     best = max(usual, key=lambda k: sum(adjusted_rand_score(labels[k], other) for other in labels))
-    votes = np.array([fits[best].predict(X) for X in completions])
-    chosen = np.asarray(mode(votes).mode, dtype=np.intp)
+    votes, n = np.array([fits[best].predict(X) for X in completions]), completions.shape[1]
+    first = _find_first_copies(X)  # whose completions are those of `Consensus.predict`
+    chosen = np.asarray(mode(votes).mode, dtype=np.intp)[first]
     agrees = (votes == chosen).astype(np.intp)
     agrees[best] *= 2  # the completion of the fit, where it is one of the most frequent
-    X = completions[agrees.argmax(axis=0), np.arange(completions.shape[1])]
-    return Consensus(fits[best], X, chosen, _measure_instability(labels, best, chosen), sizes, imputer)
+    source = np.where(agrees.any(axis=0), np.arange(n), first)
+    Z = completions[agrees[:, source].argmax(axis=0), source]
+    return Consensus(fits[best], Z, chosen, _measure_instability(labels, best, chosen), sizes, imputer)
 
 
 def vote(estimator: Any, completions: Array) -> tuple[Labels, Array]:

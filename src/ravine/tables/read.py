@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import math
 import re
 import sys
 import zlib
@@ -26,6 +27,8 @@ from ravine.checks import is_missing_value
 
 # Bytes and rows at the beginning of a text file from which its delimiter and header are detected.
 HEAD, MAX_ROWS = 1 << 18, 200
+# Bytes that are unpacked at a time, and memory of a column beside its cells.
+CHUNK_BYTES, COLUMN_BYTES = 1 << 24, 20_000
 # First bytes of files that are not text.
 MARKS = {
     b"PAR1": "Parquet", b"ARROW1": "Feather", b"FEA1": "Feather", b"\x93NUMPY": "NumPy", b"PK\x03\x04": "Excel",
@@ -66,6 +69,8 @@ class ReadOptions:
         Decimal separator.
     as_text : tuple of str
         Columns whose cells are kept as written.
+    max_size : float
+        Limit on the size of a compressed table once it is unpacked, and on the memory of its columns, in gigabytes.
     """
 
     delimiter: str | None = None
@@ -73,6 +78,7 @@ class ReadOptions:
     header: bool | None = None
     decimal: str = "."
     as_text: tuple[str, ...] = ()
+    max_size: float = 2.0
 
 
 def read_table(source: str, options: ReadOptions, report: Report) -> Any:
@@ -86,7 +92,7 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
         Receives what was detected.
     """
     pa = import_module("pyarrow")  # pyarrow has no type hints
-    name, content = _read_bytes(source)
+    name, content = _read_bytes(source, options.max_size)
     if not content[:HEAD].strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
     kind = next((kind for mark, kind in MARKS.items() if content.startswith(mark)), "text")
@@ -98,7 +104,7 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
         elif kind == "NumPy":
             table, detail = _read_numpy(content)
         else:
-            table, detail = import_module(f"pyarrow.{kind.lower()}").read_table(pa.BufferReader(content)), kind
+            table, detail = _read_arrow(content, kind, name, options.max_size), kind
     except TableError:
         raise
     except (pa.ArrowException, EOFError, OSError, ValueError) as error:
@@ -138,7 +144,7 @@ def make_frame(table: Any, as_text: tuple[str, ...] = ()) -> Any:
     return frame
 
 
-def _read_bytes(source: str) -> tuple[str, bytes]:
+def _read_bytes(source: str, max_size: float) -> tuple[str, bytes]:
     """Return the name of a source for messages, and its unpacked content."""
     if source == "-":
         if sys.stdin is None:
@@ -149,9 +155,40 @@ def _read_bytes(source: str) -> tuple[str, bytes]:
     if not content.startswith(b"\x1f\x8b"):
         return name, content
     try:
-        return name, gzip.decompress(content)
+        chunks, n_bytes = [], 0
+        with gzip.open(io.BytesIO(content)) as stream:
+            while chunk := stream.read(CHUNK_BYTES):
+                chunks.append(chunk)
+                n_bytes += len(chunk)
+                _check_size(n_bytes, name, max_size)
+        return name, b"".join(chunks)
     except (EOFError, OSError, zlib.error) as error:
         raise TableError(f"{name} is truncated or not a gzip file ({error}): get a new copy.") from error
+
+
+def _check_size(n_bytes: float, name: str, max_size: float) -> None:
+    if n_bytes > 1e9 * max_size:
+        raise TableError(
+            f"{name} takes more than {max_size:g} GB once it is unpacked: raise the limit if you trust it.",
+            max_size=f"{max(2.0 * max_size, math.ceil(n_bytes / 1e9)):g}",
+        )
+
+
+def _read_arrow(content: bytes, kind: str, name: str, max_size: float) -> Any:
+    """Read a Parquet or Feather file, whose cells may be compressed."""
+    pa, n_bytes = import_module("pyarrow"), 0
+    if kind == "Parquet":
+        source = import_module("pyarrow.parquet").ParquetFile(pa.BufferReader(content))
+        _check_size(8.0 * source.metadata.num_rows * source.metadata.num_columns, name, max_size)
+        return source.read()
+    if content.startswith(b"FEA1"):
+        return import_module("pyarrow.feather").read_table(pa.BufferReader(content))
+    source, batches = pa.ipc.open_file(pa.BufferReader(content)), []
+    for k in range(source.num_record_batches):
+        batches.append(source.get_batch(k))
+        n_bytes += batches[-1].nbytes
+        _check_size(n_bytes, name, max_size)
+    return pa.Table.from_batches(batches, source.schema)
 
 
 def _read_numpy(content: bytes) -> tuple[Any, str]:
@@ -170,14 +207,18 @@ def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) 
     """Return the table of a text file, and a description of its layout."""
     pa, arrow_csv = import_module("pyarrow"), import_module("pyarrow.csv")
     encoding, text = _decode(content, name, options.encoding)
-    head = text if len(text) < HEAD else text[: text.rfind("\n", 0, HEAD) + 1] or text[:HEAD]
+    end = text.rfind("\n", 0, HEAD) + 1 or text.find("\n", HEAD) + 1 or len(text)  # a first line may be longer
+    head = text if len(text) < HEAD else text[:end]
     delimiter = _detect_delimiter(head) if options.delimiter is None else options.delimiter
     rows, n_lines = _read_first_rows(head, delimiter)
     first = [cell.strip() for cell in rows[0]]
+    _check_size(COLUMN_BYTES * len(first), f"{name}, with {count(len(first), 'column')},", options.max_size)
     if _has_header(rows) if options.header is None else options.header:
         names, header = [cell or f"column{j}" for j, cell in enumerate(first, start=1)], "with a header"
-        for j in (j for j, cell in enumerate(first, start=1) if not cell):
-            report(f"column {j} has no name: called 'column{j}' (if it counts the rows, drop it or choose it as key)")
+        unnamed = [f"column{j}" for j, cell in enumerate(first, start=1) if not cell]
+        if unnamed:
+            found = f"{count(len(unnamed), 'column')} without a name: called {join_names(unnamed, 5)}"
+            report(f"{found} (if a column counts the rows, drop it or choose it as key)")
     else:
         names, n_lines = [f"x{j}" for j in range(len(first))], 0
         header = f"no header: columns named x0 to x{len(first) - 1}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
-from ravine.rows import Rows
+from ravine.rows import Rows, center_and_scale
 from ravine.tree import constants
 from ravine.tree.constraints import Constraints, SizeLimits
 from ravine.tree.editing import renumber_clusters
@@ -112,7 +112,7 @@ class Selection:
     def meet_constraints(self, constraints: Constraints, n_clusters: int | None) -> None:
         """Assign rows with a constraint to clusters, and split leaves with rows of several clusters."""
         labels, is_known = self.labels, constraints.group >= 0
-        labels[is_known] = assign_groups(constraints, self.rows, labels, n_clusters)
+        labels[is_known] = assign_groups(constraints, self.rows, labels, n_clusters, self.weights)
         waiting = self.tree.leaves()
         while waiting:
             leaf = waiting.pop()
@@ -152,7 +152,8 @@ class Selection:
             if not pairs:
                 return
             i, j = np.array(pairs).T
-            sizes, centers = np.bincount(labels, self.weights), _average_clusters(self.rows, labels)
+            sizes = np.bincount(labels, self.weights)
+            centers, _, _ = center_and_scale(_average_clusters(self.rows, labels, self.weights))
             together = sizes[i] + sizes[j]
             distances = ((centers[i] - centers[j]) ** 2).sum(axis=1)
             increase = sizes[i] * sizes[j] / np.maximum(together, 1e-300) * distances
@@ -160,14 +161,22 @@ class Selection:
             self._relabel(np.where(self.tree.cluster == j[best], i[best], self.tree.cluster))
 
 
-def _average_clusters(rows: Rows, labels: Indices, most: int = 1000) -> Array:
-    """Return the means of some rows of each cluster."""
-    members = [np.flatnonzero(labels == k) for k in range(int(labels.max()) + 1)]
-    some = [np.asarray(rows.take(own[:: max(1, len(own) // most)]), dtype=np.float64) for own in members]
-    return np.stack([x.mean(axis=0) for x in some])
+def _average_clusters(rows: Rows, labels: Indices, weights: Array | None = None, most: int = 1000) -> Array:
+    """Return the weighted means of some rows of each cluster; rows of weight zero count if there are no others."""
+    weights = np.ones(len(labels)) if weights is None else weights
+    means = []
+    for k in range(int(labels.max()) + 1):
+        own = np.flatnonzero((labels == k) & (weights > 0.0))
+        own = own if len(own) else np.flatnonzero(labels == k)
+        own = own[:: max(1, len(own) // most)]
+        w = weights[own] if weights[own].any() else np.ones(len(own))
+        means.append((w / w.sum()) @ np.asarray(rows.take(own), dtype=np.float64))
+    return np.stack(means)
 
 
-def assign_groups(constraints: Constraints, rows: Rows, labels: Indices, n_clusters: int | None) -> Indices:
+def assign_groups(
+    constraints: Constraints, rows: Rows, labels: Indices, n_clusters: int | None, weights: Array | None = None
+) -> Indices:
     """Return the cluster of each row with a constraint.
 
     Each group of linked rows goes to the cluster with most of its rows, or to the nearest one, unless a group that is
@@ -187,7 +196,10 @@ def assign_groups(constraints: Constraints, rows: Rows, labels: Indices, n_clust
     counts = np.bincount(n_labels * group + labels[known], minlength=n_groups * n_labels).reshape(n_groups, n_labels)
     sizes = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     means = np.stack([np.bincount(group, column, n_groups) for column in x.T], axis=1) / sizes
-    distances = cdist(means, _average_clusters(rows, labels))
+    z, _, _ = center_and_scale(
+        np.concatenate([means, _average_clusters(rows, labels, weights)])
+    )  # squares do not overflow
+    distances = cdist(z[:n_groups], z[n_groups:])
     # The share of the rows that would be moved; of equal shares, the nearest cluster.
     costs = 1.0 - counts / sizes + distances / (max(float(distances.max()), 1e-300) * (1.0 + sizes.max()))
     found = None

@@ -23,7 +23,7 @@ def find_margin(x: Array, on_right: NDArray[np.bool_]) -> Array | None:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    z = x - center_and_scale(x)[1]
+    z, _, _ = center_and_scale(x)  # squares neither overflow nor underflow
     scale = float(np.sqrt(np.mean(z * z)))
     if on_right.all() or not on_right.any() or not scale > 0.0:
         return None
@@ -87,8 +87,11 @@ def halve_rows(rows: Rows, indices: Indices, weights: Array, rng: np.random.Gene
 
     None if all rows are equal.
     """
-    x = np.asarray(rows.take(draw_indices(indices, constants.MOST_HALVED_ROWS, rng)), dtype=np.float64)
-    z, center, _ = center_and_scale(x)
+    indices, weights = indices[weights > 0.0], weights[weights > 0.0]
+    some = draw_indices(np.arange(len(indices)), constants.MOST_HALVED_ROWS, rng)
+    w = weights[some]
+    z, center, _ = center_and_scale(np.asarray(rows.take(indices[some]), dtype=np.float64), w)
+    z *= np.sqrt(w / w.max())[:, None]
     normal = np.linalg.svd(z, full_matrices=False)[2][0]
     projections = rows.project(center, normal, indices)
     order = np.argsort(projections, kind="stable")
