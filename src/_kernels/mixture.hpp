@@ -97,17 +97,27 @@ inline bool factorise(double *a, int64_t d) {
     return true;
 }
 
-// Solve L z = z in place for a lower triangle L; return the squared length of the solution.
-inline double solve_triangle(const double *lower, double *z, int64_t d) {
-    double square = 0.0;
-    for (int64_t i = 0; i < d; ++i) {
-        double sum = z[i];
-        const double *row = lower + i * d;
-        for (int64_t c = 0; c < i; ++c) sum -= row[c] * z[c];
-        z[i] = sum / row[i];
-        square += z[i] * z[i];
+// Rows whose distances are computed together: loops over them have no dependent steps, so that compilers vectorise them.
+constexpr int64_t block_rows = 64;
+
+// Squared lengths of the solutions of L z = x_i - mean for a lower triangle L and m <= block_rows rows x_i; `z` has room for d of each.
+inline void measure_block(const double *x, int64_t m, int64_t d, const double *mean, const double *lower, double *z, double *squares) {
+    for (int64_t r = 0; r < m; ++r) {
+        for (int64_t c = 0; c < d; ++c) z[c * block_rows + r] = x[r * d + c] - mean[c];
     }
-    return square;
+    std::fill(squares, squares + m, 0.0);
+    for (int64_t i = 0; i < d; ++i) {
+        double *own = z + i * block_rows;
+        for (int64_t c = 0; c < i; ++c) {
+            const double factor = lower[i * d + c], *other = z + c * block_rows;
+            for (int64_t r = 0; r < m; ++r) own[r] -= factor * other[r];
+        }
+        const double diagonal = lower[i * d + i];
+        for (int64_t r = 0; r < m; ++r) {
+            own[r] /= diagonal;
+            squares[r] += own[r] * own[r];
+        }
+    }
 }
 
 // Fit a Gaussian mixture by EM from a partition, with one covariance matrix for each component or, if `tied`, one for all. `ridge` is
@@ -116,7 +126,8 @@ inline double solve_triangle(const double *lower, double *z, int64_t d) {
 inline bool fit_mixture(const double *x, int64_t n, int64_t d, int64_t k, bool tied, double ridge, int64_t max_steps, double tolerance,
                         int64_t *labels) {
     const int64_t n_matrices = tied ? 1 : k;
-    std::vector<double> shares(n * k, 0.0), means(k * d), weights(k), lower(n_matrices * d * d), constants(k), z(d);
+    std::vector<double> shares(n * k, 0.0), means(k * d), weights(k), lower(n_matrices * d * d), constants(k), z(d * block_rows),
+        squares(block_rows);
     for (int64_t i = 0; i < n; ++i) shares[i * k + labels[i]] = 1.0;
     double last = -std::numeric_limits<double>::infinity();
     for (int64_t step = 0; step < max_steps; ++step) {
@@ -160,20 +171,21 @@ inline bool fit_mixture(const double *x, int64_t n, int64_t d, int64_t k, bool t
             for (int64_t c = 0; c < d; ++c) constants[j] -= std::log(matrix[c * d + c]);
         }
         double likelihood = 0.0;
-        for (int64_t i = 0; i < n; ++i) {
-            double *row = shares.data() + i * k;
-            double largest = -std::numeric_limits<double>::infinity(), sum = 0.0;
+        for (int64_t first = 0; first < n; first += block_rows) {
+            const int64_t m = std::min(block_rows, n - first);
             for (int64_t j = 0; j < k; ++j) {
-                for (int64_t c = 0; c < d; ++c) z[c] = x[i * d + c] - means[j * d + c];
-                row[j] = constants[j] - 0.5 * solve_triangle(lower.data() + (tied ? 0 : j * d * d), z.data(), d);
-                if (row[j] > largest) {
-                    largest = row[j];
-                    labels[i] = j;
-                }
+                const double *matrix = lower.data() + (tied ? 0 : j * d * d);
+                measure_block(x + first * d, m, d, means.data() + j * d, matrix, z.data(), squares.data());
+                for (int64_t r = 0; r < m; ++r) shares[(first + r) * k + j] = constants[j] - 0.5 * squares[r];
             }
-            for (int64_t j = 0; j < k; ++j) sum += row[j] = std::exp(row[j] - largest);
-            for (int64_t j = 0; j < k; ++j) row[j] /= sum;
-            likelihood += largest + std::log(sum);
+            for (int64_t i = first; i < first + m; ++i) {
+                double *row = shares.data() + i * k, sum = 0.0;
+                labels[i] = std::max_element(row, row + k) - row;
+                const double largest = row[labels[i]];
+                for (int64_t j = 0; j < k; ++j) sum += row[j] = std::exp(row[j] - largest);
+                for (int64_t j = 0; j < k; ++j) row[j] /= sum;
+                likelihood += largest + std::log(sum);
+            }
         }
         likelihood /= static_cast<double>(n);
         if (!std::isfinite(likelihood)) return false;
