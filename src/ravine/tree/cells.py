@@ -21,6 +21,7 @@ from ravine.tree import constants
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.grow import Split, grow
 from ravine.tree.nodes import Tree
+from ravine.validity.discriminants import list_directions
 
 Indices = NDArray[np.intp]
 
@@ -63,25 +64,10 @@ class CutSplitter:
 
 
 def _choose_directions(x: Array, rng: np.random.Generator) -> Array:
-    """Return unit vectors between the halves of rows that are nearer to either of two random rows, and components.
-
-    The former are one step of k-means with two centres; the latter are the first principal components.
-    """
-    if x.shape[1] == 1:
-        return np.ones((1, 1))
+    """Return directions of cuts, from some of the rows."""
     most = constants.ROWS_FOR_DIRECTIONS
     some = x if len(x) <= most else x[rng.choice(len(x), most, replace=False)]
-    pairs = some[rng.integers(len(some), size=(2, constants.N_PAIRS))]
-    between = pairs[1] - pairs[0]
-    nearer = (some @ between.T > 0.5 * np.einsum("ij,ij->i", between, pairs[0] + pairs[1])).astype(np.float64)
-    counts, sums = nearer.sum(axis=0)[:, None], nearer.T @ some
-    means = sums / np.maximum(counts, 1.0), (some.sum(axis=0) - sums) / np.maximum(len(some) - counts, 1.0)
-    centred = some - some.mean(axis=0)
-    components = np.linalg.eigh(centred.T @ centred)[1][:, : -constants.N_COMPONENTS - 1 : -1].T
-    directions = np.concatenate([means[0] - means[1], components])
-    lengths = np.linalg.norm(directions, axis=1)
-    usable = lengths > 1e-12
-    return np.ascontiguousarray(directions[usable] / lengths[usable, None])
+    return list_directions(some, constants.N_PAIRS, constants.N_COMPONENTS, rng)
 
 
 def grow_cells(graph: NeighbourGraph, n_clusters: int, seed: int, flag: StopFlag | None = None) -> tuple[Tree, Indices]:

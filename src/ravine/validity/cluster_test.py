@@ -24,7 +24,7 @@ from ravine.density import (
     score_valley,
 )
 from ravine.validity.contacts import find_contact, find_neighbours, measure_dimension
-from ravine.validity.discriminants import find_discriminant
+from ravine.validity.discriminants import find_discriminant, list_directions
 from ravine.validity.results import LOWEST, N_FOLDS, Evidence, Tally, ValleyTest
 from ravine.validity.spread_rows import SpreadRows
 
@@ -187,7 +187,7 @@ def _count_rows(rows: SpreadRows, cut: Cut, chosen: Indices, judges: Indices) ->
 def find_cut(rows: SpreadRows, members: Indices, rng: np.random.Generator) -> Cut | None:
     """Return the clearest valley of some rows along the directions of a short search; None if there is none."""
     x = rows.x[members]
-    directions = _list_directions(x, rng)
+    directions = list_directions(x, N_DIFFERENCES, N_COMPONENTS, rng)
     if not len(directions):
         return None
     cuts = _find_valleys(rows, members, directions)
@@ -216,22 +216,6 @@ def cut_between(rows: SpreadRows, members: Indices, on_right: Mask) -> Cut | Non
     direction = find_discriminant(rows.x[members], on_right)
     place = None if direction is None else _find_lowest(rows.project(direction, members), on_right)
     return None if direction is None or place is None else Cut(direction, place, 0.0)
-
-
-def _list_directions(x: Array, rng: np.random.Generator) -> Array:
-    """Return unit vectors: differences of the means of rows nearer to either of two random rows, and components."""
-    if x.shape[1] == 1:
-        return np.ones((1, 1))
-    pairs = x[rng.integers(len(x), size=(2, N_DIFFERENCES))]
-    between = pairs[1] - pairs[0]
-    nearer = (x @ between.T > 0.5 * np.einsum("ij,ij->i", between, pairs[0] + pairs[1])).astype(np.float64)
-    counts, sums = nearer.sum(axis=0)[:, None], nearer.T @ x
-    differences = sums / np.maximum(counts, 1.0) - (x.sum(axis=0) - sums) / np.maximum(len(x) - counts, 1.0)
-    centred = x - x.mean(axis=0)
-    components = np.linalg.eigh(centred.T @ centred)[1][:, : -N_COMPONENTS - 1 : -1].T
-    directions = np.concatenate([differences, components])
-    lengths = np.linalg.norm(directions, axis=1)
-    return np.asarray(directions[lengths > 1e-12] / lengths[lengths > 1e-12, None])
 
 
 def _find_valleys(rows: SpreadRows, members: Indices, directions: Array) -> list[Cut]:

@@ -1,4 +1,4 @@
-"""Linear discriminants of two sides of rows, with a shrunk covariance."""
+"""Directions along which rows may have a valley: differences, components and shrunk linear discriminants."""
 
 from __future__ import annotations
 
@@ -18,6 +18,25 @@ def find_discriminant(x: Array, on_right: NDArray[np.bool_]) -> Array | None:
     direction = solve_shrunk(np.where(on_right[:, None], x - means[1], x - means[0]), means[1] - means[0])
     length = float(np.linalg.norm(direction))
     return direction / length if 0.0 < length < math.inf else None
+
+
+def list_directions(x: Array, n_differences: int, n_components: int, rng: np.random.Generator) -> Array:
+    """Return unit vectors: differences of the means of rows nearer to either of two random rows, and components.
+
+    The former are one step of k-means with two centres; the latter are the first principal components.
+    """
+    if x.shape[1] == 1:
+        return np.ones((1, 1))
+    pairs = x[rng.integers(len(x), size=(2, n_differences))]
+    between = pairs[1] - pairs[0]
+    nearer = (x @ between.T > 0.5 * np.einsum("ij,ij->i", between, pairs[0] + pairs[1])).astype(np.float64)
+    counts, sums = nearer.sum(axis=0)[:, None], nearer.T @ x
+    differences = sums / np.maximum(counts, 1.0) - (x.sum(axis=0) - sums) / np.maximum(len(x) - counts, 1.0)
+    centred = x - x.mean(axis=0)
+    components = np.linalg.eigh(centred.T @ centred)[1][:, : -n_components - 1 : -1].T
+    directions = np.concatenate([differences, components])
+    lengths = np.linalg.norm(directions, axis=1)
+    return np.ascontiguousarray(directions[lengths > 1e-12] / lengths[lengths > 1e-12, None])
 
 
 def solve_shrunk(within: Array, difference: Array) -> Array:
