@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom, norm
+from sklearn.metrics import adjusted_rand_score
 
 from ravine import MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save, valley_test
 from ravine._plurals import format_pvalue
@@ -228,3 +229,16 @@ def test_gaps_between_repeated_values_do_not_choose_the_cut():
     spread = spread_rows(as_rows(rows), np.arange(300), np.random.default_rng(0))[1]
     cut = cluster_test.find_cut(spread, np.arange(300), np.random.default_rng(0))
     assert abs(cut.direction[1]) > 0.9
+
+
+def test_a_random_category_does_not_hide_clusters():
+    """The levels of a category are far apart, so that no partition of the rows shows the clusters."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        is_second = np.arange(400) % 3 == 0
+        numbers = rng.normal(size=(400, 3)) + 6.0 * np.outer(is_second, [1.0, 0.0, 0.0])
+        rows = np.column_stack([numbers, np.eye(3)[rng.integers(0, 3, 400)]])
+        rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        assert valley_test(rows, random_state=0).pvalue < 0.01
+        labels = MinimumDensityTree(random_state=0).fit(rows).labels_
+        assert adjusted_rand_score(is_second, labels) > 0.95

@@ -186,7 +186,7 @@ def _count_rows(rows: SpreadRows, cut: Cut, chosen: Indices, judges: Indices) ->
 
 def find_cut(rows: SpreadRows, members: Indices, rng: np.random.Generator) -> Cut | None:
     """Return the clearest valley of some rows along the directions of a short search; None if there is none."""
-    x = rows.x[members]
+    x = rows.ordered[members]
     directions = list_directions(x, N_DIFFERENCES, N_COMPONENTS, rng)
     if not len(directions):
         return None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
@@ -135,6 +136,18 @@ class SpreadRows:
     def has_repeated_values(self) -> bool:
         """Whether any values are spread: their places in the space of all features are not known."""
         return bool(self.categories) or not (np.array_equal(self.points, self.x) and np.array_equal(self.alone, self.x))
+
+    @lazy_property
+    def ordered(self) -> Array:
+        """Coordinates in which directions are sought: the levels of a category have no order, so they are left out."""
+        encoded = (
+            np.concatenate(self.categories) if self.categories and self.basis is None else np.zeros(0, dtype=np.intp)
+        )
+        if len(encoded) in (0, self.x.shape[1]):
+            return self.x
+        x = self.x.copy()
+        x[:, encoded] = 0.0
+        return x
 
     @property
     def spreadings(self) -> tuple[bool, ...]:
