@@ -140,10 +140,8 @@ class SpreadRows:
     @lazy_property
     def ordered(self) -> Array:
         """Coordinates in which directions are sought: the levels of a category have no order, so they are left out."""
-        encoded = (
-            np.concatenate(self.categories) if self.categories and self.basis is None else np.zeros(0, dtype=np.intp)
-        )
-        if len(encoded) in (0, self.x.shape[1]):
+        encoded = np.concatenate([np.zeros(0, dtype=np.intp), *self.categories])
+        if self.basis is not None or len(encoded) in (0, self.x.shape[1]):
             return self.x
         x = self.x.copy()
         x[:, encoded] = 0.0
