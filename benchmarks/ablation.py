@@ -78,7 +78,7 @@ def name_proposals(graph: NeighbourGraph, k: int, rng: np.random.Generator) -> d
     starts = {"k-means": fit_means(graph.rows.x, k, rng)}
     found["k-means"] = None if starts["k-means"] is None else Partition(starts["k-means"])
     fewest = max(constants.FEWEST_CELL_ROWS, constants.LEAST_CLUSTER_SHARE * len(graph) / k)
-    for i, cells in enumerate(cut_cells(graph, constants.N_CELL_SETS, k, rng, None)):
+    for i, cells in enumerate(cut_cells(graph, constants.N_CELL_SETS, k, rng)):
         if cells.joiner.n_cells >= k:
             found[f"cells {i}"] = joined = cells.join(k, fewest)
             starts.setdefault("cells", joined.labels)

@@ -46,7 +46,7 @@ print(mdt.tree_)
 
 rng = np.random.default_rng(0)
 graph = NeighbourGraph.of(as_rows(X), rng, n_clusters=3)
-cells = cut_cells(graph, 1, 3, rng, None)[0]
+cells = cut_cells(graph, 1, 3, rng)[0]
 joined = cells.join(3, fewest=10)
 plan = plan_splits(graph, joined)
 tree, clusters = joined.cells

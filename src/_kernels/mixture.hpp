@@ -8,64 +8,109 @@
 
 namespace ravine {
 
-// Squared distance of two points.
-inline double square_distance(const double *a, const double *b, int64_t d) {
-    double sum = 0.0;
-    for (int64_t c = 0; c < d; ++c) {
-        const double step = a[c] - b[c];
-        sum += step * step;
-    }
-    return sum;
-}
+// Rows whose distances are computed together: loops over them have no dependent steps, so that compilers vectorise them.
+constexpr int64_t block_rows = 64;
 
-// Choose k of n rows as centers by k-means++: each with a probability in proportion to its squared distance from the nearest center so
-// far. `random` has k uniform numbers.
-inline void seed_centers(const double *x, int64_t n, int64_t d, int64_t k, const double *random, double *centers) {
-    std::vector<double> nearest(n, std::numeric_limits<double>::infinity());
-    int64_t chosen = std::min<int64_t>(static_cast<int64_t>(random[0] * static_cast<double>(n)), n - 1);
-    for (int64_t j = 0; j < k; ++j) {
-        if (j > 0) {
-            double total = 0.0;
-            for (const double value : nearest) total += value;
-            double left = random[j] * total;
-            for (chosen = 0; chosen + 1 < n && (left -= nearest[chosen]) >= 0.0;) ++chosen;
+// Rows as columns: loops over the rows of a column have no dependent steps, so that compilers vectorise them.
+struct Columns {
+    std::vector<double> values;
+    int64_t n, d;
+
+    Columns(const double *x, int64_t n_rows, int64_t n_features) : values(n_rows * n_features), n(n_rows), d(n_features) {
+        for (int64_t i = 0; i < n; ++i) {
+            for (int64_t c = 0; c < d; ++c) values[c * n + i] = x[i * d + c];
         }
-        std::copy(x + chosen * d, x + (chosen + 1) * d, centers + j * d);
-        for (int64_t i = 0; i < n; ++i) nearest[i] = std::min(nearest[i], square_distance(x + i * d, centers + j * d, d));
+    }
+
+    // Squared distances of the rows from first on, `m` of them, to a center.
+    void measure(const double *center, int64_t first, int64_t m, double *squares) const {
+        std::fill(squares, squares + m, 0.0);
+        for (int64_t c = 0; c < d; ++c) {
+            const double place = center[c], *column = values.data() + c * n + first;
+            for (int64_t r = 0; r < m; ++r) squares[r] += (column[r] - place) * (column[r] - place);
+        }
+    }
+};
+
+// Choose k of n rows as centers by greedy k-means++: of several candidates, each with a probability in proportion to its squared distance
+// from the nearest center so far, the one that leaves the least sum of these distances. `random` has k uniform numbers for each candidate.
+inline void seed_centers(const double *x, const Columns &rows, int64_t k, const double *random, int64_t n_trials, double *centers) {
+    const int64_t n = rows.n, d = rows.d;
+    std::vector<double> nearest(n, std::numeric_limits<double>::infinity()), squares(n), best(n);
+    double total = 0.0;
+    for (int64_t j = 0; j < k; ++j) {
+        double least = std::numeric_limits<double>::infinity();
+        int64_t place = 0;
+        for (int64_t t = 0; t < (j > 0 ? n_trials : 1); ++t) {
+            int64_t chosen = std::min<int64_t>(static_cast<int64_t>(random[0] * static_cast<double>(n)), n - 1);
+            if (j > 0) {
+                double left = random[t * k + j] * total;
+                for (chosen = 0; chosen + 1 < n && (left -= nearest[chosen]) >= 0.0;) ++chosen;
+            }
+            rows.measure(x + chosen * d, 0, n, squares.data());
+            double sum = 0.0;
+            for (int64_t i = 0; i < n; ++i) sum += squares[i] = std::min(squares[i], nearest[i]);
+            if (t == 0 || sum < least) {
+                least = sum;
+                place = chosen;
+                best.swap(squares);
+            }
+        }
+        nearest.swap(best);
+        total = least;
+        std::copy(x + place * d, x + (place + 1) * d, centers + j * d);
     }
 }
 
-// Lloyd's iterations from the best of several seeds; `random` has `n_seeds` rows of k numbers. Returns the sum of squared distances.
-inline double fit_means(const double *x, int64_t n, int64_t d, int64_t k, const double *random, int64_t n_seeds, int64_t max_steps,
-                        int64_t *labels) {
+// Assign rows to the nearest centers, with the sums and counts of the rows of each. Returns the sum of squared distances, and in `changed`
+// whether a label changed.
+inline double assign_rows(const double *x, const Columns &rows, int64_t k, const double *centers, int64_t *labels, double *sums,
+                          int64_t *counts, bool &changed) {
+    const int64_t n = rows.n, d = rows.d;
+    std::vector<double> squares(block_rows), nearest(block_rows);
+    std::vector<int64_t> best(block_rows);
+    std::fill(sums, sums + k * d, 0.0);
+    std::fill(counts, counts + k, int64_t{0});
+    double total = 0.0;
+    changed = false;
+    for (int64_t first = 0; first < n; first += block_rows) {
+        const int64_t m = std::min(block_rows, n - first);
+        std::fill(nearest.begin(), nearest.end(), std::numeric_limits<double>::infinity());
+        std::fill(best.begin(), best.end(), int64_t{0});
+        for (int64_t j = 0; j < k; ++j) {
+            rows.measure(centers + j * d, first, m, squares.data());
+            for (int64_t r = 0; r < m; ++r) {
+                best[r] = squares[r] < nearest[r] ? j : best[r];
+                nearest[r] = std::min(squares[r], nearest[r]);
+            }
+        }
+        for (int64_t r = 0; r < m; ++r) {
+            const int64_t j = best[r];
+            changed |= labels[first + r] != j;
+            labels[first + r] = j;
+            total += nearest[r];
+            ++counts[j];
+            for (int64_t c = 0; c < d; ++c) sums[j * d + c] += x[(first + r) * d + c];
+        }
+    }
+    return total;
+}
+
+// Lloyd's iterations from each of several seeds; `random` has `n_trials` rows of k numbers for each. Returns the least sum of squared
+// distances.
+inline double fit_means(const double *x, int64_t n, int64_t d, int64_t k, const double *random, int64_t n_seeds, int64_t n_trials,
+                        int64_t max_steps, int64_t *labels) {
+    const Columns rows(x, n, d);
     std::vector<double> centers(k * d), sums(k * d);
     std::vector<int64_t> now(n), counts(k);
     double least = std::numeric_limits<double>::infinity();
     for (int64_t s = 0; s < n_seeds; ++s) {
-        seed_centers(x, n, d, k, random + s * k, centers.data());
+        seed_centers(x, rows, k, random + s * n_trials * k, n_trials, centers.data());
         std::fill(now.begin(), now.end(), int64_t{-1});
         double total = 0.0;
         for (int64_t step = 0; step < max_steps; ++step) {
             bool changed = false;
-            total = 0.0;
-            std::fill(sums.begin(), sums.end(), 0.0);
-            std::fill(counts.begin(), counts.end(), int64_t{0});
-            for (int64_t i = 0; i < n; ++i) {
-                int64_t best = 0;
-                double nearest = std::numeric_limits<double>::infinity();
-                for (int64_t j = 0; j < k; ++j) {
-                    const double square = square_distance(x + i * d, centers.data() + j * d, d);
-                    if (square < nearest) {
-                        nearest = square;
-                        best = j;
-                    }
-                }
-                changed |= now[i] != best;
-                now[i] = best;
-                total += nearest;
-                ++counts[best];
-                for (int64_t c = 0; c < d; ++c) sums[best * d + c] += x[i * d + c];
-            }
+            total = assign_rows(x, rows, k, centers.data(), now.data(), sums.data(), counts.data(), changed);
             if (!changed) break;
             for (int64_t j = 0; j < k; ++j) {
                 if (counts[j] == 0) continue;
@@ -96,9 +141,6 @@ inline bool factorise(double *a, int64_t d) {
     }
     return true;
 }
-
-// Rows whose distances are computed together: loops over them have no dependent steps, so that compilers vectorise them.
-constexpr int64_t block_rows = 64;
 
 // Squared lengths of the solutions of L z = x_i - mean for a lower triangle L and m <= block_rows rows x_i; `z` has room for d of each.
 inline void measure_block(const double *x, int64_t m, int64_t d, const double *mean, const double *lower, double *z, double *squares) {

@@ -266,15 +266,16 @@ NB_MODULE(_kernels, m) {
        "Return mean distances of rows to the few nearest of their own group (the first rows, or the others) and of the other group, to "
        "every second of the many nearest of all, and sums of log ratios of the last distance to the others, as rows.");
 
-    m.def("fit_means", [](const Matrix &x, const Matrix &random, int64_t max_steps, const MutableLabels &labels) {
+    m.def("fit_means", [](const Matrix &x, const Matrix &random, int64_t n_trials, int64_t max_steps, const MutableLabels &labels) {
         const auto n = static_cast<int64_t>(x.shape(0)), d = static_cast<int64_t>(x.shape(1)), k = static_cast<int64_t>(random.shape(1));
-        require(k >= 1 && n >= 1 && random.shape(0) >= 1 && max_steps >= 1, "X needs a row, and there must be a center, a seed and a step");
+        const auto n_seeds = static_cast<int64_t>(random.shape(0)) / std::max<int64_t>(n_trials, 1);
+        require(k >= 1 && n >= 1 && n_trials >= 1 && n_seeds >= 1 && max_steps >= 1, "there must be a row of X, a center, a seed and a step");
         require(labels.size() == x.shape(0), "labels must have as many elements as X has rows");
         return run_without_gil([&] {
-            return ravine::fit_means(x.data(), n, d, k, random.data(), static_cast<int64_t>(random.shape(0)), max_steps, labels.data());
+            return ravine::fit_means(x.data(), n, d, k, random.data(), n_seeds, n_trials, max_steps, labels.data());
         });
-    }, "X"_a.noconvert(), "random"_a.noconvert(), "max_steps"_a, "labels"_a.noconvert(),
-       "Write the clusters of k-means from the best of several seeds, one for each row of uniform random numbers; return their sum of squares.");
+    }, "X"_a.noconvert(), "random"_a.noconvert(), "n_trials"_a, "max_steps"_a, "labels"_a.noconvert(),
+       "Write the clusters of k-means from the best of several seeds, each with n_trials rows of uniform random numbers; return their sum of squares.");
 
     m.def("fit_mixture", [](const Matrix &x, int64_t k, bool tied, double ridge, int64_t max_steps, double tolerance,
                             const MutableLabels &labels) {

@@ -109,9 +109,9 @@ def test_memberships_of_a_dask_array_are_lazy():
 
 
 def test_split_of_an_edited_tree_has_memberships(fitted):
-    leaf = fitted.tree_.leaves()[0]
-    edited = fitted.split(leaf, X, hyperplane__bandwidth=0.3)
-    assert edited.n_clusters_ == 5
+    pruned = fitted.prune(int(np.argmax(fitted.tree_.order)))
+    edited = pruned.split(next(leaf for leaf in pruned.tree_.leaves() if leaf not in fitted.tree_.leaves()), X)
+    assert edited.n_clusters_ == 4
     assert_array_equal(assert_sound(edited, X).argmax(axis=1), edited.labels_)
 
 

@@ -37,24 +37,28 @@ def measure_square(a, b):
 
 
 def seed_slowly(x, uniforms):
-    """Choose centers: each row with a probability in proportion to its squared distance from the nearest center."""
-    chosen = min(int(uniforms[0] * len(x)), len(x) - 1)
-    centers = [x[chosen]]
-    for u in uniforms[1:]:
+    """Choose centers: of the candidates of each column, the one that leaves the least squared distances."""
+    centers = [x[min(int(uniforms[0, 0] * len(x)), len(x) - 1)]]
+    for column in uniforms.T[1:]:
         nearest = [min(measure_square(row, center) for center in centers) for row in x]
-        left = u * sum(nearest)
-        for chosen, square in enumerate(nearest):  # noqa: B007, the last one if none ends the loop
-            left -= square
-            if left < 0.0:
-                break
-        centers.append(x[chosen])
+        totals = {}
+        for u in column:
+            left = u * sum(nearest)
+            for chosen, square in enumerate(nearest):  # noqa: B007, the last one if none ends the loop
+                left -= square
+                if left < 0.0:
+                    break
+            totals.setdefault(
+                chosen, sum(min(measure_square(r, x[chosen]), m) for r, m in zip(x, nearest, strict=True))
+            )
+        centers.append(x[min(totals, key=totals.get)])
     return centers
 
 
-def fit_means_slowly(x, random, max_steps):
+def fit_means_slowly(x, random, n_trials, max_steps):
     """Return the clusters of Lloyd's iterations from the best seeds, and their sum of squares."""
     least, best = math.inf, None
-    for uniforms in random:
+    for uniforms in np.split(random, len(random) // n_trials):
         centers, labels = seed_slowly(x, uniforms), None
         for _ in range(max_steps):
             squares = np.array([[measure_square(row, center) for center in centers] for row in x])
@@ -68,19 +72,19 @@ def fit_means_slowly(x, random, max_steps):
     return best, least
 
 
-def fit_means(x, random, max_steps=20):
+def fit_means(x, random, n_trials=1, max_steps=20):
     labels = np.full(len(x), -1, dtype=np.int64)
-    return labels, _kernels.fit_means(x, random, max_steps, labels)
+    return labels, _kernels.fit_means(x, random, n_trials, max_steps, labels)
 
 
 @pytest.mark.parametrize("max_steps", [1, 2, 20])
 @pytest.mark.parametrize("name", INPUTS)
 def test_means_are_those_of_plain_loops(name, max_steps):
     x = INPUTS[name]
-    for k in (1, 2, 3, 5):
-        random = np.random.default_rng(k).random((3, k))
-        labels, total = fit_means(x, random, max_steps)
-        expected, least = fit_means_slowly(x, random, max_steps)
+    for k, n_trials in ((1, 1), (2, 3), (3, 1), (5, 2)):
+        random = np.random.default_rng(k).random((3 * n_trials, k))
+        labels, total = fit_means(x, random, n_trials, max_steps)
+        expected, least = fit_means_slowly(x, random, n_trials, max_steps)
         assert_array_equal(labels, expected)
         assert_allclose(total, least, rtol=1e-12)
 
@@ -94,10 +98,16 @@ def test_best_seeds_win():
     assert_array_equal(labels, fit_means(BLOBS, random[[int(np.argmin(totals))]])[0])
 
 
+def test_more_candidates_make_better_seeds():
+    x = np.repeat(np.arange(12.0), 5)[:, None] + 0.1 * np.random.default_rng(0).normal(size=(60, 1))
+    totals = {m: [fit_means(x, np.random.default_rng(s).random((m, 12)), m, 1)[1] for s in range(20)] for m in (1, 4)}
+    assert np.mean(totals[4]) < 0.7 * np.mean(totals[1])
+
+
 @pytest.mark.parametrize("u", [0.0, 1.0, np.nextafter(1.0, 0.0)])
 def test_extreme_uniform_numbers_choose_rows(u):
     random = np.full((1, 3), u)
-    assert_array_equal(fit_means(BLOBS, random)[0], fit_means_slowly(BLOBS, random, 20)[0])
+    assert_array_equal(fit_means(BLOBS, random)[0], fit_means_slowly(BLOBS, random, 1, 20)[0])
 
 
 def test_clusters_are_fewer_than_centers_if_rows_are_equal():
@@ -107,12 +117,20 @@ def test_clusters_are_fewer_than_centers_if_rows_are_equal():
     assert total == 0.0
 
 
-@pytest.mark.parametrize("arguments", [(BLOBS, np.zeros((0, 2)), 5, 45), (BLOBS, np.zeros((1, 2)), 0, 45),
-                                       (BLOBS, np.zeros((1, 2)), 5, 44), (BLOBS, np.zeros((1, 0)), 5, 45)])  # fmt: skip
-def test_means_refuse_impossible_sizes(arguments):
-    x, random, max_steps, size = arguments
+@pytest.mark.parametrize(
+    ("shape", "n_trials", "max_steps", "size"),
+    [
+        ((0, 2), 1, 5, 45),
+        ((1, 2), 2, 5, 45),
+        ((1, 2), 0, 5, 45),
+        ((1, 2), 1, 0, 45),
+        ((1, 2), 1, 5, 44),
+        ((1, 0), 1, 5, 45),
+    ],
+)
+def test_means_refuse_impossible_sizes(shape, n_trials, max_steps, size):
     with pytest.raises(ValueError, match="must"):
-        _kernels.fit_means(x, random, max_steps, np.zeros(size, dtype=np.int64))
+        _kernels.fit_means(BLOBS, np.zeros(shape), n_trials, max_steps, np.zeros(size, dtype=np.int64))
 
 
 # ----------------------------------------------------------------------------------------------- mixtures
@@ -152,7 +170,7 @@ def fit_mixture(x, start, k, tied, ridge, max_steps, tolerance=0.0):
 @pytest.mark.parametrize("name", SPREAD_INPUTS)
 def test_mixture_is_that_of_multivariate_normal_densities(name, tied):
     x = INPUTS[name]
-    start = fit_means(x, np.random.default_rng(3).random((1, 2)), 1)[0]
+    start = fit_means(x, np.random.default_rng(3).random((1, 2)), max_steps=1)[0]
     ridge = 1e-3 * x.var(axis=0).mean()
     n_changed = 0
     for max_steps in (1, 2, 5, 12):

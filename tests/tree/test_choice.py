@@ -19,7 +19,7 @@ from ravine.tree.choice import (
 from ravine.tree.graph import NeighbourGraph
 from ravine.tree.hyperplanes import plan_splits
 from ravine.tree.partitions import Partition, cut_cells, list_neighbours, propose_partitions, weigh_partition
-from ravine.validity.cluster_test import has_valley
+from ravine.validity.cluster_test import judge_sides
 from ravine.validity.discriminants import find_discriminant
 from support.shape_data import draw_moons, draw_rings
 
@@ -46,7 +46,7 @@ INPUTS = {
 
 def make_graph(rows):
     graph = NeighbourGraph.of(as_rows(rows), np.random.default_rng(0))
-    return graph, cut_cells(graph, 3, 3, np.random.default_rng(1), None)
+    return graph, cut_cells(graph, 3, 3, np.random.default_rng(1))
 
 
 # ----------------------------------------------------------------------------------------------- given numbers
@@ -139,14 +139,13 @@ def test_neighbours_without_a_valley_are_joined():
     labels = LABELS[graph.indices]
     halved = np.where((labels == 0) & (graph.rows.x[:, 2] > np.median(graph.rows.x[labels == 0, 2])), 3, labels)
     for given, k in ((labels, 3), (halved, 4), (np.zeros(225, dtype=np.intp), 1)):
-        rng, groups = np.random.default_rng(0), {i: {i} for i in range(k)}
+        groups = {i: {i} for i in range(k)}
         for i, j in list_neighbours(graph.count_edges(given, k), constants.CLOSE_SHARE):
-            members = np.flatnonzero((given == i) | (given == j))
-            if not has_valley(graph.rows, members, given[members] == j, rng, 0.05):
+            if judge_sides(graph.rows, given == i, given == j, 0.05) > 0.05:
                 union = groups[i] | groups[j]
                 groups.update(dict.fromkeys(union, union))
         expected = [min(groups[k]) for k in given.tolist()]
-        found = join_unseparated(Proposals(graph, np.random.default_rng(0), []), given, k, 0.05)
+        found = join_unseparated(graph, given, k, 0.05)
         assert adjusted_rand_score(expected, found) == 1.0
         assert found.max() + 1 == min(k, 3)
 
@@ -168,9 +167,7 @@ def test_joined_cells_need_a_majority_of_sets():
     cloud = make_graph(np.random.default_rng(0).normal(size=(300, 2)))
     assert find_joined_cells(*cloud, 5.0, 0.05) is None
     assert find_joined_cells(graph, [], 5.0, 0.05) is None
-    assert (
-        find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2), None)], 350.0, 0.05) is None
-    )
+    assert find_joined_cells(graph, [*sets, *cut_cells(graph, 3, 3, np.random.default_rng(2))], 350.0, 0.05) is None
 
 
 @pytest.mark.parametrize("name", ["blobs", "rings", "one cloud"])

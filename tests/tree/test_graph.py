@@ -9,6 +9,7 @@ from ravine import RowBlocks
 from ravine.rows import as_rows
 from ravine.tree import constants
 from ravine.tree.graph import NeighbourGraph, measure_cut, repeat_rows
+from ravine.validity.contacts import N_NEIGHBOURS
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 3)) + np.repeat([[0.0, 0.0, 0.0], [6.0, 0.0, 0.0], [0.0, 7.0, 0.0]], [40, 20, 30], axis=0)
@@ -49,7 +50,7 @@ def test_neighbours_are_the_nearest_of_all_rows(graph):
     for i, point in enumerate(graph.points):
         distances = np.sqrt(((graph.points - point) ** 2).sum(axis=1))
         others = np.delete(np.arange(len(graph)), i)
-        expected = np.sort(distances[others])[: constants.N_NEIGHBOURS]
+        expected = np.sort(distances[others])[:N_NEIGHBOURS]
         assert i not in graph.nearest[i]
         assert len(set(graph.nearest[i])) == len(expected)
         assert_allclose(np.sort(distances[graph.nearest[i]]), expected, rtol=1e-7, atol=1e-12)

@@ -33,7 +33,7 @@ def plan_blobs(rows=X, labels=LABELS, **options):
 def plan_shapes(draw):
     rows, labels = draw()
     graph = make_graph(rows)
-    partition = cut_cells(graph, 1, 2, np.random.default_rng(1), None)[0].join(2, 50.0)
+    partition = cut_cells(graph, 1, 2, np.random.default_rng(1))[0].join(2, 50.0)
     return rows, labels, graph, partition, plan_splits(graph, partition)
 
 
@@ -98,6 +98,18 @@ def test_clearest_separation_is_made_first():
     first, second = (graph.rows.make_hyperplane(split.direction, split.threshold) for split in plan.splits)
     assert 10.0 < abs(first.offset) < 45.0
     assert abs(second.offset) < 4.0
+
+
+@pytest.mark.parametrize("group", [[0, 0, 1, 2], [1, 0, 0, 0]])
+def test_groups_are_separated_before_their_clusters(group):
+    graph, group = make_graph(X), np.array(group)
+    labels = LABELS[graph.indices]
+    plan = plan_splits(graph, Partition(labels), group)
+    n_groups = len(set(group.tolist()))
+    for i, (inside, goes_right) in enumerate(plan.list_nodes(graph)):
+        left, right = (set(group[labels[inside[side]]].tolist()) for side in (~goes_right, goes_right))
+        assert left.isdisjoint(right) == (i < n_groups - 1)
+    assert adjusted_rand_score(labels, plan.labels) == 1.0
 
 
 @pytest.mark.parametrize("step", [1.0, 2.0**-3, 2.0**-40])
@@ -204,7 +216,7 @@ def test_splits_without_rows_on_both_sides_are_left_out():
 
 def test_joined_convex_cells_become_discriminants():
     graph = make_graph(X)
-    partition = cut_cells(graph, 1, 4, np.random.default_rng(1), None)[0].join(4, 20.0)
+    partition = cut_cells(graph, 1, 4, np.random.default_rng(1))[0].join(4, 20.0)
     plan = plan_splits(graph, partition)
     assert adjusted_rand_score(LABELS[graph.indices], plan.labels) == 1.0
     assert len(plan.splits) == 3

@@ -23,6 +23,7 @@ from ravine.tree.partitions import (
     propose_partitions,
     weigh_partition,
 )
+from ravine.validity.contacts import N_NEIGHBOURS
 from support.shape_data import draw_rings
 
 CENTERS = np.array([[0.0, 0.0, 0.0, 0.0], [8.0, 0.0, 0.0, 0.0], [0.0, 9.0, 0.0, 0.0]])
@@ -35,7 +36,7 @@ def make_graph(rows, seed=0):
 
 
 def cut(graph, n_sets=2, seed=0):
-    return cut_cells(graph, n_sets, 3, np.random.default_rng(seed), None)
+    return cut_cells(graph, n_sets, 3, np.random.default_rng(seed))
 
 
 GRAPH = make_graph(X)
@@ -191,7 +192,7 @@ def test_weight_is_the_inverse_of_the_cut(name):
     labels = {"truth": TRUTH, "random": np.arange(180) % 3, "one small": np.where(np.arange(180) < 4, 2, TRUTH // 2)}[
         name
     ]
-    sources, shares = np.repeat(np.arange(180), constants.N_NEIGHBOURS), []
+    sources, shares = np.repeat(np.arange(180), N_NEIGHBOURS), []
     ends = list(zip(labels[sources], labels[GRAPH.nearest.ravel()], GRAPH.edge_weights.ravel(), strict=True))
     for k in range(3):
         volume = sum(w * [a, b].count(k) for a, b, w in ends)

@@ -13,9 +13,7 @@ from ravine.validity import ValleyTest, cluster_test
 from ravine.validity.cluster_test import (
     cut_between,
     find_cut,
-    has_valley,
     judge_sides,
-    measure_separation,
     run_cluster_test,
 )
 from ravine.validity.spread_rows import SpreadRows
@@ -60,7 +58,7 @@ def find_pvalue(X, seed=0):
 
 
 def judge(X, on_right, seed=0):
-    return judge_sides(spread(X, seed), np.arange(len(X)), on_right, np.random.default_rng(seed), LEVEL)
+    return judge_sides(spread(X, seed), ~on_right, on_right, LEVEL)
 
 
 # ----------------------------------------------------------------------------------------------- all rows
@@ -130,14 +128,14 @@ def test_real_boundary_has_a_small_p(d):
 def test_halves_of_a_normal_cloud_have_a_large_p(d):
     for seed in range(6):
         X = np.random.default_rng(seed).normal(size=(200, d))
-        assert judge(X, X[:, 0] > 0.0, seed) > 0.5
+        assert judge(X, X[:, 0] > 0.0, seed) > 0.2
 
 
 def test_other_rows_do_not_matter_to_given_sides():
     X, rng = draw_pair(n=200), np.random.default_rng(1)
     crowd = np.concatenate([X, rng.uniform(-5.0, 10.0, size=(300, 3))])
-    members, on_right = np.arange(200), np.arange(200) >= 100
-    assert judge_sides(spread(crowd), members, on_right, np.random.default_rng(0), LEVEL) < 0.001
+    first = np.arange(500) < 100
+    assert judge_sides(spread(crowd), first, ~first & (np.arange(500) < 200), LEVEL) < 0.001
 
 
 @pytest.mark.parametrize("n_right", [0, 2])
@@ -147,21 +145,18 @@ def test_sides_of_few_rows_show_nothing(n_right):
     assert judge(X[50:69], np.arange(19) >= 10) == 1.0
 
 
-def test_only_clusters_have_a_valley_between_them():
-    for seed in range(4):
-        pair, cloud = draw_pair(seed, n=200), np.random.default_rng(seed).normal(size=(200, 3))
-        found = [
-            has_valley(spread(X), np.arange(200), X[:, 0] > middle, np.random.default_rng(seed), LEVEL)
-            for X, middle in ((pair, 3.0), (cloud, 0.0))
-        ]
-        assert found == [True, False]
+@pytest.mark.parametrize("kind", ["ring", "moon", "pair"])
+def test_bend_is_not_a_valley_between_its_halves(kind, monkeypatch):
+    drawn = [draw_pair(seed, n=300, d=2) if kind == "pair" else BENDS[kind](seed) for seed in range(4)]
+    halves = [(X, X[:, 0] > np.median(X[:, 0])) for X in drawn]
+    assert all((judge(X, on_right) > LEVEL) == (kind != "pair") for X, on_right in halves)
+    monkeypatch.setattr(cluster_test, "FEW_DIMENSIONS", 0.0)
+    assert min(judge(X, on_right) for X, on_right in halves) < LEVEL
 
 
-def test_bend_is_not_a_valley_between_its_halves():
-    angle = np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 400)
-    ring = np.column_stack([np.cos(angle), np.sin(angle)]) + 0.05 * np.random.default_rng(1).normal(size=(400, 2))
-    assert judge(ring, ring[:, 0] > 0.0) < LEVEL
-    assert not has_valley(spread(ring), np.arange(400), ring[:, 0] > 0.0, np.random.default_rng(0), LEVEL)
+def test_p_of_given_sides_is_the_same_again():
+    rows, first = spread(draw_pair(distance=3.0)), np.arange(120) < 60
+    assert judge_sides(rows, first, ~first, LEVEL) == judge_sides(rows, first, ~first, LEVEL) > 0.0
 
 
 # ----------------------------------------------------------------------------------------------- parts
@@ -217,7 +212,7 @@ def test_counts_of_a_partition_are_those_of_the_slow_twin(kind, seed):
         assert_allclose([tally.middle, tally.total, tally.expected], counts, rtol=1e-6)
 
 
-@pytest.mark.parametrize("distance", [2.5, 4.0])
+@pytest.mark.parametrize("distance", [2.5, 5.0])
 def test_p_is_that_of_the_mean_score_of_the_weaker_side(distance):
     test = run(draw_pair(distance=distance))
     scores = [[norm.isf(binom.cdf(t.middle, t.total, t.expected / t.total)) for t in (one.weak, one.strong)]
@@ -231,7 +226,7 @@ def test_splits_multiply_the_largest_number_of_partitions(monkeypatch):
     monkeypatch.setattr(cluster_test, "HIDDEN", math.inf)
     for n_splits in (1, 3):
         test = run_cluster_test(spread(draw_pair()), np.random.default_rng(0), LEVEL, n_splits)
-        assert len(test.partitions) == 8 * n_splits
+        assert len(test.partitions) == cluster_test.N_PARTITIONS * n_splits
 
 
 def test_valleys_are_those_of_sums_over_rows():
@@ -272,13 +267,3 @@ def test_cut_lies_at_the_lowest_density_between_the_means():
     assert means[0] < cut.threshold < means[1]
     assert density(cut.threshold) <= density(np.linspace(*means, 2001)[100:-100]).min() * (1.0 + 1e-6)
     assert cut_between(rows, np.arange(120), np.zeros(120, dtype=bool)) is None
-
-
-@pytest.mark.parametrize("kind", ["ring", "moon", "pair"])
-def test_halves_of_a_bend_are_not_separated(kind):
-    for seed in range(4):
-        X = draw_pair(seed, n=300, d=2) if kind == "pair" else BENDS[kind](seed)
-        rows = spread(X)
-        cut = cut_between(rows, np.arange(len(X)), X[:, 0] > np.median(X[:, 0]))
-        evidence, bend = measure_separation(rows, cut)
-        assert (evidence - cluster_test.BEND * bend >= cluster_test.SEPARATE) == (kind == "pair")

@@ -241,4 +241,4 @@ def test_a_random_category_does_not_hide_clusters():
         rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
         assert valley_test(rows, random_state=0).pvalue < 0.01
         labels = MinimumDensityTree(random_state=0).fit(rows).labels_
-        assert adjusted_rand_score(is_second, labels) > 0.95
+        assert adjusted_rand_score(is_second, labels) > 0.9

@@ -118,7 +118,7 @@ def valley_test(
     method : {"pooled", "exact"}, default="pooled"
     n_splits : int, default=1
         Number of random halvings of the exact test; with several, P is twice their median. The pooled test makes up to
-        eight partitions for each. More are less random, and slower.
+        16 partitions for each. More are less random, and slower.
     random_state : int, RandomState, Generator or None, default=None
         Seed; None means that of ``hyperplane``.
 

@@ -141,7 +141,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Test of whether X has more than one cluster: the more powerful one, whose level is checked by simulation, or the
         one that is exactly valid (see :func:`valley_test`). Not with weights.
     n_splits : int, default=1
-        Number of repetitions of that test: of up to eight partitions, or of a random halving.
+        Number of repetitions of that test: of up to 16 partitions, or of a random halving.
     contamination : float, "auto" or None, default=None
         Share of the rows that are marked as outliers, with -1 in ``labels_``, between 0 and 0.5. ``"auto"``: rows whose
         log-density is beyond its quartile by more than three interquartile ranges. None: no row.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ravine.rows import Rows
 from ravine.tree import Tree
 from ravine.tree.graph import NeighbourGraph
-from ravine.validity.contacts import Contact, find_contact
+from ravine.validity.contacts import Contact
 
 # With fewer rows there is no neighbourhood of a boundary to look at.
 FEWEST_ROWS = 20
@@ -64,8 +64,8 @@ class BoundaryFinder:
 
     def measure(self, first: Collection[int], second: Collection[int]) -> Contact | None:
         """Measure the contact of two unions of leaves; None if too few rows are near their boundary."""
-        graph, sides = self.graph, (np.isin(self.leaf_of_row, list(leaves)) for leaves in (first, second))
-        return find_contact(graph.points, graph.nearest, graph.dimension, *sides)
+        sides = (np.isin(self.leaf_of_row, list(leaves)) for leaves in (first, second))
+        return self.graph.rows.find_contact(*sides)
 
 
 def find_boundaries(tree: Tree, rows: Rows) -> list[Boundary]:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ravine._typing import Array
 from ravine.tree.editing import label_unions
 from ravine.tree.graph import NeighbourGraph
-from ravine.validity.contacts import find_contact
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
@@ -25,7 +24,7 @@ Indices = NDArray[np.intp]
 
 def measure_contact(graph: NeighbourGraph, first: Mask, second: Mask) -> float:
     """Return the evidence for a valley between two groups of rows; infinity if too few rows are near the boundary."""
-    contact = find_contact(graph.points, graph.nearest, graph.dimension, first, second)
+    contact = graph.rows.find_contact(first, second)
     return math.inf if contact is None else contact.evidence
 
 
@@ -159,18 +158,3 @@ class Joiner:
 def label_cells(n_cells: int, joins: list[Join]) -> Indices:
     """Return the group of each cell after some joins: 0, 1, ... in the order of the first cells."""
     return label_unions(n_cells, [(made.first, made.second) for made in joins])
-
-
-def find_weakest(graph: NeighbourGraph, clusters: Indices) -> float:
-    """Return the least evidence for a valley between a cluster and the neighbour with which it has the most edges.
-
-    It is minus infinity for one cluster, and infinity if no two clusters have edges between them.
-    """
-    joiner = Joiner(graph, np.unique(clusters, return_inverse=True)[1])
-    if joiner.n_cells == 1:
-        return -math.inf
-    edges = joiner.edges
-    np.fill_diagonal(edges, 0.0)
-    pairs = {frozenset((i, int(j))) for i, j in enumerate(edges.argmax(axis=1)) if edges[i, j] > 0.0}
-    found = [joiner.measure(*(frozenset([i]) for i in pair)) for pair in pairs]
-    return min(found, default=math.inf)

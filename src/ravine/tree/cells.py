@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine import _kernels
-from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import as_rows
@@ -70,7 +69,7 @@ def _choose_directions(x: Array, rng: np.random.Generator) -> Array:
     return list_directions(some, constants.N_PAIRS, constants.N_COMPONENTS, rng)
 
 
-def grow_cells(graph: NeighbourGraph, n_clusters: int, seed: int, flag: StopFlag | None = None) -> tuple[Tree, Indices]:
+def grow_cells(graph: NeighbourGraph, n_clusters: int, seed: int) -> tuple[Tree, Indices]:
     """Cut the rows of a graph into cells; return the tree in its coordinates, and the leaf of each row."""
     n_cells = min(
         max(len(graph) // constants.ROWS_PER_CELL, constants.FEWEST_CELLS),
@@ -83,5 +82,4 @@ def grow_cells(graph: NeighbourGraph, n_clusters: int, seed: int, flag: StopFlag
         priority=None,
         min_cluster_size=constants.FEWEST_CELL_ROWS,
         seed=seed,
-        flag=flag,
     )

@@ -21,7 +21,7 @@ from ravine.tree.partitions import (
     propose_partitions,
     weigh_partition,
 )
-from ravine.validity.cluster_test import has_valley
+from ravine.validity.cluster_test import judge_sides
 from ravine.validity.discriminants import find_discriminant
 
 Indices = NDArray[np.intp]
@@ -86,7 +86,7 @@ def choose_separated(proposals: Proposals, start: Partition, fewest: float, leve
     k = int(start.labels.max()) + 1
     for proposal in proposals.rank(k):
         plan = plan_splits(proposals.graph, proposal)
-        if _has_clusters(plan, k, fewest) and join_unseparated(proposals, plan.labels, k, level).max() == k - 1:
+        if _has_clusters(plan, k, fewest) and join_unseparated(proposals.graph, plan.labels, k, level).max() == k - 1:
             return plan
     return plan_splits(proposals.graph, start)
 
@@ -114,20 +114,17 @@ def find_separated(proposals: Proposals, fewest: float, level: float) -> Indices
         n_failures += 1
         large = (one.labels for one in proposals.rank(k) if np.bincount(one.labels).min() >= smallest)
         for labels in islice(large, 1):
-            groups = join_unseparated(proposals, labels, k, level)
+            groups = join_unseparated(proposals.graph, labels, k, level)
             if groups.max() > best.max():
                 best, n_failures = groups, 0
     return best
 
 
-def join_unseparated(proposals: Proposals, labels: Indices, k: int, level: float) -> Indices:
+def join_unseparated(graph: NeighbourGraph, labels: Indices, k: int, level: float) -> Indices:
     """Return the labels of the groups that are left if close neighbours without a valley are joined."""
-    graph, pairs = proposals.graph, []
-    for i, j in list_neighbours(graph.count_edges(labels, k), constants.CLOSE_SHARE):
-        members = np.flatnonzero((labels == i) | (labels == j))
-        if not has_valley(graph.rows, members, labels[members] == j, proposals.rng, level):
-            pairs.append((i, j))
-    return np.asarray(label_unions(k, pairs)[labels])
+    pairs = list_neighbours(graph.count_edges(labels, k), constants.CLOSE_SHARE)
+    weak = [(i, j) for i, j in pairs if judge_sides(graph.rows, labels == i, labels == j, level) > level]
+    return np.asarray(label_unions(k, weak)[labels])
 
 
 def find_joined_cells(graph: NeighbourGraph, sets: list[CellSet], fewest: float, level: float) -> Partition | None:

@@ -9,8 +9,6 @@ Evidence is a z-score for a valley.
 # Largest number of rows in the graph: this, or the second for each expected cluster if that is more.
 MOST_GRAPH_ROWS = 4000
 ROWS_PER_CLUSTER = 100
-# Number of neighbours of a row.
-N_NEIGHBOURS = 10
 # Weight of an edge of which only one end is among the nearest neighbours of the other. A row of a sparse cluster has
 # neighbours in a dense one nearby, but rows of the dense one do not have it as a neighbour.
 ONE_SIDED_WEIGHT = 0.01
@@ -18,7 +16,7 @@ ONE_SIDED_WEIGHT = 0.01
 # ------------------------------------------------------------------------------- proposals
 
 # Number of seeds of k-means, and largest number of its steps.
-N_SEEDS = 10
+N_SEEDS = 3
 MEANS_STEPS = 20
 # Largest number of steps of a mixture, and the change of the mean log-likelihood at which it ends before.
 MIXTURE_STEPS = 10
@@ -66,6 +64,8 @@ LEAST_CLUSTER_SHARE = 0.1
 CURVED = 0.1
 # Neighbours of a cluster are close if they have at least this share of the edges of the closest one.
 CLOSE_SHARE = 0.25
+# Largest P of a valley between clusters that are suggested.
+SUPPORTED = 0.1
 # Largest number of clusters that are found so, and the number of failures in a row after which the search ends.
 MOST_CLUSTERS = 20
 PATIENCE = 4

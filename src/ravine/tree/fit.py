@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.rows import Rows
 from ravine.search import SearchSettings
@@ -22,6 +22,7 @@ from ravine.tree.choice import (
     choose_separated,
     find_joined_cells,
     find_separated,
+    join_unseparated,
     measure_curvature,
 )
 from ravine.tree.constraints import Constraints, SizeLimits, list_violations
@@ -30,7 +31,7 @@ from ravine.tree.graph import NeighbourGraph
 from ravine.tree.grow import Splitter, apply_split, grow, make_stump, split_rows
 from ravine.tree.hyperplanes import Plan, build_tree, plan_splits
 from ravine.tree.nodes import NONE, Tree
-from ravine.tree.partitions import Partition, cut_cells
+from ravine.tree.partitions import Partition, cut_cells, list_neighbours
 from ravine.tree.selection import Selection
 from ravine.tree.splitter import DensitySplitter
 from ravine.validity import run_valley_test
@@ -141,7 +142,7 @@ class _Work:
         notify: Callable[[Tree], object] | None,
     ) -> None:
         self.rows, self.weights, self.settings, self.rng, self.notify = rows, weights, settings, rng, notify
-        self.splitter, self.flag = settings.make_splitter(weights), StopFlag()
+        self.splitter = settings.make_splitter(weights)
         self.seed = int(rng.integers(2**31))
 
 
@@ -216,7 +217,7 @@ def _find_given(work: _Work, graph: NeighbourGraph, k: int, fewest: float) -> Pl
     if k == 1 or len(graph) < 2:
         return None
     k = min(k, len(np.unique(graph.rows.x, axis=0)))
-    sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng, work.flag)
+    sets = cut_cells(graph, constants.N_CELL_SETS, k, work.rng)
     return choose_plan(Proposals(graph, work.rng, sets), k, fewest) if k > 1 else None
 
 
@@ -225,7 +226,7 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
     settings, rng = work.settings, work.rng
     has_few_dimensions = graph.dimension <= FEW_DIMENSIONS
     has_cells = has_few_dimensions and not graph.rows.has_repeated_values
-    sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng, work.flag) if has_cells else []
+    sets = cut_cells(graph, constants.N_CELL_SETS, 1, rng) if has_cells else []
     proposals = Proposals(graph, rng, sets)
     cells = find_joined_cells(graph, sets, fewest, settings.level)
     if cells is not None and measure_curvature(graph, cells) >= constants.CURVED:
@@ -240,14 +241,25 @@ def _find_number(work: _Work, graph: NeighbourGraph, fewest: float) -> tuple[Pla
         if cells is None:
             return None, pvalue
         pvalue = np.nan
-    groups = Partition(find_separated(proposals, fewest, settings.level))
+    support = max(settings.level, constants.SUPPORTED)
+    groups = Partition(find_separated(proposals, fewest, support))
     if cells is not None and cells.labels.max() > groups.labels.max():
         groups = cells
     if groups.labels.max() == 0:
         groups = Partition(find_sides(graph.rows, rng))
     if groups.labels.max() == 0:
         return None, pvalue
-    return choose_separated(proposals, groups, fewest, settings.level), pvalue
+    return _separate_shown(graph, choose_separated(proposals, groups, fewest, support), settings.level), pvalue
+
+
+def _separate_shown(graph: NeighbourGraph, plan: Plan, level: float) -> Plan:
+    """Return a plan whose first splits separate the groups of clusters that the test shows."""
+    labels = np.unique(plan.labels, return_inverse=True)[1]
+    k, first = int(labels.max()) + 1, np.unique(labels, return_index=True)[1]
+    if k < len(plan.cluster):  # a cluster is a union of leaves
+        return plan
+    group = join_unseparated(graph, labels, k, level)[first]
+    return plan_splits(graph, Partition(labels), group) if 0 < group.max() < k - 1 else plan
 
 
 def _test_parts(proposals: Proposals, level: float) -> float:
@@ -256,15 +268,17 @@ def _test_parts(proposals: Proposals, level: float) -> float:
     Projections of many clusters overlap along every direction. The parts are the nodes of a tree of several clusters;
     those whose two sides show a valley are tested, and P is multiplied by the number of all.
     """
-    graph, rng = proposals.graph, proposals.rng
+    graph = proposals.graph
     k = min(constants.MOST_PARTS, len(graph) // constants.ROWS_PER_PART)
     best = proposals.rank(k)[:1] if k > 2 else []
     nodes = [node for partition in best for node in plan_splits(graph, partition).list_nodes(graph)[1:k]]
     least = 1.0
     for inside, on_right in nodes:
         own_level = level / len(nodes)
-        if judge_sides(graph.rows, inside, on_right, rng, own_level) <= level:
-            pvalue = run_cluster_test(graph.rows.take(inside), rng, own_level).pvalue
+        sides = np.zeros((2, len(graph)), dtype=bool)
+        sides[on_right.astype(np.intp), inside] = True
+        if judge_sides(graph.rows, sides[0], sides[1], own_level) <= level:
+            pvalue = run_cluster_test(graph.rows.take(inside), proposals.rng, own_level).pvalue
             least = min(least, len(nodes) * pvalue)
             if least <= level:
                 break
@@ -272,21 +286,27 @@ def _test_parts(proposals: Proposals, level: float) -> float:
 
 
 def _test_splits(work: _Work, graph: NeighbourGraph, tree: Tree, leaves: Indices, of_all: float) -> Tree:
-    """Return the tree with the P-values of the splits that separate clusters; the root has that of all rows."""
-    pvalue = tree.pvalue.copy()
-    leaf_of_row = leaves[graph.indices]
+    """Return the tree with the P-values of the splits that separate clusters: the largest P of the boundaries drawn.
+
+    These are between close neighbours, or the two clusters with most edges. A single split has the P-value of all rows
+    if that is smaller.
+    """
+    level, pvalue, labels = work.settings.level, tree.pvalue.copy(), tree.cluster[leaves[graph.indices]]
+    edges = graph.count_edges(labels, tree.n_clusters)
+    close = set(list_neighbours(edges, constants.CLOSE_SHARE))
     for k in np.flatnonzero(tree.left != NONE).tolist():
-        sides = [tree.leaves(int(side)) for side in (tree.left[k], tree.right[k])]
-        if not set(tree.cluster[sides[0]].tolist()).isdisjoint(tree.cluster[sides[1]].tolist()):
+        sides = [set(tree.cluster[tree.leaves(int(side))].tolist()) for side in (tree.left[k], tree.right[k])]
+        if not sides[0].isdisjoint(sides[1]):
             continue
-        inside = np.flatnonzero(np.isin(leaf_of_row, [*sides[0], *sides[1]]))
         if work.settings.test == "exact":
-            here = np.flatnonzero(np.isin(leaves, [*sides[0], *sides[1]]))
-            pvalue[k] = work.settings.compute_pvalue(work.rows.subset(here), work.rng)
-        else:
-            on_right = np.isin(leaf_of_row[inside], sides[1])
-            pvalue[k] = judge_sides(graph.rows, inside, on_right, work.rng, work.settings.level)
-    pvalue[0] = pvalue[0] if np.isnan(of_all) else of_all
+            inside = np.flatnonzero(np.isin(leaves, tree.leaves(k)))
+            pvalue[k] = work.settings.compute_pvalue(work.rows.subset(inside), work.rng)
+            continue
+        pairs = [(min(i, j), max(i, j)) for i, j in product(*sides)]
+        drawn = close.intersection(pairs) or [max(pairs, key=lambda pair: float(edges[pair]))]
+        pvalue[k] = max(judge_sides(graph.rows, labels == i, labels == j, level) for i, j in drawn)
+    if tree.n_leaves == 2:
+        pvalue[0] = np.fmin(pvalue[0], of_all)
     return tree.with_arrays(pvalue=pvalue)
 
 

@@ -16,7 +16,6 @@ from ravine._properties import lazy_property
 from ravine._typing import Array
 from ravine.rows import Rows, draw_indices
 from ravine.tree import constants
-from ravine.validity.contacts import find_neighbours, measure_dimension
 from ravine.validity.spread_rows import SpreadRows, spread_rows
 
 Indices = NDArray[np.intp]
@@ -31,13 +30,11 @@ class NeighbourGraph:
     indices : ndarray of shape (m,), int
         Indices of the rows in the graph, in the order of their values; with weights, each as often as its weight says.
     rows : SpreadRows
-    nearest : ndarray of shape (m, q), int
-        Positions in the graph of the nearest neighbours of each row.
+        These rows, and their nearest neighbours.
     """
 
     indices: Indices
     rows: SpreadRows
-    nearest: Indices
 
     @classmethod
     def of(
@@ -62,8 +59,7 @@ class NeighbourGraph:
         indices = (
             draw_indices(np.arange(rows.shape[0]), most, rng) if weights is None else repeat_rows(weights, most, rng)
         )
-        indices, spread = spread_rows(rows, indices, rng, drop_copies)
-        return cls(indices, spread, find_neighbours(spread.points, constants.N_NEIGHBOURS))
+        return cls(*spread_rows(rows, indices, rng, drop_copies))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -73,10 +69,15 @@ class NeighbourGraph:
         """Coordinates in which neighbours are found."""
         return self.rows.points
 
-    @lazy_property
+    @property
+    def nearest(self) -> Indices:
+        """Positions in the graph of the nearest neighbours of each row."""
+        return self.rows.nearest
+
+    @property
     def dimension(self) -> float:
         """Effective dimension of the rows near their neighbours."""
-        return measure_dimension(self.points, self.nearest)
+        return self.rows.dimension
 
     @lazy_property
     def edge_weights(self) -> Array:

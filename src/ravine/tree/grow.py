@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ravine._kernels import StopFlag
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.tree.nodes import NONE, Tree
@@ -67,7 +66,6 @@ def grow(
     min_cluster_size: int = 1,
     seed: int = 0,
     notify: Callable[[Tree], object] | None = None,
-    flag: StopFlag | None = None,
 ) -> tuple[Tree, Indices]:
     """Split rows recursively.
 
@@ -88,8 +86,6 @@ def grow(
         Seed. Every node has its own generator, so that the result does not depend on the order of the splits.
     notify : callable, optional
         Called with the tree after every split.
-    flag : StopFlag, optional
-        Ignored: a tree grows in one thread.
 
     Returns
     -------

@@ -84,9 +84,15 @@ class Plan:
         return found
 
 
-def plan_splits(graph: NeighbourGraph, partition: Partition) -> Plan:
-    """Express a partition by hyperplanes; discriminants express joined cells if they cut no more edges."""
-    plan = _plan_discriminants(graph, partition)
+def plan_splits(graph: NeighbourGraph, partition: Partition, group: Indices | None = None) -> Plan:
+    """Express a partition by hyperplanes; discriminants express joined cells if they cut no more edges.
+
+    Parameters
+    ----------
+    group : ndarray of shape (k,), int, optional
+        Group of each cluster. Discriminants separate the groups before the clusters of a group.
+    """
+    plan = _plan_discriminants(graph, partition, group)
     if partition.cells is None:
         return plan
     cells = _plan_cells(graph, *partition.cells)
@@ -122,12 +128,13 @@ def _plan_cells(graph: NeighbourGraph, cells: Tree, cluster: Indices) -> Plan:
     return Plan(splits, leaves, labels)
 
 
-def _plan_discriminants(graph: NeighbourGraph, partition: Partition) -> Plan:
-    """Separate the clusters of a partition by discriminants, the clearest separation first."""
+def _plan_discriminants(graph: NeighbourGraph, partition: Partition, group: Indices | None) -> Plan:
+    """Separate the groups of clusters of a partition, then its clusters, by discriminants, the clearest first."""
     x, labels = graph.rows.x, partition.labels
     sizes = np.bincount(labels)
+    group = np.zeros(len(sizes), dtype=np.intp) if group is None else group
     fewest = np.maximum(constants.LEAST_PART_OF_CLUSTER * sizes, min(constants.FEWEST_PART_ROWS, int(sizes.min())))
-    heap: list[tuple[float, int]] = []
+    heap: list[tuple[bool, float, int]] = []
     found: dict[int, tuple[PlannedSplit, NDArray[np.bool_]]] = {}
     members, cluster = {0: np.arange(len(x))}, {}
 
@@ -136,16 +143,20 @@ def _plan_discriminants(graph: NeighbourGraph, partition: Partition) -> Plan:
         counts = np.bincount(labels[inside], minlength=len(sizes))
         present = np.flatnonzero(counts >= fewest)
         cluster[node] = int(counts.argmax())
-        split = _separate(x, labels, inside, present, node) if len(present) > 1 else None
+        of_row, parts = group[labels], np.unique(group[present])
+        is_within = len(parts) == 1
+        if is_within:
+            of_row, parts = labels, present
+        split = _separate(x, of_row, inside, parts, node) if len(parts) > 1 else None
         if split is not None:
             goes_right = x[inside] @ split.direction > split.threshold
             found[node] = split, goes_right
-            heapq.heappush(heap, (_measure_crossing(graph, inside, goes_right), node))
+            heapq.heappush(heap, (is_within, _measure_crossing(graph, inside, goes_right), node))
 
     evaluate(0)
     splits: list[PlannedSplit] = []
     while heap and len(splits) < constants.LEAVES_PER_CLUSTER * len(sizes):
-        node = heapq.heappop(heap)[1]
+        node = heapq.heappop(heap)[-1]
         split, goes_right = found[node]
         splits.append(split)
         del cluster[node]

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ravine import _kernels
-from ravine._kernels import StopFlag
 from ravine._typing import Array
 from ravine.tree import constants
 from ravine.tree.boundaries import Joiner, label_cells, measure_contact
@@ -81,15 +80,13 @@ class CellSet:
         return Partition(np.asarray(groups[self.cell_of_row]), (self.tree, cluster), n_separated >= wanted)
 
 
-def cut_cells(
-    graph: NeighbourGraph, n_sets: int, n_clusters: int, rng: np.random.Generator, flag: StopFlag | None
-) -> list[CellSet]:
+def cut_cells(graph: NeighbourGraph, n_sets: int, n_clusters: int, rng: np.random.Generator) -> list[CellSet]:
     """Cut the rows of a graph into cells, a number of times with different random directions."""
     if graph.points.shape[1] == 1 or len(graph) < 2 * constants.FEWEST_CELL_ROWS:
         return []
     sets = []
     for seed in rng.integers(2**31, size=n_sets).tolist():
-        tree, leaf_of_row = grow_cells(graph, n_clusters, seed, flag)
+        tree, leaf_of_row = grow_cells(graph, n_clusters, seed)
         cell_of_row = np.unique(leaf_of_row, return_inverse=True)[1]
         sets.append(CellSet(tree, cell_of_row, Joiner(graph, cell_of_row)))
     return sets
@@ -130,8 +127,9 @@ def propose_partitions(
 
 def fit_means(x: Array, k: int, rng: np.random.Generator) -> Indices | None:
     """Return the clusters of k-means, from the best of several seeds; None if there are fewer than k."""
-    labels = np.empty(len(x), dtype=np.int64)
-    _kernels.fit_means(np.ascontiguousarray(x), rng.random((constants.N_SEEDS, k)), constants.MEANS_STEPS, labels)
+    labels, n_trials = np.empty(len(x), dtype=np.int64), 2 + int(math.log(k))
+    random = rng.random((constants.N_SEEDS * n_trials, k))
+    _kernels.fit_means(np.ascontiguousarray(x), random, n_trials, constants.MEANS_STEPS, labels)
     return labels if len(np.unique(labels)) == k else None
 
 

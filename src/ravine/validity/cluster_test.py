@@ -2,13 +2,13 @@
 
 The rows are divided into folds. The other folds choose a direction and a valley along it, and the fold judges: the
 pooled counts of rows in the valley and beside it give a z-score. A ring or an arc has such valleys, too: its projection
-is bent, not separated. `measure_separation` therefore looks at the plane of the direction and of the largest remaining
-variance, where the two sides of a bend are connected.
+is bent, not separated. In few dimensions the valley must therefore show where the two sides meet, too.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,6 @@ from ravine.density import (
     outline_valley,
     score_valley,
 )
-from ravine.validity.contacts import find_contact, find_neighbours, measure_dimension
 from ravine.validity.discriminants import find_discriminant, list_directions
 from ravine.validity.results import LOWEST, N_FOLDS, Evidence, Tally, ValleyTest
 from ravine.validity.spread_rows import SpreadRows
@@ -33,13 +32,10 @@ Mask = NDArray[np.bool_]
 # Smallest number of rows that are tested; with fewer, P is 1.
 FEWEST_ROWS = 20
 # Largest number of random partitions into folds.
-N_PARTITIONS = 8
+N_PARTITIONS = 16
 # Partitions end early if the mean z-score of m of them is above that of the level by SHOWN / √m, or below it by
 # HIDDEN / √m: some partitions miss a valley that others find.
-SHOWN, HIDDEN = 1.0, 1.3
-# Number of partitions for the evidence of a boundary, and the distance of the z-score from that of the level at which
-# fewer are enough.
-N_REPETITIONS, DECIDED = 4, 2.0
+SHOWN, HIDDEN = 1.0, 2.0
 # Directions of a search: differences of the means of two halves of the rows, principal components, and those of them
 # with the clearest valleys, which are improved by the discriminant of their two sides a number of times.
 N_DIFFERENCES, N_COMPONENTS, N_IMPROVED, N_ROUNDS = 15, 3, 4, 2
@@ -49,20 +45,11 @@ SMALLEST_SHARE, SMALLEST_SIDE = 0.02, 5
 N_BINS, EDGE = 128, 4.0
 # Share of the distance between the means of two sides, at each end, that the search for the minimum leaves out.
 INNER = 0.05
-# Number of neighbours of a row in a plane.
-N_NEIGHBOURS = 10
-# Bins along each axis of a plane, and the bandwidth of its density in units of standard deviations times n ** (-1/6).
-PLANE_BINS, PLANE_BANDWIDTH = 48, 0.4
-# Two sides are separated, not bent, if the evidence for a valley between them in the plane, less BEND times the height
-# of the pass between them above the valley of the projection, is at least SEPARATE.
-BEND, SEPARATE = 6.0, 2.2
-# Effective dimension up to which the valley must also show near the boundary in the space of all features.
-FEW_DIMENSIONS = 6.0
+# Effective dimension up to which a valley must show where its sides meet, and the evidence for it there.
+FEW_DIMENSIONS, SEPARATE = 6.0, 2.8
 
 _BINS = (np.arange(N_BINS) + 0.5) * (2.0 * EDGE / N_BINS) - EDGE
 _SQUARES = (_BINS[:, None] - _BINS) ** 2
-_PLANE = (np.arange(PLANE_BINS) + 0.5) * (2.0 * EDGE / PLANE_BINS) - EDGE
-_PLANE_SQUARES = (_PLANE[:, None] - _PLANE) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,60 +73,71 @@ def run_cluster_test(rows: SpreadRows, rng: np.random.Generator, level: float, n
     n_splits : int
         Factor of the largest number of partitions into folds.
     """
-    columns = rows.grid_columns
+    columns, everything = rows.grid_columns, np.arange(len(rows))
     if len(rows) < FEWEST_ROWS:
         return ValleyTest(1.0, (), columns, "pooled")
-    pvalue, partitions = _pool_folds(rows, rng, level, None, n_splits)
+
+    def judge() -> Evidence:
+        return _judge_folds(rows, everything, None, _deal(len(rows), rng), rng)
+
+    pvalue, partitions = _pool(judge, level, N_PARTITIONS * n_splits)
     is_bend = False
     if pvalue <= level:
-        cut = find_cut(rows, np.arange(len(rows)), rng)
-        is_bend = cut is None or not _is_separate(rows, cut)
+        cut = find_cut(rows, everything, rng)
+        on_right = np.zeros(len(rows), dtype=bool) if cut is None else rows.project(cut.direction) > cut.threshold
+        is_bend = cut is None or not _are_apart(rows, ~on_right, on_right)
     return ValleyTest(1.0 if is_bend else pvalue, (), columns, "pooled", partitions, is_bend)
 
 
-def _is_separate(rows: SpreadRows, cut: Cut) -> bool:
-    """Return whether a valley separates the two sides of a cut, and is not that of a bend."""
-    if measure_dimension(rows.points, find_neighbours(rows.points, N_NEIGHBOURS)) > FEW_DIMENSIONS:
-        return True
-    evidence, bend = measure_separation(rows, cut)
-    return evidence - BEND * bend >= SEPARATE and _are_apart(rows, cut)
+def judge_sides(rows: SpreadRows, first: Mask, second: Mask, level: float) -> float:
+    """Return the P-value of a valley between two groups of rows; 1 if it is that of a bend.
 
+    Each fold judges the valley along the discriminant of the others.
 
-def _are_apart(rows: SpreadRows, cut: Cut) -> bool:
-    """Return whether a valley separates the sides of a cut near their boundary; true in many dimensions.
-
-    A helix or a bent sheet is connected in the space of all features, but not in a plane.
+    Parameters
+    ----------
+    rows : SpreadRows
+    first, second : ndarray of shape (m,), bool
+        Rows of the two groups.
+    level : float
+        As for `run_cluster_test`.
     """
-    if rows.points.shape[1] < 3:
+    members, rng = np.flatnonzero(first | second), np.random.default_rng(rows.seed)
+    if len(members) < FEWEST_ROWS or min(first.sum(), second.sum()) < N_FOLDS:
+        return 1.0
+
+    def judge() -> Evidence:
+        return _judge_folds(rows, members, second[members], _deal(len(rows), rng)[members], rng)
+
+    pvalue = _pool(judge, level, N_PARTITIONS)[0]
+    return pvalue if pvalue > level or _are_apart(rows, first, second) else 1.0
+
+
+def _are_apart(rows: SpreadRows, first: Mask, second: Mask) -> bool:
+    """Return whether two groups have a valley where they meet, or too few rows there; true in many dimensions.
+
+    The two sides of a bend are connected in the space of all features.
+    """
+    if rows.dimension > FEW_DIMENSIONS:
         return True
-    nearest = find_neighbours(rows.points, N_NEIGHBOURS)
-    dimension = measure_dimension(rows.points, nearest)
-    if dimension > 3.0:
-        return True
-    on_right = rows.project(cut.direction) > cut.threshold
-    contact = find_contact(rows.points, nearest, dimension, ~on_right, on_right)
+    contact = rows.find_contact(first, second)
     return contact is None or contact.evidence >= SEPARATE
 
 
-def judge_sides(rows: SpreadRows, members: Indices, on_right: Mask, rng: np.random.Generator, level: float) -> float:
-    """Return the P-value of a valley between two given sides of some rows, along the discriminant of other rows."""
-    if len(members) < FEWEST_ROWS or min(on_right.sum(), (~on_right).sum()) < N_FOLDS:
-        return 1.0
-    return _pool_folds(rows, rng, level, (members, on_right))[0]
+def _deal(n: int, rng: np.random.Generator) -> Indices:
+    """Return the fold of each row in a random partition."""
+    return np.asarray(rng.permutation(np.arange(n) % N_FOLDS))
 
 
-def _pool_folds(
-    rows: SpreadRows, rng: np.random.Generator, level: float, sides: tuple[Indices, Mask] | None, n_splits: int = 1
-) -> tuple[float, tuple[Evidence, ...]]:
-    """Return the P-value and the evidence of random partitions into folds, each judged along a direction of the others.
+def _pool(judge: Callable[[], Evidence], level: float, most: int) -> tuple[float, tuple[Evidence, ...]]:
+    """Return the P-value and the evidence of random partitions into folds.
 
     Partitions end early if further ones are unlikely to move P to the other side of the level.
     """
-    members = np.arange(len(rows)) if sides is None else sides[0]
     needed = -float(ndtri(min(max(level, 1e-9), 0.5)))
     partitions: list[Evidence] = []
-    for m in range(1, N_PARTITIONS * n_splits + 1):
-        partitions.append(_judge_folds(rows, members, None if sides is None else sides[1], rng))
+    for m in range(1, most + 1):
+        partitions.append(judge())
         score = _average_scores(partitions)
         if not -HIDDEN < (score - needed) * math.sqrt(m) < SHOWN:
             break
@@ -151,9 +149,10 @@ def _average_scores(partitions: list[Evidence]) -> float:
     return float(np.mean([(one.weak.score, one.strong.score) for one in partitions], axis=0).min())
 
 
-def _judge_folds(rows: SpreadRows, members: Indices, on_right: Mask | None, rng: np.random.Generator) -> Evidence:
-    """Return the evidence of a random partition: each fold judges the valley of the others."""
-    fold = rng.permutation(np.arange(len(members)) % N_FOLDS)
+def _judge_folds(
+    rows: SpreadRows, members: Indices, on_right: Mask | None, fold: Indices, rng: np.random.Generator
+) -> Evidence:
+    """Return the evidence of a partition into folds: each fold judges the valley of the others."""
     counts = np.zeros((len(rows.spreadings), 2, 3))
     for k in range(N_FOLDS):
         others = members[fold != k]
@@ -242,85 +241,6 @@ def _find_valleys(rows: SpreadRows, members: Indices, directions: Array) -> list
     return [
         Cut(v, float(t), float(s)) for v, t, s in zip(directions, thresholds, scores[np.arange(k), at], strict=True)
     ]
-
-
-# ----------------------------------------------------------------------------------------------- bends
-
-
-def measure_separation(rows: SpreadRows, cut: Cut, members: Indices | None = None) -> tuple[float, float]:
-    """Return the evidence for a valley between the two sides of a cut in a plane, and how much of the valley is a bend.
-
-    The plane is that of the direction and of the first principal component of the rest. The second number is the height
-    of the pass between the sides there above the valley of the projection, as shares of the modes.
-    """
-    where = np.arange(len(rows)) if members is None else members
-    p = rows.project(cut.direction, where)
-    on_right, x = p > cut.threshold, rows.alone[where]
-    if min(np.count_nonzero(on_right), np.count_nonzero(~on_right)) < 2:
-        return -math.inf, 0.0
-    if x.shape[1] == 1:
-        return math.inf, 0.0
-    rest = x - x.mean(axis=0)
-    rest -= np.outer(rest @ cut.direction, cut.direction)
-    q = rest @ np.linalg.eigh(rest.T @ rest)[1][:, -1]
-    p = p - p.mean()
-    plane = np.column_stack([p, q]) / (max(float(np.abs(p).max()), float(np.abs(q).max())) or 1.0)
-    contact = find_contact(plane, find_neighbours(plane, N_NEIGHBOURS), 2.0, ~on_right, on_right)
-    evidence = math.inf if contact is None else contact.evidence
-    return evidence, _measure_bend(p, q, cut.threshold - float(rows.project(cut.direction, where).mean()))
-
-
-def _measure_bend(p: Array, q: Array, threshold: float) -> float:
-    """Return the height of the pass between two sides in a plane above the valley along p, as shares of the modes."""
-    from scipy.ndimage import label
-
-    spreads = float(p.std()), float(q.std())
-    if not min(spreads) > 0.0:
-        return 0.0
-    kernel = np.exp(-0.5 * _PLANE_SQUARES / (PLANE_BANDWIDTH * len(p) ** (-1.0 / 6.0)) ** 2)
-    i, j = (
-        np.clip(v / s * (PLANE_BINS / (2.0 * EDGE)) + PLANE_BINS / 2.0, 0, PLANE_BINS - 1).astype(np.intp)
-        for v, s in zip((p, q), spreads, strict=True)
-    )
-    counts = np.bincount(i * PLANE_BINS + j, minlength=PLANE_BINS**2).reshape(PLANE_BINS, PLANE_BINS)
-    plane = kernel @ counts @ kernel
-    along = plane.sum(axis=1)
-    c = int(np.clip(threshold / spreads[0] * (PLANE_BINS / (2.0 * EDGE)) + PLANE_BINS / 2.0, 1, PLANE_BINS - 2))
-    modes = int(along[:c].argmax()), c + 1 + int(along[c + 1 :].argmax())
-    valley = float(along[modes[0] : modes[1] + 1].min()) / float(min(along[modes[0]], along[modes[1]]))
-    first = np.unravel_index(int(plane[:c].argmax()), plane[:c].shape)
-    place = np.unravel_index(int(plane[c + 1 :].argmax()), plane[c + 1 :].shape)
-    second = (place[0] + c + 1, place[1])
-    top, low, high = float(min(plane[first], plane[second])), 0.0, 1.0
-    for _ in range(8):  # bisection
-        middle = 0.5 * (low + high)
-        parts = label(plane >= middle * top)[0]
-        low, high = (middle, high) if parts[first] == parts[second] else (low, middle)
-    return low - valley
-
-
-# ----------------------------------------------------------------------------------------------- boundaries
-
-
-def has_valley(rows: SpreadRows, members: Indices, on_right: Mask, rng: np.random.Generator, level: float) -> bool:
-    """Return whether two groups of rows have a valley between them that is not a bend.
-
-    The mean z-score of a few partitions into folds, and the evidence in the plane of the discriminant, reach a level.
-    """
-    cut = cut_between(rows, members, on_right)
-    if cut is None:
-        return False
-    needed = -float(ndtri(level))
-    partitions: list[Evidence] = []
-    while len(partitions) < N_REPETITIONS:
-        partitions.append(_judge_folds(rows, members, on_right, rng))
-        evidence = _average_scores(partitions)
-        if abs(evidence - needed) > DECIDED:
-            break
-    if evidence < needed:
-        return False
-    contact, bend = measure_separation(rows, cut, members)
-    return contact - BEND * max(bend, 0.0) >= needed
 
 
 def _find_lowest(projections: Array, on_right: Mask) -> float | None:

@@ -20,6 +20,8 @@ from ravine.density import ProjectedDensity, compute_silverman_bandwidth, measur
 
 Mask = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+# Number of neighbours of a row.
+N_NEIGHBOURS = 10
 # Number of rows at which the effective dimension is measured.
 ROWS_FOR_DIMENSION = 500
 # Largest number of steps from a boundary in a graph of the usual size; larger graphs have shorter, hence more, steps.

@@ -18,6 +18,7 @@ from ravine._typing import Array
 from ravine.hyperplane import Hyperplane
 from ravine.rows import Rows, as_rows
 from ravine.rows.repeated_values import Grids, find_distinct
+from ravine.validity.contacts import N_NEIGHBOURS, Contact, find_contact, find_neighbours, measure_dimension
 
 Indices = NDArray[np.intp]
 # A value of a continuous feature is an atom if at least this share of the rows, and this number of rows, have it.
@@ -60,6 +61,8 @@ class SpreadRows:
         Principal components of these features, if they are many.
     grid_columns : tuple of int
         Features of repeated values, which are spread over their cells.
+    seed : int
+        Seed of the partitions into folds: the same for all boundaries.
     """
 
     x: Array
@@ -73,6 +76,7 @@ class SpreadRows:
     columns: Indices
     basis: Array | None = None
     grid_columns: tuple[int, ...] = ()
+    seed: int = 0
 
     def __len__(self) -> int:
         return len(self.x)
@@ -95,12 +99,13 @@ class SpreadRows:
         categories = find_categories(x)
         arrays, on_grid = _spread(x, categories, rng)
         shifts, grid_columns = rng.random(len(x)) - 0.5, tuple(columns[on_grid].tolist())
+        seed = int(rng.integers(2**31))
         basis = _find_components(x, rng) if x.shape[1] > MOST_COMPONENTS else None
         if basis is not None:
             arrays = {name: None if part is None else part @ basis for name, part in arrays.items()}
             x = x @ basis
         return cls(x=x, categories=categories, shifts=shifts, center=center, scale=scale, columns=columns, basis=basis,
-                   grid_columns=grid_columns, **arrays)  # type: ignore[arg-type]  # fmt: skip
+                   grid_columns=grid_columns, seed=seed, **arrays)  # type: ignore[arg-type]  # fmt: skip
 
     @classmethod
     def _of_sparse(cls, rows: Rows, rng: np.random.Generator) -> SpreadRows:
@@ -113,7 +118,19 @@ class SpreadRows:
         basis = randomized_svd(data / scale, k, random_state=int(rng.integers(2**31)))[2].T
         x = np.asarray(data @ basis) / scale
         d = data.shape[1]
-        return cls(x, x, x, None, (), np.zeros(len(x)), np.zeros(d), scale, np.arange(d), np.ascontiguousarray(basis))
+        return cls(
+            x,
+            x,
+            x,
+            None,
+            (),
+            np.zeros(len(x)),
+            np.zeros(d),
+            scale,
+            np.arange(d),
+            np.ascontiguousarray(basis),
+            seed=int(rng.integers(2**31)),
+        )
 
     def project(self, directions: Array, indices: Indices | slice = slice(None), together: bool = False) -> Array:
         """Return the projections of some rows on one direction or several (rows), with repeated values spread."""
@@ -131,6 +148,20 @@ class SpreadRows:
         together = None if self.together is None else self.together[indices]
         x, points, alone = self.x[indices], self.points[indices], self.alone[indices]
         return replace(self, x=x, points=points, alone=alone, together=together, shifts=self.shifts[indices])
+
+    @lazy_property
+    def nearest(self) -> Indices:
+        """Positions of the nearest neighbours of each row."""
+        return find_neighbours(self.points, N_NEIGHBOURS)
+
+    @lazy_property
+    def dimension(self) -> float:
+        """Effective dimension of the rows near their neighbours."""
+        return measure_dimension(self.points, self.nearest)
+
+    def find_contact(self, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Contact | None:
+        """Measure the contact of two groups of rows; None if too few rows are near the boundary."""
+        return find_contact(self.points, self.nearest, self.dimension, first, second)
 
     @property
     def has_repeated_values(self) -> bool:

@@ -42,7 +42,7 @@ def run_valley_test(
     Parameters
     ----------
     n_splits : int
-        Number of random halvings of the exact test; the pooled test makes up to eight partitions for each.
+        Number of random halvings of the exact test; the pooled test makes up to 16 partitions for each.
     settings : SearchSettings
         Search for the hyperplanes of the exact test.
     level : float
