@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+# P-values below it, where tests have their floor, are not told apart.
+SMALLEST_PVALUE = 1e-300
+
 __all__ = ["count", "format_pvalue", "join_counts", "join_names", "join_texts"]
 
 
@@ -13,8 +16,10 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def format_pvalue(p: float) -> str:
-    """Return a P-value with two digits: "P = 0.012"."""
-    return f"P = {p:.2g}"
+    """Return a P-value with two digits, such as "P = 0.012"; "no P" for NaN, for what was not tested."""
+    if p != p:
+        return "no P"
+    return f"P = {p:.2g}" if p >= SMALLEST_PVALUE else f"P < {SMALLEST_PVALUE:g}"
 
 
 def join_names(names: Sequence[str], most: int = 8) -> str:

@@ -17,6 +17,7 @@ from ravine import (
     PathSettings,
     ProjectedDensity,
 )
+from ravine._plurals import format_pvalue
 from ravine.plotting import HyperplaneDisplay
 from support import reference
 from support.simulate import two_clusters
@@ -436,3 +437,13 @@ def test_curves_of_tiny_bandwidths_stay_small():
     display = HyperplaneDisplay.from_direction(X, np.ones(4), bandwidth=1e-6)
     assert len(display.points) < 5000
     assert np.isfinite(display.density).all()
+
+
+def test_titles_show_the_p_value_of_the_split():
+    X = np.r_[np.zeros((40, 2)), np.full((40, 2), 9.0)] + np.random.default_rng(0).normal(size=(80, 2))
+    mdh = MinimumDensityHyperplane(test="pooled", random_state=0).fit(X)
+    title = HyperplaneDisplay.from_estimator(mdh, X).ax_density_.get_title(loc="left")
+    assert title.endswith(format_pvalue(mdh.pvalue_))
+    mdt = MinimumDensityTree(random_state=0).fit(X)
+    title = HyperplaneDisplay.from_estimator(mdt, X, node=0).ax_density_.get_title(loc="left")
+    assert title.endswith(f"{format_pvalue(mdt.tree_.pvalue[0])}, shown")

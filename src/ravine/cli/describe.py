@@ -143,11 +143,14 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
         from ravine.explain import find_suggestion
+        from ravine.tree.text import list_splits
 
         tree, suggestion = estimator.tree_, find_suggestion(estimator)
         if suggestion is not None:
             out |= {"shown": suggestion.n_shown, "suggested": suggestion.n_suggested}
-        return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
+        out |= {"clusters": tree.n_clusters, "level": _finite_or_none(tree.level)}
+        shown = {split["node"]: split["shown"] for split in list_splits(tree)}
+        return {**out, "nodes": [{**_summarise_node(node, tree), "shown": shown.get(node.number)} for node in tree]}
     if hasattr(estimator, "classes_"):
         pairs = [
             {"classes": list(pair), "hyperplane": _summarise_hyperplane(plane)}

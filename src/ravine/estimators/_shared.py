@@ -52,6 +52,12 @@ def between(low: float, high: float | None, closed: str = "both") -> Number:
     return Number(Real, low, high, closed=closed)
 
 
+def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the features seen in a fit; None if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names.tolist())
+
+
 def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], parameters: Mapping[str, Any]) -> None:
     """Put the default object in place of None if some parameters of it, such as "hyperplane__bandwidth", are set."""
     is_missing = getattr(estimator, name) is None and name not in parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from ravine.checks import check_weights, count_threads, make_generator
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import apply_to_rows, at_least, between, get_feature_names, insert_default, start_fit
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty
@@ -257,6 +258,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         return PairSettings(search, int(self.n_rounds), self.voting)
 
     def _store(self, model: PairModel, separators: Sequence[Separator], classes: NDArray[Any]) -> None:
+        names = get_feature_names(self)
+        model = replace(model, hyperplanes=tuple(replace(one, feature_names=names) for one in model.hyperplanes))
         self.classes_ = classes
         self.pair_model_ = model
         pairs = [tuple(classes[pair].tolist()) for pair in model.pairs]

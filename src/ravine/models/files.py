@@ -26,7 +26,7 @@ from ravine._plurals import join_names
 from ravine.models.codec import ESTIMATORS, Decoder, Encoder, ModelFileError
 from ravine.models.table_model import TableModel
 
-FORMAT, SCHEMA = "ravine model", 5
+FORMAT, SCHEMA = "ravine model", 6
 DOCUMENT = "model.json"
 CHECK_NAME = "Check the name of the file."
 # Record at the end of a zip file without a comment: signature and size of the list of members.

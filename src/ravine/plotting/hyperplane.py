@@ -15,7 +15,7 @@ from ravine.checks import check_choice, check_flag, check_number, check_weights
 from ravine.explain import encode_any_labels, format_count
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import View, check_direction, check_rows, compute_view, find_subject
+from ravine.plotting.subject import View, check_direction, check_rows, compute_view, describe_tested, find_subject
 from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class HyperplaneDisplay:
     The horizontal axis is the projection on the normal v, the vertical axis of the points the projection on the
     direction of largest variance orthogonal to v. Above, or on the same axes, are the projected density (solid) and the
     penalised density f_CL(v, ·) that MDP² minimises over the offset (dotted). The solid vertical line is the
-    hyperplane; the interval F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth.
+    hyperplane; the interval F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth
+    and the P-value of the split.
 
     Create displays with :meth:`from_estimator`, :meth:`from_hyperplane` or :meth:`from_direction`. The density is
     computed from all rows; if there are more than ``max_rows``, a fixed random sample is drawn as points, and the
@@ -82,6 +83,8 @@ class HyperplaneDisplay:
         Bandwidth of the density.
     n_rows : int
         Number of rows from which the density is computed.
+    tested : str
+        P-value of the split and whether the test shows it, as text; empty if it was not tested.
 
     Attributes
     ----------
@@ -130,6 +133,7 @@ class HyperplaneDisplay:
     alpha: float | None
     bandwidth: float
     n_rows: int
+    tested: str = ""
 
     # ------------------------------------------------------------------------------------------- data
 
@@ -183,7 +187,7 @@ class HyperplaneDisplay:
         )
         with subject.all_rows.session():
             contents = compute_view(subject.rows, subject.labels, view, weights, max_rows, subject.indices)
-        return cls(**contents).plot(**plot_options)
+        return cls(**contents, tested=describe_tested(estimator, node)).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -299,7 +303,7 @@ class HyperplaneDisplay:
             The density above the points, or both in one panel as in the paper, with the scale of the density on the
             left and that of the points on the right.
         title : str, optional
-            Title; by default the relative depth, "" for none.
+            Title; by default the relative depth and the P-value, "" for none.
         legend : bool, default=True
             Whether to draw the legend.
         line_kw, scatter_kw : dict, optional
@@ -430,6 +434,7 @@ class HyperplaneDisplay:
 
     def _describe_depth(self) -> str:
         at = "" if self.alpha is None else f",  α = {self.alpha:.3g}"
+        at += f",  {self.tested}" if self.tested else ""
         if not math.isfinite(self.offset):
             return "no split" + at
         if self.relative_depth == 0.0:

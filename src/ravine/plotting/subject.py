@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import BalancePenalty, ProjectedDensity
@@ -19,7 +20,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Indices, Rows, StoredMoments
 from ravine.rows.inputs import validate_readable_rows
 from ravine.search import BandwidthRule, WorkingSpace, check_penalty, resolve_bandwidth
-from ravine.tree import Tree
+from ravine.tree import Tree, describe_test, find_shown_splits
 
 # Below this, the part of a unit vector outside the row space is rounding.
 OUTSIDE = 1e-9
@@ -94,6 +95,14 @@ def get_hyperplane(estimator: Any, node: int | None, pair: tuple[Any, Any] | Non
         return _find_pair(estimator, pair)
     plane: Hyperplane = estimator.hyperplane_
     return plane
+
+
+def describe_tested(estimator: Any, node: int | None) -> str:
+    """Describe the test of the split of an estimator, or of one of its nodes; empty if it was not tested."""
+    if isinstance(estimator, MinimumDensityTree):
+        tree, k = estimator.tree_, 0 if node is None else node
+        return describe_test(tree, k, find_shown_splits(tree)[k])
+    return format_pvalue(estimator.pvalue_) if hasattr(estimator, "pvalue_") else ""
 
 
 def _find_split(tree: Tree, node: int | None) -> tuple[int, Hyperplane]:

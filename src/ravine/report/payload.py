@@ -226,11 +226,13 @@ class _PayloadBuilder:
             "right": right,
             "order": int(tree.order[k]),
             "sides": [nodes[left].size, nodes[right].size],
-            **self._describe_hyperplane(plane, nodes[k].curve, pvalue),
+            **self._describe_hyperplane(plane, nodes[k].curve, pvalue, is_tested=not math.isnan(tree.level)),
             **self._locate_rows(plane, places),
         }
 
-    def _describe_hyperplane(self, plane: Hyperplane, curve: DensitySummary | None, pvalue: float) -> dict[str, Any]:
+    def _describe_hyperplane(
+        self, plane: Hyperplane, curve: DensitySummary | None, pvalue: float, is_tested: bool = False
+    ) -> dict[str, Any]:
         """Return the largest weights of the normal, the depth and the density."""
         order = np.argsort(-np.abs(plane.normal), kind="stable")
         named = [j for j in order[: self.budget.features].tolist() if plane.normal[j] != 0.0]
@@ -239,7 +241,7 @@ class _PayloadBuilder:
             "weights": [[self.features.mention(j, i), _round(float(plane.normal[j]), 3)] for i, j in enumerate(named)],
             "others": [int((others != 0.0).sum()), _round(float(np.linalg.norm(others)), 3)],
             "depth": _round(plane.relative_depth, 4),
-            "p": _format_pvalue(pvalue),
+            "p": format_pvalue(pvalue) if is_tested else _format_pvalue(pvalue),
             "offset": _round(plane.offset, 6),
         }
         return out if curve is None else {**out, "curve": _describe_curve(curve)}
