@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-# P-values below it, where tests have their floor, are not told apart.
+# Smallest P-value that is shown as a number; the floor of the tests is below it.
 SMALLEST_PVALUE = 1e-300
 
 __all__ = ["count", "format_pvalue", "join_counts", "join_names", "join_texts"]

@@ -379,7 +379,7 @@ def test_damaged_classes_are_rejected(models, tmp_path, texts):
     assert_rejected(pack(tmp_path / "m", {**models["classifier"], "model.json": json.dumps(document).encode()}))
 
 
-@pytest.mark.parametrize("kind", ["os.system", "PCA", "Pipeline", "", "object", "ModelFileError"])
+@pytest.mark.parametrize("kind", ["os.system", "PCA", "ColumnTransformer", "", "object", "ModelFileError"])
 def test_unknown_classes_and_fields_are_rejected(models, tmp_path, kind):
     def change_class(document):
         document["objects"][-1]["class"] = kind

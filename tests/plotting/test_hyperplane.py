@@ -234,8 +234,6 @@ def test_a_pair_of_several_classes_is_chosen_by_name(rng):
     mdc = MinimumDensityClassifier(
         hyperplane=MinimumDensityHyperplane(init=("pc1",), alpha_max=0.3, path=PathSettings(n_alpha=2, polish=False))
     ).fit(rows, y)
-    with pytest.raises(ValueError, match="pair="):
-        HyperplaneDisplay.from_estimator(mdc, rows)
     display = HyperplaneDisplay.from_estimator(mdc, rows, y, pair=("a", "c"))
     assert display.offset == mdc.hyperplanes_["a", "c"].offset
     assert display.rows.tolist() == [*range(30), *range(60, 90)]

@@ -293,8 +293,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        with start_fit(self):
-            settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=self.callback)
+        with start_fit(self, X) as watch:
+            settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=watch(self.callback))
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
             weights = check_weights(sample_weight, rows.shape[0])

@@ -18,9 +18,9 @@ from ravine._typing import Array
 from ravine.checks import check_integer, make_generator
 from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
 from ravine.explain.effects import GroupMoments, compare_with_rest
-from ravine.explain.inputs import check_estimator, name_features
+from ravine.explain.inputs import check_estimator, name_features, open_pipeline
 from ravine.hyperplane import NoSplitWarning
-from ravine.rows import center_and_scale
+from ravine.rows import ArrayRows, center_and_scale
 from ravine.rows.inputs import validate_array
 from ravine.rows.repeated_values import find_repeating
 from ravine.search import resolve_bandwidth
@@ -127,8 +127,8 @@ def compare_clusters(
 
     Parameters
     ----------
-    estimator : MinimumDensityTree or MinimumDensityHyperplane
-        Fitted estimator with at least two clusters.
+    estimator : MinimumDensityTree, MinimumDensityHyperplane or Pipeline
+        Fitted estimator with at least two clusters, or a pipeline that ends with one.
     X : array-like of shape (n_samples, n_features)
         The rows of the fit.
     clusters : tuple of two int, optional
@@ -160,12 +160,20 @@ def compare_clusters(
     >>> (tests.adjusted[0] < 0.05).tolist()
     [True, True, False, False]
     """
+    opened = open_pipeline(estimator, X, feature_names)
+    estimator, X, feature_names = opened.estimator, opened.X, opened.feature_names
     check_estimator(estimator)
     if not hasattr(estimator, "labels_"):
         raise TypeError(f"compare_clusters needs a clusterer, got {type(estimator).__name__}.")
     rows = validate_array(estimator, X, reset=False)
-    names = name_features(feature_names, rows.shape[1], estimator)
-    labels = np.asarray(estimator.predict(rows))
+    return compare_rows(estimator, rows, clusters, name_features(feature_names, rows.shape[1], estimator), random_state)
+
+
+def compare_rows(
+    estimator: Any, rows: NDArray[Any], clusters: tuple[int, int] | None, names: list[str], random_state: Any = 0
+) -> FeatureTests:
+    """Compare clusters as `compare_clusters` does, from rows that are validated already."""
+    labels = np.asarray(estimator.predict(ArrayRows(rows)))
     n_clusters = estimator.tree_.n_clusters if hasattr(estimator, "tree_") else 2
     if len(np.unique(labels)) < 2:
         raise ValueError("all rows are in one cluster: there is nothing to compare.")

@@ -12,10 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_flag, check_number, check_weights
-from ravine.explain import encode_any_labels, format_count
+from ravine.explain import encode_any_labels, format_count, open_pipeline
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import View, check_direction, check_rows, compute_view, describe_tested, find_subject
+from ravine.plotting.subject import (
+    View,
+    check_direction,
+    check_rows,
+    choose_pair,
+    compute_view,
+    describe_tested,
+    find_subject,
+)
 from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
@@ -85,6 +93,8 @@ class HyperplaneDisplay:
         Number of rows from which the density is computed.
     tested : str
         P-value of the split and whether the test shows it, as text; empty if it was not tested.
+    pair : tuple of two labels or None
+        Classes that the hyperplane separates, of a classifier of more than two.
 
     Attributes
     ----------
@@ -134,6 +144,7 @@ class HyperplaneDisplay:
     bandwidth: float
     n_rows: int
     tested: str = ""
+    pair: tuple[Any, Any] | None = None
 
     # ------------------------------------------------------------------------------------------- data
 
@@ -154,7 +165,7 @@ class HyperplaneDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
+        estimator : MinimumDensityHyperplane, MinimumDensityClassifier, MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows to show: those of the fit, which the estimator does not keep, or others. Rows outside of memory
             stay where they are; only their projections, one number for each row, are collected.
@@ -165,7 +176,7 @@ class HyperplaneDisplay:
             For a tree, the inner node whose split is shown, with the rows that reach it; by default the root.
         pair : tuple of two labels, optional
             For a classifier of more than two classes, the hyperplane of ``hyperplanes_`` that is shown, with the rows
-            that are predicted as one of these two classes.
+            that are predicted as one of these two classes. By default the pair with the least deep valley.
         sample_weight : array-like of shape (n_samples,), optional
             The weights of the fit.
         max_rows : int, default=5000
@@ -173,6 +184,9 @@ class HyperplaneDisplay:
         **plot_options
             Options of :meth:`plot`.
         """
+        opened = open_pipeline(estimator, X)
+        estimator, X = opened.estimator, opened.X
+        pair = choose_pair(estimator, pair)
         subject = find_subject(estimator, X, y, node=node, pair=pair)
         plane = subject.hyperplane
         weights = check_weights(sample_weight, subject.all_rows.shape[0])
@@ -187,7 +201,7 @@ class HyperplaneDisplay:
         )
         with subject.all_rows.session():
             contents = compute_view(subject.rows, subject.labels, view, weights, max_rows, subject.indices)
-        return cls(**contents, tested=describe_tested(estimator, node)).plot(**plot_options)
+        return cls(**contents, tested=describe_tested(estimator, node), pair=pair).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -435,11 +449,12 @@ class HyperplaneDisplay:
     def _describe_depth(self) -> str:
         at = "" if self.alpha is None else f",  α = {self.alpha:.3g}"
         at += f",  {self.tested}" if self.tested else ""
+        of = "" if self.pair is None else " | ".join(style.shorten_name(name, 14) for name in self.pair) + ":  "
         if not math.isfinite(self.offset):
-            return "no split" + at
+            return of + "no split" + at
         if self.relative_depth == 0.0:
-            return "relative depth 0 (not between two modes)" + at
-        return f"relative depth {style.format_number(self.relative_depth)}" + at
+            return of + "relative depth 0 (not between two modes)" + at
+        return f"{of}relative depth {style.format_number(self.relative_depth)}" + at
 
     def _label_axes(self, upper: Any, lower: Any, size: float, stacked: bool) -> None:
         border = 0.02 * (self.points[-1] - self.points[0])

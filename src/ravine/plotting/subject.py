@@ -105,6 +105,14 @@ def describe_tested(estimator: Any, node: int | None) -> str:
     return format_pvalue(estimator.pvalue_) if hasattr(estimator, "pvalue_") else ""
 
 
+def choose_pair(estimator: Any, pair: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    """Return a pair of classes, by default that with the least deep valley; None unless there are more than two."""
+    if pair is not None or len(getattr(estimator, "classes_", ())) < 3:
+        return pair
+    planes: dict[tuple[Any, Any], Hyperplane] = estimator.hyperplanes_
+    return min(planes, key=lambda pair: planes[pair].relative_depth if planes[pair].splits else math.inf)
+
+
 def _find_split(tree: Tree, node: int | None) -> tuple[int, Hyperplane]:
     """Return an inner node, by default the root, and its hyperplane."""
     inner = np.flatnonzero(tree.left >= 0).tolist()
@@ -122,11 +130,6 @@ def _find_pair(classifier: MinimumDensityClassifier, pair: tuple[Any, Any] | Non
     """Return the hyperplane between two classes, with the normal pointing to the second."""
     planes: dict[Any, Hyperplane] = classifier.hyperplanes_
     if pair is None:
-        if len(planes) > 1:
-            raise ValueError(
-                f"the classifier has {len(classifier.classes_)} classes and one hyperplane for each pair of them: "
-                f"choose one, for example pair={next(iter(planes))!r}."
-            )
         return next(iter(planes.values()))
     key = tuple(pair) if isinstance(pair, tuple | list) else pair
     if key in planes:

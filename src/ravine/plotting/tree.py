@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.explain import describe_groups, format_count, format_plural, place_points
+from ravine.explain import describe_groups, format_count, format_plural, open_pipeline, place_points
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
@@ -95,14 +95,15 @@ class TreeDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityTree
+        estimator : MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             The rows of the fit, or others, for the densities and sizes. Without X, sizes are those of the fit, and
             there are no densities, since the estimator does not keep the rows of its fit.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
         """
-        tree, rows = find_tree(estimator, X, optional=True)
+        opened = open_pipeline(estimator, X)
+        tree, rows = find_tree(opened.estimator, opened.X, optional=True)
         return cls.from_tree(tree, rows, **options)
 
     @classmethod

@@ -17,6 +17,7 @@ from ravine.explain.outliers import find_exemplars
 from ravine.hyperplane import Hyperplane
 from ravine.report.findings import Findings
 from ravine.report.splits import BoundarySummary, PairSummary
+from ravine.rows import ArrayRows
 from ravine.tree import Tree
 
 # Rows of each cluster that the sample contains whatever its size.
@@ -369,12 +370,12 @@ class TypicalRows:
 
 def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
     """Return a line for each cluster of the estimator; none for classifiers."""
-    estimator, X = found.estimator, found.X
+    estimator, X = found.estimator, ArrayRows(found.X)
     if found.kind == "classifier" or found.n_left_out:
         return []
     proba, scores = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.score_outliers(X))
     labels = estimator.predict(X)
-    is_marked = np.zeros(len(X), dtype=bool)
+    is_marked = np.zeros(len(found.X), dtype=bool)
     if estimator.contamination is not None:
         is_marked = np.asarray(estimator.predict(X, outliers=True)) < 0
     groups = found.cuts[found.first_cut][1]

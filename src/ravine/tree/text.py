@@ -11,6 +11,7 @@ import numpy as np
 
 from ravine._html import make_section, make_table
 from ravine._plurals import count, format_pvalue
+from ravine._typing import Array
 from ravine.checks import check_feature_names, check_integer
 from ravine.tree.editing import find_shown_splits
 
@@ -147,17 +148,26 @@ def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
     return "\n".join(lines)
 
 
-def express_splits(tree: Tree, feature_names: Any, n_features: Any) -> Express:
-    """Return a function that writes a split in terms of the features of largest weight."""
+def express_splits(
+    tree: Tree, feature_names: Any, n_features: Any, units: tuple[Array, Array] | None = None
+) -> Express:
+    """Return a function that writes a split in terms of the features of largest weight.
+
+    With units, which are center and scale of the features, splits are written in the original units.
+    """
     names = check_feature_names(tree.feature_names if feature_names is None else feature_names, tree.normal.shape[1])
     n_features = check_integer("n_features", n_features, low=1)
 
     def express(k: int) -> tuple[str, float]:
         normal = tree.normal[k]
         order = np.argsort(-np.abs(normal), kind="stable")[:n_features]
-        terms = " ".join(f"{normal[j]:+.2f}·{names[j]}" for j in order)
+        weights, threshold, form = normal, float(tree.offset[k]), "+.2f"
+        if units is not None:
+            weights = normal / units[1]
+            threshold, form = threshold + float(weights @ units[0]), "+.3g"
+        terms = " ".join(f"{weights[j]:{form}}·{names[j]}" for j in order)
         rest = f" (and {len(normal) - len(order)} smaller terms)" if len(normal) > len(order) else ""
-        return f"{terms}{rest}", float(tree.offset[k])
+        return f"{terms}{rest}", threshold
 
     return express
 
