@@ -38,7 +38,7 @@ def make_table(rows: Iterable[Sequence[object]], heads: Sequence[object] = ()) -
 def make_section(title: str, body: str) -> str:
     """Put a title above elements that are shown side by side, or below each other on a narrow page."""
     return (
-        '<div style="font-family:sans-serif;font-size:13px;color:inherit;max-width:46em">'
+        '<div style="font-family:sans-serif;font-size:13px;color:inherit;max-width:46em;margin-bottom:8px">'
         f'<div style="font-weight:bold;margin-bottom:4px">{escape(title)}</div>'
         f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start">{body}</div></div>'
     )

@@ -11,6 +11,8 @@ import zipfile
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ravine import (
     MinimumDensityClassifier,
@@ -452,3 +454,34 @@ def test_a_long_list_of_members_is_refused_before_it_is_read(tmp_path, monkeypat
     monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("the list was read"))
     with pytest.raises(ModelFileError, match=r"many\.ravine"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steps", []), ("steps", [1, 2]), ("memory", "/tmp"), ("verbose", "yes"), ("transform_input", ["a"])],
+)
+def test_pipelines_with_other_parts_are_rejected(tmp_path, name, value):
+    rows = np.repeat(np.eye(2) * 9.0, 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(2, random_state=0)).fit(rows)
+    save(pipeline, tmp_path / "whole")
+
+    def change(document):
+        document["objects"][-1]["state"][name] = value
+
+    assert_rejected(pack(tmp_path / "m", edit_document(unpack(tmp_path / "whole"), change)))
+
+
+def test_pipelines_of_damaged_or_swapped_steps_are_rejected(tmp_path):
+    rows = np.repeat(np.eye(2) * 9.0, 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(2, random_state=0)).fit(rows)
+    save(pipeline, tmp_path / "whole")
+
+    def swap(document):
+        document["objects"][-1]["state"]["steps"].reverse()
+
+    def shrink(document):
+        (scaler,) = (one for one in document["objects"] if one.get("class") == "StandardScaler")
+        scaler["state"]["n_features_in_"] = 1
+
+    for change in (swap, shrink):
+        assert_rejected(pack(tmp_path / "m", edit_document(unpack(tmp_path / "whole"), change)))

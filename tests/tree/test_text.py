@@ -133,6 +133,8 @@ def test_a_leaf_says_why_it_is_not_split():
     passed = stump.with_arrays(pvalue=np.array([0.041]), level=0.05)
     assert describe_test(passed, 0).startswith("no split, although P = 0.041 at the level 0.05: ")
     assert describe_tests(passed) == [describe_test(passed, 0)]
+    for one in (failed, passed):
+        assert f"<div>{describe_test(one, 0)}</div>" in one._repr_html_()
 
 
 def test_joined_cells_of_one_cluster_have_no_p():

@@ -192,9 +192,11 @@ def draw_html(tree: Tree) -> str:
     ]
     if len(clusters) > MAX_CLUSTERS:
         rows.append((f"and {len(clusters) - MAX_CLUSTERS} more", count(clusters[MAX_CLUSTERS:].sum(), "row")))
+    reason = describe_test(tree, 0) if len(tree) == 1 else ""
+    reason = f"<div>{escape(reason)}</div>" if reason else ""
     too_many = f"<div>{tree.n_leaves} leaves are too many to draw</div>"
     shape = too_many if tree.n_leaves > MAX_LEAVES else _draw_shape(tree)
-    return make_section(_write_title(tree), make_table(rows) + shape)
+    return make_section(_write_title(tree), make_table(rows) + reason + shape)
 
 
 def _draw_shape(tree: Tree) -> str:
