@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 # Smallest P-value that is shown as a number; the floor of the tests is below it.
 SMALLEST_PVALUE = 1e-300
 
-__all__ = ["count", "format_pvalue", "join_counts", "join_names", "join_texts"]
+__all__ = ["Lines", "count", "format_pvalue", "join_counts", "join_names", "join_texts"]
+
+
+class Lines(str):
+    """Text that consoles and notebooks show line by line, also without ``print``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:

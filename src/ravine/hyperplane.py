@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._html import draw_weights, format_number, make_section, make_table
+from ravine._plurals import Lines
 from ravine._typing import Array
 from ravine.checks import check_feature_names, require
 from ravine.rows import as_rows
@@ -215,7 +216,7 @@ class Hyperplane:
             f"  bandwidth       {self.bandwidth:.4g}",
         ]
         # A hyperplane that starts from labels is not found at a value of alpha.
-        return "\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"])
+        return Lines("\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"]))
 
 
 def check_planes(normals: Array, points: Array, offsets: Array) -> None:

@@ -13,6 +13,7 @@ from ravine import (
     MinimumDensityHyperplane,
     MinimumDensityTree,
     compare_clusters,
+    describe_rules,
     fit_consensus,
     valley_test,
 )
@@ -109,3 +110,10 @@ def test_names_of_a_data_frame_are_in_text_and_notebook(blobs):
     mdc = MinimumDensityClassifier().fit(frame, y)
     assert all("·alpha" in plane.report() for plane in mdc.hyperplanes_.values())
     assert tree.cut(2).feature_names == ("alpha", "beta", "a<b")
+
+
+def test_rules_are_shown_line_by_line(mdt):
+    for text in (mdt.tree_.rules(1), mdt.tree_.rules(cluster=1), describe_rules(mdt), mdt.tree_.hyperplane(0).report()):
+        assert repr(text) == str(text)
+        assert "\n" in text
+        assert isinstance(text, str)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._plurals import Lines
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.explain import open_pipeline
@@ -133,9 +134,9 @@ def describe_rules(model: Any, cluster: int | None = None, *, n_features: int = 
     if cluster is not None:
         numbers = [check_integer("cluster", cluster, low=0, high=tree.n_clusters - 1)]
     if isinstance(model, TableModel):
-        return "\n\n".join(model.rules(k, n_features) for k in numbers)
+        return Lines("\n\n".join(model.rules(k, n_features) for k in numbers))
     express = express_splits(tree, opened.feature_names, n_features, opened.find_units())
-    return "\n\n".join(describe_cluster(tree, k, express) for k in numbers)
+    return Lines("\n\n".join(describe_cluster(tree, k, express) for k in numbers))
 
 
 @dataclass(frozen=True)

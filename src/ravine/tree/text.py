@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ravine._html import make_section, make_table
-from ravine._plurals import count, format_pvalue
+from ravine._plurals import Lines, count, format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_feature_names, check_integer
 from ravine.tree.editing import find_shown_splits
@@ -133,7 +133,7 @@ def describe_path(tree: Tree, node: int, express: Express) -> str:
     target = f"leaf {node} of {target}" if union else target
     end = f", one of {union}, if" if union else " if"
     title = f"A row belongs to {target} ({tree.size[node]} of {tree.size[0]} rows){end}"
-    return "\n".join([title, *_list_conditions(tree, node, express)])
+    return Lines("\n".join([title, *_list_conditions(tree, node, express)]))
 
 
 def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
@@ -145,7 +145,7 @@ def describe_cluster(tree: Tree, cluster: int, express: Express) -> str:
     lines = [f"A row belongs to cluster {cluster} ({of_all}) if it is in one of {union}"]
     for leaf in leaves:
         lines += [f"leaf {leaf} ({count(tree.size[leaf], 'row')}):", *_list_conditions(tree, leaf, express)]
-    return "\n".join(lines)
+    return Lines("\n".join(lines))
 
 
 def express_splits(
