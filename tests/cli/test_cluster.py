@@ -62,6 +62,9 @@ def test_hyperplane_gives_two_clusters_and_a_p_value():
     assert set(column(read("out/labels.csv"), "cluster")) == {"0", "1"}
     assert 0.0 <= load("out/model.ravine").estimator.pvalue_ <= 1.0
     assert "Valley test" in ravine("describe", "out/model.ravine").stdout
+    summary = json.loads(read("out/summary.json"))
+    assert summary["pvalue"] == load("out/model.ravine").estimator.pvalue_
+    assert summary["test"] == str(load("out/model.ravine").estimator.valley_test_).split("\n")
     message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", 3, code=2).stderr
     assert "--clusters 3" in message
 
