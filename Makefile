@@ -11,6 +11,7 @@ BENCH_VENV := .venv-bench
 $(INSTALLED): pyproject.toml CMakeLists.txt $(wildcard src/_kernels/*)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ravine needs Python 3.11 or newer; try make PYTHON=python3.12")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the library and its tools in $(VENV), and compiling the kernels: a minute or two"
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev]'
 	touch $@
@@ -78,13 +79,15 @@ lint: $(BOTH_INSTALLED)
 
 # The documentation site in docs/_build/html; `make docs-pages` leaves out the pictures of the gallery.
 DOCS_INSTALLED := $(VENV)/.installed-docs
-SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 -d docs/_build/doctrees --fail-on-warning --keep-going --quiet
+SPHINX = OMP_NUM_THREADS=2 $(BIN)/sphinx-build -b html -j 2 -d docs/_build/doctrees --fail-on-warning --keep-going
 
 $(DOCS_INSTALLED): $(BOTH_INSTALLED)
+	@echo "Installing the tools of the documentation in $(VENV)"
 	$(BIN)/python -m pip install --quiet --editable '.[plot,app,dask,dev,docs]'
 	touch $@
 
 docs: $(DOCS_INSTALLED)
+	@echo "Building the site with the gallery, which runs every example: several minutes"
 	rm -rf docs/_build docs/api docs/gallery
 	$(SPHINX) docs docs/_build/html
 	$(BIN)/python docs/_ext/check_site.py docs/_build/html

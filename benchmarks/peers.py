@@ -30,10 +30,11 @@ METHODS: dict[str, Callable[[], object]] = {
     "GaussianMixture(2)": lambda: GaussianMixture(2, random_state=0),
     "ravine, tree of 10": lambda: MinimumDensityTree(10, random_state=0),
     "KMeans(10)": lambda: KMeans(10, random_state=0),
+    "ravine, tree": lambda: MinimumDensityTree(random_state=0),
     "HDBSCAN": lambda: HDBSCAN(copy=True),
 }
 # Expected factor of the time for ten times as many rows; 10 for all others.
-GROWTH = {"HDBSCAN": 100.0, "ravine": 4.0, "ravine, tree of 10": 4.0}
+GROWTH = {"HDBSCAN": 100.0, "ravine": 4.0, "ravine, tree of 10": 4.0, "ravine, tree": 4.0}
 # HiPart, in a process of its own, takes longer than all others together: it is measured for one size.
 HIPART_SIZE = (1_000, 10)
 

@@ -1,8 +1,10 @@
-"""Counts with their nouns, and lists of names."""
+"""Counts with their nouns, lists of names and P-values."""
 
 import pytest
+from scipy.special import ndtr
 
-from ravine._plurals import count, join_counts, join_names
+from ravine._plurals import count, format_pvalue, join_counts, join_names
+from ravine.validity.results import HIGHEST, Tally
 
 
 @pytest.mark.parametrize(
@@ -21,3 +23,16 @@ def test_long_lists_end_with_the_number_of_those_left_out():
     assert join_names(["a"]) == "'a'"
     assert join_names("abcd", 2) == "'a', 'b' and 2 more"
     assert join_counts({"a": 3, "b": 1}) == "'a' 3, 'b' 1"
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.04149, "P = 0.041"), (1.0, "P = 1"), (2.7e-12, "P = 2.7e-12"), (0.0, "P < 1e-300"), (float("nan"), "no P")],
+)
+def test_p_values_have_two_digits_a_floor_and_a_word_for_none(p, text):
+    assert format_pvalue(p) == text
+
+
+def test_the_floor_of_the_pooled_test_is_shown_as_a_bound():
+    assert Tally(0, 10**6, 5e5).score == HIGHEST
+    assert format_pvalue(float(ndtr(-HIGHEST))) == "P < 1e-300"

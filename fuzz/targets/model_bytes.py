@@ -16,10 +16,16 @@ MODELS = [
     "MinimumDensityTree(contamination=0.1, random_state=0)",
     "MinimumDensityTree('shown', random_state=0)",
     "MinimumDensityClassifier(random_state=0)",
+    "make_pipeline(StandardScaler(), MinimumDensityTree(3, random_state=0))",
+    "make_pipeline(RobustScaler(), MinMaxScaler(), MinimumDensityHyperplane(n_init=1, random_state=0))",
 ]
 SAVE_MODEL = """
 import numpy as np
-from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings, load, save
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, RobustScaler, StandardScaler
+from ravine import (
+    MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree, PathSettings, describe_rules, load, save,
+)
 
 rng = np.random.default_rng(0)
 truth = np.arange(60) % 3
@@ -34,6 +40,8 @@ if hasattr(model, "predict_proba"):
     proba = model.predict_proba(X)
     assert (proba >= 0.0).all() and np.allclose(proba.sum(axis=1), 1.0), "NaN or wrong sums in predict_proba"
 repr(model)
+if hasattr(model, "steps") and hasattr(model[-1], "tree_"):
+    describe_rules(model)
 save(model, "again.ravine")
 """
 DAMAGES = [

@@ -33,6 +33,7 @@ _NAMES = {
         "Hyperplane",
     ],
     "ravine.models": [
+        "describe_rules",
         "load",
         "save",
     ],

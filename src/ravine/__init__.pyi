@@ -14,6 +14,7 @@ from ravine.estimators import valley_test as valley_test
 from ravine.explain import FeatureTests as FeatureTests
 from ravine.explain import compare_clusters as compare_clusters
 from ravine.hyperplane import Hyperplane as Hyperplane
+from ravine.models import describe_rules as describe_rules
 from ravine.models import load as load
 from ravine.models import save as save
 from ravine.plotting import BoundaryDisplay as BoundaryDisplay

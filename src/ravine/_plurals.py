@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["count", "format_pvalue", "join_counts", "join_names", "join_texts"]
+# Smallest P-value that is shown as a number; the floor of the tests is below it.
+SMALLEST_PVALUE = 1e-300
+
+__all__ = ["Lines", "count", "format_pvalue", "join_counts", "join_names", "join_texts"]
+
+
+class Lines(str):
+    """Text that consoles and notebooks show line by line, also without ``print``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:
@@ -13,8 +25,10 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def format_pvalue(p: float) -> str:
-    """Return a P-value with two digits: "P = 0.012"."""
-    return f"P = {p:.2g}"
+    """Return a P-value with two digits, such as "P = 0.012"; "no P" for NaN, for what was not tested."""
+    if p != p:
+        return "no P"
+    return f"P = {p:.2g}" if p >= SMALLEST_PVALUE else f"P < {SMALLEST_PVALUE:g}"
 
 
 def join_names(names: Sequence[str], most: int = 8) -> str:

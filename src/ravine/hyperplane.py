@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ravine._html import draw_weights, format_number, make_section, make_table
+from ravine._plurals import Lines
 from ravine._typing import Array
 from ravine.checks import check_feature_names, require
 from ravine.rows import as_rows
@@ -69,6 +70,8 @@ class Hyperplane:
     point : ndarray of shape (d,), optional
         Point on the hyperplane near the data. Distances are measured from it, so that no digits are lost if the data
         are far from the origin.
+    feature_names : tuple of str, optional
+        Names of the features; None for x0, x1, ...
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Hyperplane:
     bandwidth: float = np.nan
     alpha: float = np.nan
     point: Array | None = field(default=None, repr=False)
+    feature_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         normal = np.array(self.normal, dtype=np.float64)
@@ -114,6 +118,8 @@ class Hyperplane:
         """Raise an error if the hyperplane has no unit normal, or no point on it although it splits."""
         point = np.full(self.normal.shape, np.nan) if self.point is None else self.point
         require(point.shape == self.normal.shape, "point")
+        names = self.feature_names
+        require(names is None or len(names) == len(self.normal), "feature_names")
         check_planes(self.normal[None], point[None], np.array([self.offset]))
 
     @classmethod
@@ -188,14 +194,16 @@ class Hyperplane:
             return make_section(title, f"<p>{NO_SPLIT}</p>")
         names = ("offset", "density", "relative_depth", "bandwidth", "alpha")
         table = make_table((name.replace("_", " "), format_number(getattr(self, name))) for name in names)
-        return make_section(title, table + draw_weights(self.normal))
+        return make_section(
+            title, table + draw_weights(self.normal, check_feature_names(self.feature_names, len(self.normal)))
+        )
 
     def report(self, feature_names: ArrayLike | None = None, n_features: int = 6) -> str:
         """Describe the hyperplane in a few lines of text, with the features of largest weight."""
         if not self.splits:
             return NO_SPLIT
         order = np.argsort(-np.abs(self.normal), kind="stable")[:n_features]
-        names = check_feature_names(feature_names, len(self.normal))
+        names = check_feature_names(self.feature_names if feature_names is None else feature_names, len(self.normal))
         terms = [f"{self.normal[j]:+.3f}·{names[j]}" for j in order]
         terms += [f"+ {len(self.normal) - len(order)} smaller"] * (len(self.normal) > len(order))
         depth = f"both adjacent modes are at least {1.0 + self.relative_depth:.4g} times as dense"
@@ -208,7 +216,7 @@ class Hyperplane:
             f"  bandwidth       {self.bandwidth:.4g}",
         ]
         # A hyperplane that starts from labels is not found at a value of alpha.
-        return "\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"])
+        return Lines("\n".join(lines if np.isnan(self.alpha) else [*lines, f"  found at alpha  {self.alpha:.3g}"]))
 
 
 def check_planes(normals: Array, points: Array, offsets: Array) -> None:

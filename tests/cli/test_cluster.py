@@ -62,8 +62,37 @@ def test_hyperplane_gives_two_clusters_and_a_p_value():
     assert set(column(read("out/labels.csv"), "cluster")) == {"0", "1"}
     assert 0.0 <= load("out/model.ravine").estimator.pvalue_ <= 1.0
     assert "Valley test" in ravine("describe", "out/model.ravine").stdout
+    summary = json.loads(read("out/summary.json"))
+    assert summary["pvalue"] == load("out/model.ravine").estimator.pvalue_
+    assert summary["test"] == str(load("out/model.ravine").estimator.valley_test_).split("\n")
     message = ravine("cluster", "data.csv", "--method", "hyperplane", "--clusters", 3, code=2).stderr
     assert "--clusters 3" in message
+
+
+def test_p_level_and_depth_are_printed_and_in_the_summary():
+    printed = ravine("cluster", write(table()[0]), "--json")
+    for summary in (json.loads(printed.stdout), json.loads(read("data-ravine/summary.json"))):
+        assert summary["level"] == 0.05
+        assert [split["shown"] for split in summary["splits"]] == [True, True]
+        for split in summary["splits"]:
+            assert f"P = {split['pvalue']:.2g}, shown" in printed.stderr
+            assert f"relative depth {split['relative_depth']:.3g}" in printed.stderr
+            assert sum(split["sides"]) == split["rows"]
+    described = json.loads(ravine("describe", "data-ravine/model.ravine", "--json").stdout)
+    assert described["level"] == 0.05
+    assert [node["shown"] for node in described["nodes"]] == [
+        True,
+        *[True if n["children"] else None for n in described["nodes"]][1:],
+    ]
+    assert "tested at the level 0.05" in ravine("describe", "data-ravine/model.ravine").stdout
+
+
+def test_one_cluster_says_that_the_test_shows_no_split():
+    rows = np.random.default_rng(0).normal(size=(100, 2)).tolist()
+    text = "a,b\n" + "\n".join(",".join(map(repr, row)) for row in rows) + "\n"
+    message = ravine("cluster", write(text)).stderr
+    p = load("data-ravine/model.ravine").estimator.pvalue_
+    assert f"no split, P = {p:.2g} at the level 0.05" in message
 
 
 def write_pairs():

@@ -10,12 +10,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("click")
 
 
-from ravine import MinimumDensityHyperplane, MinimumDensityTree
+from ravine import MinimumDensityHyperplane, MinimumDensityTree, describe_rules
 from ravine.cli.summary import describe_violations
 from ravine.explain import find_suggestion
 from ravine.models import load, save
@@ -316,3 +318,13 @@ def test_labels_that_contradict_the_clusters_are_counted():
     assert not re.search(r"\d", describe_violations(result, []))
     assert re.search("^1 pair .*r0 and r2", describe_violations(result, [one]))
     assert re.search("^2 pairs .*r0 and r2, r1 and r2", describe_violations(result, [one, two]))
+
+
+def test_describe_has_the_rules_of_a_pipeline_in_its_units():
+    X, _ = blobs()
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(3, random_state=0)).fit(X)
+    save(pipeline, "pipeline.ravine")
+    text = ravine("describe", "pipeline.ravine").stdout
+    assert "prepared by StandardScaler" in text
+    assert all(describe_rules(pipeline, cluster) in text for cluster in range(3))
+    assert json.loads(ravine("describe", "pipeline.ravine", "--json").stdout)["clusters"] == 3

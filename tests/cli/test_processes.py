@@ -12,6 +12,7 @@ import sys
 import time
 import weakref
 
+import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
@@ -20,7 +21,7 @@ pytest.importorskip("click")
 
 
 from ravine import load, models
-from ravine.cli.console import Console
+from ravine.cli.console import Console, estimate_time_left, format_seconds
 from support.command_line import column, leftovers, ravine, read, table, write
 
 
@@ -339,16 +340,8 @@ def test_progress_bar_ends_at_100_percent(monkeypatch, steps):
     assert [task.percentage for task in bars[0].tasks] == [100.0]
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_progress_bar_is_shown_on_a_terminal():
-    script = """
-import time
-from ravine.cli.console import Console
-with Console().step("fitting") as show_progress:
-    for k in range(4):
-        show_progress(k, 4, f"step {k}")
-        time.sleep(0.3)
-"""
+def run_on_terminal(script):
+    """Return what a script writes to a terminal as standard error, without the sequences that control it."""
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     run = subprocess.run(
@@ -358,5 +351,51 @@ with Console().step("fitting") as show_progress:
     shown = os.read(ours, 100_000).decode()
     os.close(ours)
     assert run.stdout == b""
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_progress_bar_is_shown_on_a_terminal():
+    shown = run_on_terminal("""
+import time
+from ravine.cli.console import Console, estimate_time_left, format_seconds
+with Console().step("fitting") as show_progress:
+    for k in range(4):
+        show_progress(k, 4, f"step {k}")
+        time.sleep(0.3)
+""")
     assert "fitting step" in shown
     assert "left" in shown
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
+def test_messages_of_a_step_have_lines_of_their_own():
+    shown = run_on_terminal("""
+import time
+from ravine.cli.console import Console, estimate_time_left, format_seconds
+console = Console()
+with console.step("reading"):
+    time.sleep(0.3)
+    console.report("[red] 4 columns :smile:")
+    time.sleep(0.3)
+console.print("the end")
+""")
+    assert re.search(r"[\r\n]\[red\] 4 columns :smile: *\r?\n", shown)
+    assert shown.count("4 columns") == 1
+    assert re.search(r"[\r\n]the end\r\n", shown)
+
+
+def test_time_left_counts_down_and_rises_for_a_late_step_only():
+    times = np.arange(20.0, 30.0, 0.5)  # two of six steps took 10 seconds each
+    left = [estimate_time_left(2, 6, 20.0, now) for now in times]
+    assert left[0] == 40.0
+    assert (np.diff(left) == -0.5).all()
+    assert estimate_time_left(2, 6, 20.0, 60.0) > estimate_time_left(2, 6, 20.0, 45.0)
+    assert estimate_time_left(6, 6, 60.0, 60.0) == 0.0
+    assert estimate_time_left(0, 6, 0.0, 5.0) is None
+    assert estimate_time_left(3, None, 1.0, 5.0) is None
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.2, "0:00"), (59.7, "1:00"), (61, "1:01"), (3725, "1:02:05")])
+def test_times_have_minutes_seconds_and_rarely_hours(seconds, text):
+    assert format_seconds(seconds) == text

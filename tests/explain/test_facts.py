@@ -42,5 +42,5 @@ def test_reports_state_how_many_splits_have_no_pvalue():
         mdt = MinimumDensityTree(random_state=0, **limits).fit(X)
         story = " ".join(write_story(collect_findings(mdt, X, None), "rows"))
         n_untested = int(np.isnan(mdt.tree_.pvalue[mdt.tree_.left >= 0]).sum())
-        assert f"{n_untested} of {mdt.tree_.n_leaves - 1} splits have no P-value" in story
+        assert f"{n_untested} of {mdt.tree_.n_leaves - 1} splits have no P: they" in story
         assert "a valley at every boundary" not in story

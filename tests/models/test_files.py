@@ -253,7 +253,7 @@ def test_file_names_the_versions_that_wrote_it(path):
 
     save(MinimumDensityHyperplane().fit(blobs()[0]), path)
     info = inspect(path)
-    assert info.schema == 5
+    assert info.schema == 6
     assert info.versions["ravine"] == ravine.__version__
     assert info.versions["numpy"] == np.__version__
 

@@ -11,6 +11,8 @@ import zipfile
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ravine import (
     MinimumDensityClassifier,
@@ -88,7 +90,7 @@ def test_zips_without_a_model_are_rejected(tmp_path, document):
     assert_rejected(pack(tmp_path / "m", {"x.txt": document}), "model.json")
 
 
-@pytest.mark.parametrize("schema", [1, 4, 6, 99, 10**30, 0, -1, None, "5", True, 5.0, []])
+@pytest.mark.parametrize("schema", [1, 5, 7, 99, 10**30, 0, -1, None, "6", True, 6.0, []])
 def test_other_schemas_are_rejected(models, tmp_path, schema):
     members = edit_document(models["tree"], lambda document: document.update(schema=schema))
     assert_rejected(pack(tmp_path / "m", members), "schema")
@@ -159,7 +161,7 @@ def measure_memory(path):
 @pytest.mark.parametrize("value", [b"[],", pytest.param(b'{"a":1},', marks=pytest.mark.slow)])
 def test_large_documents_are_rejected_before_they_are_parsed(models, tmp_path, value):
     values = value * ((1 << 26) // len(value) - 30)
-    document = b'{"format": "ravine model", "schema": 5, "a": [' + values[:-1] + b"]}"
+    document = b'{"format": "ravine model", "schema": 6, "a": [' + values[:-1] + b"]}"
     path = pack(tmp_path / "m", {**models["tree"], "model.json": document})
     assert path.stat().st_size < 150_000
     rise, message = measure_memory(path)
@@ -379,7 +381,7 @@ def test_damaged_classes_are_rejected(models, tmp_path, texts):
     assert_rejected(pack(tmp_path / "m", {**models["classifier"], "model.json": json.dumps(document).encode()}))
 
 
-@pytest.mark.parametrize("kind", ["os.system", "PCA", "Pipeline", "", "object", "ModelFileError"])
+@pytest.mark.parametrize("kind", ["os.system", "PCA", "ColumnTransformer", "", "object", "ModelFileError"])
 def test_unknown_classes_and_fields_are_rejected(models, tmp_path, kind):
     def change_class(document):
         document["objects"][-1]["class"] = kind
@@ -452,3 +454,34 @@ def test_a_long_list_of_members_is_refused_before_it_is_read(tmp_path, monkeypat
     monkeypatch.setattr(zipfile.ZipFile, "infolist", lambda self: pytest.fail("the list was read"))
     with pytest.raises(ModelFileError, match=r"many\.ravine"):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("steps", []), ("steps", [1, 2]), ("memory", "/tmp"), ("verbose", "yes"), ("transform_input", ["a"])],
+)
+def test_pipelines_with_other_parts_are_rejected(tmp_path, name, value):
+    rows = np.repeat(np.eye(2) * 9.0, 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(2, random_state=0)).fit(rows)
+    save(pipeline, tmp_path / "whole")
+
+    def change(document):
+        document["objects"][-1]["state"][name] = value
+
+    assert_rejected(pack(tmp_path / "m", edit_document(unpack(tmp_path / "whole"), change)))
+
+
+def test_pipelines_of_damaged_or_swapped_steps_are_rejected(tmp_path):
+    rows = np.repeat(np.eye(2) * 9.0, 20, axis=0) + np.random.default_rng(0).normal(size=(40, 2))
+    pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(2, random_state=0)).fit(rows)
+    save(pipeline, tmp_path / "whole")
+
+    def swap(document):
+        document["objects"][-1]["state"]["steps"].reverse()
+
+    def shrink(document):
+        (scaler,) = (one for one in document["objects"] if one.get("class") == "StandardScaler")
+        scaler["state"]["n_features_in_"] = 1
+
+    for change in (swap, shrink):
+        assert_rejected(pack(tmp_path / "m", edit_document(unpack(tmp_path / "whole"), change)))

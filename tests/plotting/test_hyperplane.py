@@ -17,6 +17,7 @@ from ravine import (
     PathSettings,
     ProjectedDensity,
 )
+from ravine._plurals import format_pvalue
 from ravine.plotting import HyperplaneDisplay
 from support import reference
 from support.simulate import two_clusters
@@ -233,8 +234,6 @@ def test_a_pair_of_several_classes_is_chosen_by_name(rng):
     mdc = MinimumDensityClassifier(
         hyperplane=MinimumDensityHyperplane(init=("pc1",), alpha_max=0.3, path=PathSettings(n_alpha=2, polish=False))
     ).fit(rows, y)
-    with pytest.raises(ValueError, match="pair="):
-        HyperplaneDisplay.from_estimator(mdc, rows)
     display = HyperplaneDisplay.from_estimator(mdc, rows, y, pair=("a", "c"))
     assert display.offset == mdc.hyperplanes_["a", "c"].offset
     assert display.rows.tolist() == [*range(30), *range(60, 90)]
@@ -436,3 +435,13 @@ def test_curves_of_tiny_bandwidths_stay_small():
     display = HyperplaneDisplay.from_direction(X, np.ones(4), bandwidth=1e-6)
     assert len(display.points) < 5000
     assert np.isfinite(display.density).all()
+
+
+def test_titles_show_the_p_value_of_the_split():
+    X = np.r_[np.zeros((40, 2)), np.full((40, 2), 9.0)] + np.random.default_rng(0).normal(size=(80, 2))
+    mdh = MinimumDensityHyperplane(test="pooled", random_state=0).fit(X)
+    title = HyperplaneDisplay.from_estimator(mdh, X).ax_density_.get_title(loc="left")
+    assert title.endswith(format_pvalue(mdh.pvalue_))
+    mdt = MinimumDensityTree(random_state=0).fit(X)
+    title = HyperplaneDisplay.from_estimator(mdt, X, node=0).ax_density_.get_title(loc="left")
+    assert title.endswith(f"{format_pvalue(mdt.tree_.pvalue[0])}, shown")

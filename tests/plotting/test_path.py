@@ -61,8 +61,9 @@ def test_path_of_a_classifier_shows_gamma_for_one_pair(blobs):
             init=("pc1",), alpha_max=0.9, path=PathSettings(n_alpha=2, max_iter=5, polish=False)
         ),
     ).fit(blobs, y)
-    with pytest.raises(ValueError, match="3 classes"):
-        PathDisplay.from_estimator(mdc, blobs)
+    closest = min(mdc.hyperplanes_, key=lambda pair: mdc.hyperplanes_[pair].relative_depth)
+    places = tuple(mdc.classes_.tolist().index(label) for label in closest)
+    assert {step.pair for step in PathDisplay.from_estimator(mdc, blobs).steps} == {places}
     display = PathDisplay.from_estimator(mdc, blobs, pair=("c", "a"))
     assert {step.pair for step in display.steps} == {(0, 2)}
     assert "γ = " in display.texts_[-1].get_text()

@@ -97,3 +97,23 @@ def test_bad_input_for_trees(mdt, mdh, blobs):
         TreeDisplay.from_tree(mdt)
     with pytest.raises(ValueError, match="cluster_names"):
         TreeDisplay.from_tree(mdt.tree_, cluster_names=["a"])
+
+
+def test_nodes_show_p_values_and_suggested_splits_are_dashed(mdt, blobs):
+    inner = np.argsort(mdt.tree_.order)[-3:]
+    pvalue = np.full(len(mdt.tree_), np.nan)
+    pvalue[inner] = [0.001, 0.02, 0.3]
+    tree = mdt.tree_.with_arrays(pvalue=pvalue, level=0.05)
+    display = TreeDisplay.from_tree(tree, blobs)
+    words = [text.get_text() for text in display.texts_]
+    assert sum("P = 0.001, shown" in one for one in words) == 1
+    assert sum("P = 0.3, suggested" in one for one in words) == 1
+    assert "level 0.05" in display.ax_.get_title(loc="left")
+    dashed = [patch for patch in display.ax_.patches if patch.get_linestyle() == "--"]
+    assert len(dashed) == (~display.is_shown_[inner]).sum()
+
+
+def test_one_cluster_has_the_reason_in_the_title():
+    mdt = MinimumDensityTree(random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2)))
+    title = TreeDisplay.from_estimator(mdt).ax_.get_title(loc="left")
+    assert f"no split, P = {mdt.pvalue_:.2g} at the level 0.05" in title

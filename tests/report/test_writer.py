@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import ravine
 from ravine import (
@@ -396,8 +397,8 @@ def test_errors_name_the_argument_and_leave_no_file(tmp_path, mdt, blobs, option
 def test_only_fitted_estimators_of_ravine_have_a_report(tmp_path, blobs, mdt):
     with pytest.raises(NotFittedError):
         write_report(tmp_path / "report.html", MinimumDensityTree(), blobs)
-    with pytest.raises(TypeError, match="For a pipeline, pass its last step"):
-        write_report(tmp_path / "report.html", make_pipeline(mdt), blobs)
+    with pytest.raises(TypeError, match="Pipeline"):
+        write_report(tmp_path / "report.html", make_pipeline(mdt, StandardScaler()), blobs)
 
 
 def test_without_scripts_the_clusters_are_a_table(nasty, mdt):

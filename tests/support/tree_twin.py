@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from ravine import Hyperplane, Split
 from ravine.tree import Tree, grow
 
-ARRAYS = [field.name for field in dataclasses.fields(Tree) if field.name != "joins"]
+ARRAYS = [field.name for field in dataclasses.fields(Tree) if field.default is dataclasses.MISSING]
 HYPERPLANE_ARRAYS = ["normal", "point", "offset", "bandwidth", "alpha", "density", "relative_depth"]
 
 

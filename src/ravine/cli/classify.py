@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.console import ShowProgress
+from ravine.cli.console import Console, ShowProgress
 from ravine.cli.errors import Command
 from ravine.cli.options import COMMON, FEATURES, READING, RESULTS, FitOptions, add_options
 
@@ -30,7 +30,8 @@ def classify(data: str, label_column: str, suggest: int, **shared: Any) -> None:
     Unlabelled rows help: the boundary that the labels suggest moves to where there are few rows nearby. FILE may be any
     table that ravine cluster reads; - reads standard input.
     """
-    from ravine.cli.run import FitRequest, run
+    with Console(shared["quiet"]).step("starting"):
+        from ravine.cli.run import FitRequest, run
 
     options = FitOptions(**shared)
     if suggest and options.out == "-":

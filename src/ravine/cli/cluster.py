@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ravine.cli.console import ShowProgress
+from ravine.cli.console import Console, ShowProgress
 from ravine.cli.errors import Command
 from ravine.cli.options import (
     COMMON,
@@ -94,7 +94,8 @@ def cluster(
     input. Labels, model, report and figures are written to a new folder. How the columns are used is reported on
     standard error.
     """
-    from ravine.cli.run import FitRequest, run
+    with Console(shared["quiet"]).step("starting"):
+        from ravine.cli.run import FitRequest, run
 
     if method == "hyperplane" and clusters not in (None, 2):
         raise click.UsageError(f"--method hyperplane finds two clusters: --clusters {clusters} needs --method tree.")

@@ -43,6 +43,7 @@ class Console:
         self.as_json = as_json
         self.notes: list[str] = []
         self.seconds: dict[str, float] = {}
+        self._bar: Any = None
 
     def report(self, text: str) -> None:
         """Print a remark about how the data are read and used, and keep it for the summary."""
@@ -51,8 +52,13 @@ class Console:
 
     def print(self, text: str) -> None:
         """Print a message; very long lines are cut."""
-        if not self.quiet:
-            click.echo("\n".join(map(cut_middle, text.split("\n"))), err=True)
+        if self.quiet:
+            return
+        text = "\n".join(map(cut_middle, text.split("\n")))
+        if self._bar is None:
+            click.echo(text, err=True)
+        else:  # above the bar, which the terminal would otherwise join with the message
+            self._bar.console.print(text, markup=False, highlight=False, emoji=False, soft_wrap=True)
 
     def print_json(self, summary: dict[str, Any]) -> None:
         """Print the summary to standard output if --json was given."""
@@ -78,19 +84,53 @@ class Console:
             yield lambda done, total, remark: None
             return
         from rich.console import Console as Terminal
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.text import Text
 
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-        remaining = (TextColumn("left"), TimeRemainingColumn())
-        with Progress(*columns, *remaining, console=Terminal(stderr=True), transient=True) as bar:
-            task = bar.add_task(name, total=None)
+        class TimeLeft(ProgressColumn):
+            def render(self, task: Any) -> Text:
+                left = estimate_time_left(task.completed, task.total, task.fields["since"], task.elapsed or 0.0)
+                return Text("" if left is None else f"{format_seconds(left)} left")
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeLeft())
+        with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
+            task = bar.add_task(name, total=None, since=0.0)
 
             def show_progress(done: int, total: int | None, remark: str) -> None:
-                end = None if total is None else max(total, done)
-                bar.update(task, completed=done, total=end, description=f"{name} {remark}".strip())
+                end, now = None if total is None else max(total, done), bar.tasks[0].elapsed
+                bar.update(task, completed=done, total=end, description=f"{name} {remark}".strip(), since=now)
 
-            yield show_progress
+            self._bar = bar
+            try:
+                yield show_progress
+            finally:
+                self._bar = None
             bar.update(task, completed=1, total=1)  # the number of steps may have been an estimate
+
+
+def estimate_time_left(done: float, total: float | None, since: float, now: float) -> float | None:
+    """Estimate the seconds left of steps of equal length; None before the end of the first.
+
+    The estimate counts down, and rises only while a step takes longer than those before.
+
+    Parameters
+    ----------
+    done : float
+        Number of steps that have ended.
+    total : float or None
+        Number of all steps; None if it is unknown.
+    since, now : float
+        Time of the end of the last step, and the present time, in seconds since the start.
+    """
+    if total is None or done <= 0.0:
+        return None
+    return max(since * total / done - now, now * (total - done - 1.0) / (done + 1.0), 0.0)
+
+
+def format_seconds(seconds: float) -> str:
+    """Format a time as minutes and seconds, with hours if there are any."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
 # ----------------------------------------------------------------------------------------------- text

@@ -35,14 +35,16 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 
     Lists the columns and their preparation, and the rules by which rows are assigned to clusters or classes.
     """
-    from ravine.explain import find_suggestion, name_features
+    from ravine.explain import find_suggestion, name_features, open_pipeline
     from ravine.models import TableModel, inspect
 
     info = inspect(model)
-    table = info.model if isinstance(info.model, TableModel) else None
-    estimator = info.model if table is None else table.estimator
+    table, opened = info.model if isinstance(info.model, TableModel) else None, open_pipeline(info.model)
+    estimator = opened.estimator if table is None else table.estimator
     names = name_features(
-        None if table is None else table.preparation.get_feature_names_out(), estimator.n_features_in_, estimator
+        opened.feature_names if table is None else table.preparation.get_feature_names_out(),
+        estimator.n_features_in_,
+        estimator,
     )
     if as_json:
         Console(quiet, as_json).print_json(_make_summary(info, table, estimator, names))
@@ -52,7 +54,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     lines = [
         f"{type(estimator).__name__} in {escape(model)}",
         f"written by {escape(versions)} (schema {info.schema})",
-        *_describe_preparation(table, estimator),
+        *_describe_preparation(table, estimator, opened.preparation),
         _describe_parameters(estimator),
         "",
     ]
@@ -60,7 +62,7 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
     if suggestion is not None:
         lines += [str(suggestion), ""]
     if hasattr(estimator, "tree_"):
-        lines += _describe_tree(estimator.tree_, names, table)
+        lines += _describe_tree(estimator.tree_, names, table, None if opened.find_units() is None else info.model)
     elif hasattr(estimator, "classes_"):
         lines += _describe_classes(estimator, names)
     else:
@@ -72,9 +74,11 @@ def describe(model: str, quiet: bool, as_json: bool, debug: bool) -> None:
 # ----------------------------------------------------------------------------------------------- text
 
 
-def _describe_preparation(table: Any, estimator: Any) -> list[str]:
+def _describe_preparation(table: Any, estimator: Any, preparation: Any) -> list[str]:
     if table is None:
-        return [f"{count(estimator.n_features_in_, 'feature')}, not scaled"]
+        steps = [] if preparation is None else [type(step).__name__ for _, step in preparation.steps]
+        how = f"prepared by {', '.join(steps)}" if steps else "not scaled"
+        return [f"{count(estimator.n_features_in_, 'feature')}, {how}"]
     scaler = table.preparation
     columns = [name for name, _, _ in scaler.list_features()]
     lines = [f"{count(len(columns), 'column')}: {', '.join(map(escape, columns))}"]
@@ -100,12 +104,18 @@ def _describe_parameters(estimator: Any) -> str:
     return f"parameters: {', '.join(changed) or 'all have their defaults'}"
 
 
-def _describe_tree(tree: Any, names: list[str], table: Any) -> list[str]:
+def _describe_tree(tree: Any, names: list[str], table: Any, pipeline: Any) -> list[str]:
+    """Return the tree and its rules; with a pipeline, these are in its units."""
+    from ravine.models import describe_rules
+
     with_categories = table is not None and bool(table.preparation.categories_)
-    units = "in the units of the table" if with_categories else "in terms of the scaled features"
+    in_units = table if with_categories else pipeline
+    units = "in the units of the table" if in_units is not None else "in terms of the scaled features"
     lines = [repr(tree), "", f"Rules {units}:", ""]
     for cluster in range(min(tree.n_clusters, MAX_GROUPS)):
-        rule = table.rules(cluster) if with_categories else tree.rules(cluster=cluster, feature_names=names)
+        rule = (
+            tree.rules(cluster=cluster, feature_names=names) if in_units is None else describe_rules(in_units, cluster)
+        )
         lines += ["\n".join(map(escape, rule.split("\n"))), ""]
     if tree.n_clusters > MAX_GROUPS:
         lines += [f"... and {tree.n_clusters - MAX_GROUPS} more clusters", ""]
@@ -143,11 +153,14 @@ def _make_summary(info: Any, table: Any, estimator: Any, names: list[str]) -> di
         }  # fmt: skip
     if hasattr(estimator, "tree_"):
         from ravine.explain import find_suggestion
+        from ravine.tree.text import list_splits
 
         tree, suggestion = estimator.tree_, find_suggestion(estimator)
         if suggestion is not None:
             out |= {"shown": suggestion.n_shown, "suggested": suggestion.n_suggested}
-        return {**out, "clusters": tree.n_clusters, "nodes": [_summarise_node(node, tree) for node in tree]}
+        out |= {"clusters": tree.n_clusters, "level": _finite_or_none(tree.level)}
+        shown = {split["node"]: split["shown"] for split in list_splits(tree)}
+        return {**out, "nodes": [{**_summarise_node(node, tree), "shown": shown.get(node.number)} for node in tree]}
     if hasattr(estimator, "classes_"):
         pairs = [
             {"classes": list(pair), "hyperplane": _summarise_hyperplane(plane)}

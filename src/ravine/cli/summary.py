@@ -30,8 +30,6 @@ PLURALS = {"cluster": "clusters", "class": "classes"}
 MAX_VIOLATIONS = 3
 # Groups that are printed; the summary lists all.
 MAX_GROUPS = 30
-# Rows are unstable if a larger share of the completions of missing cells puts them into another cluster.
-UNSTABLE = 0.25
 # Number of features that are named for each group.
 MAX_FEATURES = 3
 
@@ -187,14 +185,24 @@ def make_summary(result: Result, request: FitRequest, console: Console, n_rows: 
         "version": version("ravine"),
     }  # fmt: skip
     estimator = result.model.estimator
-    if getattr(getattr(estimator, "tree_", None), "joins", None) is not None:
-        add_joins(summary, estimator.tree_)
+    tree, test = getattr(estimator, "tree_", None), getattr(estimator, "valley_test_", None)
+    if tree is not None:
+        from ravine.tree.text import describe_tests, list_splits
+
+        level = tree.level if tree.level > 0.0 else None
+        summary |= {"splits": list_splits(tree), "level": level, "test": describe_tests(tree)}
+        if tree.joins is not None:
+            add_joins(summary, tree)
+    if test is not None:
+        summary |= {"pvalue": test.pvalue, "test": str(test).split("\n")}
     suggestion = find_suggestion(estimator)
     if suggestion is not None and suggestion.n_suggested > suggestion.n_shown:
         summary["suggestion"] = {
             "shown": suggestion.n_shown, "suggested": suggestion.n_suggested, "text": str(suggestion),
         }  # fmt: skip
     if result.consensus is not None:
+        from ravine.tables.imputer import UNSTABLE
+
         n_clusters, instability = list(result.consensus.n_clusters), result.consensus.instability
         n_unstable = int((instability > UNSTABLE).sum())
         summary["completions"] = {
@@ -262,6 +270,8 @@ def print_result(result: Result, console: Console) -> None:
         end = ", or the share of the rows with a category" if any("shares" in group for group in groups) else ""
         text = "features whose mean differs most from that of all other rows, in pooled standard deviations"
         console.print(f"  ({text}{end})")
+    for line in summary.get("test", ()):
+        console.print(line)
     if "outliers" in summary:
         console.print(describe_outliers(summary["outliers"]))
     if "violated_constraints" in summary:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache, partial
+from importlib.metadata import metadata
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +18,17 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from ravine.checks import restore_on_failure
 from ravine.rows import limit_library_threads
 from ravine.rows.inputs import validate_rows
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # before scikit-learn 1.9
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """In place of scikit-learn's class, which older versions lack."""
+
+    with_callbacks = None
+
+Callback = Callable[[Any], object]
 
 
 class Number(Interval):
@@ -52,6 +65,12 @@ def between(low: float, high: float | None, closed: str = "both") -> Number:
     return Number(Real, low, high, closed=closed)
 
 
+def get_feature_names(estimator: Any) -> tuple[str, ...] | None:
+    """Return the names of the features seen in a fit; None if they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(names.tolist())
+
+
 def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], parameters: Mapping[str, Any]) -> None:
     """Put the default object in place of None if some parameters of it, such as "hyperplane__bandwidth", are set."""
     is_missing = getattr(estimator, name) is None and name not in parameters
@@ -59,13 +78,60 @@ def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], p
         setattr(estimator, name, make_default())
 
 
+class DocumentedEstimator(CallbackSupportMixin, BaseEstimator):
+    """Base of the estimators: callbacks of scikit-learn, and links of their HTML to the documentation."""
+
+    _doc_link_module = "ravine"
+
+    @property
+    def _doc_link_template(self) -> str:
+        return find_documentation()
+
+
+@cache
+def find_documentation() -> str:
+    """Return the address of the description of the public names; empty if the package states none."""
+    entries = [entry.split(", ", 1) for entry in metadata("ravine").get_all("Project-URL") or []]
+    found = [address for name, address in entries if name == "Documentation"]
+    return f"{found[0]}/api.md" if found else ""
+
+
 @contextmanager
-def start_fit(estimator: Any) -> Iterator[None]:
-    """Delete the attributes of an earlier fit; restore them if the body raises."""
-    with restore_on_failure(estimator), limit_library_threads():
+def start_fit(estimator: Any, X: Any) -> Iterator[Callable[[Callback | None], Callback | None]]:
+    """Delete the attributes of an earlier fit; restore them if the body raises.
+
+    Yields
+    ------
+    callable
+        Returns a function that reports a step to the callbacks of scikit-learn and then calls a callback.
+    """
+    with _run_callbacks(estimator, X) as watch, restore_on_failure(estimator), limit_library_threads():
         for name in [name for name in vars(estimator) if name.endswith("_")]:
             delattr(estimator, name)
-        yield
+        yield watch
+
+
+@contextmanager
+def _run_callbacks(estimator: Any, X: Any) -> Iterator[Callable[[Callback | None], Callback | None]]:
+    """Report start and end of a fit to the callbacks of scikit-learn, which are closed also if the body raises."""
+    if with_callbacks is None or not hasattr(estimator, "_skl_callbacks"):
+        yield lambda callback: callback
+        return
+    task = estimator._init_callback_context(max_subtasks=None)
+    try:
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+        yield partial(partial, _report_step, estimator, task)
+        task.call_on_fit_task_end(estimator=estimator, X=X)
+    finally:
+        with_callbacks(lambda estimator: None)(estimator)
+
+
+def _report_step(estimator: Any, task: Any, callback: Callback | None, state: Any) -> None:
+    step = task.subcontext(task_name="step")
+    step.call_on_fit_task_begin(estimator=estimator)
+    if callback is not None:
+        callback(state)
+    step.call_on_fit_task_end(estimator=estimator)
 
 
 def apply_to_rows(estimator: Any, function: Callable[[Any], NDArray[Any]], X: ArrayLike) -> NDArray[Any]:

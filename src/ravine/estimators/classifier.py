@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +19,15 @@ from ravine.checks import check_weights, count_threads, make_generator
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import (
+    DocumentedEstimator,
+    apply_to_rows,
+    at_least,
+    between,
+    get_feature_names,
+    insert_default,
+    start_fit,
+)
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
 BANDWIDTH_FACTORS = {"relative": 1.5, "paper": 1.0}
 
 
-class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
+class MinimumDensityClassifier(ClassifierMixin, DocumentedEstimator):
     """Classify with few labels: a linear classifier of the labels, moved to where rows are few nearby.
 
     The classifier starts from the hyperplane that the labels alone suggest, and moves it to a place nearby where there
@@ -209,9 +218,10 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        with start_fit(self):
+        with start_fit(self, X) as watch:
             rows = validate_rows(self, X, reset=True)
             settings = self._make_settings(rows.shape[1])
+            settings = replace(settings, search=replace(settings.search, callback=watch(settings.search.callback)))
             rng = make_generator(self.random_state)
             all_weights = weights = check_weights(sample_weight, rows.shape[0])
             classes, all_codes = encode_labels(y, rows.shape[0], type(self).__name__)
@@ -257,6 +267,8 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         return PairSettings(search, int(self.n_rounds), self.voting)
 
     def _store(self, model: PairModel, separators: Sequence[Separator], classes: NDArray[Any]) -> None:
+        names = get_feature_names(self)
+        model = replace(model, hyperplanes=tuple(replace(one, feature_names=names) for one in model.hyperplanes))
         self.classes_ = classes
         self.pair_model_ = model
         pairs = [tuple(classes[pair].tolist()) for pair in model.pairs]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights
-from ravine.estimators._shared import apply_to_rows
+from ravine.estimators._shared import DocumentedEstimator, apply_to_rows
 from ravine.explain.memberships import Memberships, SplitOdds
 from ravine.rows import Rows
 from ravine.rows.inputs import allow_sparse, validate_readable_rows, validate_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a hyperplane is fitted without a tree
     from ravine.tree import Tree
 
 
-class DensityClusterer(ClusterMixin, BaseEstimator, ABC):
+class DensityClusterer(ClusterMixin, DocumentedEstimator, ABC):
     """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.
 
     A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.

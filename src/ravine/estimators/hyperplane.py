@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights, count_threads, make_generator
-from ravine.estimators._shared import Number, apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import (
+    Number,
+    apply_to_rows,
+    at_least,
+    between,
+    get_feature_names,
+    insert_default,
+    start_fit,
+)
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
@@ -285,8 +293,8 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         self
         """
-        with start_fit(self):
-            settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=self.callback)
+        with start_fit(self, X) as watch:
+            settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=watch(self.callback))
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
             weights = check_weights(sample_weight, rows.shape[0])
@@ -310,7 +318,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             self.pvalue_ = self.valley_test_.pvalue
 
     def _store(self, fit: Fit) -> None:
-        self.hyperplane_ = fit.hyperplane
+        self.hyperplane_ = replace(fit.hyperplane, feature_names=get_feature_names(self))
         assert fit.labels is not None
         self.labels_ = fit.labels
         self.coef_ = fit.hyperplane.normal[None].copy()

@@ -21,7 +21,14 @@ from ravine.checks import (
     count_threads,
     make_generator,
 )
-from ravine.estimators._shared import Splitting, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import (
+    Splitting,
+    at_least,
+    between,
+    get_feature_names,
+    insert_default,
+    start_fit,
+)
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
 from ravine.explain.memberships import SplitOdds
@@ -218,7 +225,7 @@ class MinimumDensityTree(DensityClusterer):
         -------
         self
         """
-        with start_fit(self):
+        with start_fit(self, X) as watch:
             self._validate_params()
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "shown"))
             rows = validate_rows(self, X, reset=True)
@@ -234,7 +241,7 @@ class MinimumDensityTree(DensityClusterer):
                     constraints,
                     settings=settings,
                     rng=make_generator(self.random_state),
-                    notify=self.callback,
+                    notify=watch(self.callback),
                 )
                 self._store(fit, SplitOdds.of(fit.tree, fit.leaves, rows, weights), constraints)
                 self._mark_outliers(rows, self.contamination, weights)
@@ -269,7 +276,7 @@ class MinimumDensityTree(DensityClusterer):
             self.violated_constraints_ = list_violations(self.constraints_, self.labels_)
 
     def _store_tree(self, tree: Tree, leaves: NDArray[np.intp], odds: SplitOdds) -> None:
-        self.tree_ = tree
+        self.tree_ = tree.with_arrays(feature_names=get_feature_names(self))
         self.leaves_ = leaves
         self.labels_ = tree.cluster[leaves]
         self.n_clusters_ = tree.n_clusters

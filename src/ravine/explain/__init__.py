@@ -30,6 +30,12 @@ _NAMES = {
         "shorten",
     ],
     "ravine.explain.feature_tests": ["FeatureTests", "compare_clusters"],
-    "ravine.explain.inputs": ["check_estimator", "encode_any_labels", "encode_classes", "name_features"],
+    "ravine.explain.inputs": [
+        "check_estimator",
+        "encode_any_labels",
+        "encode_classes",
+        "name_features",
+        "open_pipeline",
+    ],
 }
 __all__, __getattr__, __dir__ = attach_names(__name__, _NAMES)

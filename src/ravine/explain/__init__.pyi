@@ -26,5 +26,6 @@ from ravine.explain.inputs import check_estimator as check_estimator
 from ravine.explain.inputs import encode_any_labels as encode_any_labels
 from ravine.explain.inputs import encode_classes as encode_classes
 from ravine.explain.inputs import name_features as name_features
+from ravine.explain.inputs import open_pipeline as open_pipeline
 
 __all__: list[str]

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ravine._html import make_section, make_table
 from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_integer, make_generator
 from ravine.density import ProjectedDensity, judge, measure_evidence, outline_valley
 from ravine.explain.effects import GroupMoments, compare_with_rest
-from ravine.explain.inputs import check_estimator, name_features
+from ravine.explain.inputs import check_estimator, name_features, open_pipeline
 from ravine.hyperplane import NoSplitWarning
-from ravine.rows import center_and_scale
+from ravine.rows import ArrayRows, center_and_scale
 from ravine.rows.inputs import validate_array
 from ravine.rows.repeated_values import find_repeating
 from ravine.search import resolve_bandwidth
@@ -37,7 +38,7 @@ Indices = NDArray[np.intp]
 Comparison = tuple[int, int | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureTests:
     """Features compared between clusters; arrays of shape (n_comparisons, n_features).
 
@@ -73,20 +74,32 @@ class FeatureTests:
     n_rows: int
     feature_names: list[str]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines, width = [], max([24, *map(len, self.feature_names)])
-        for k, (first, second) in enumerate(self.clusters):
-            lines.append(f"cluster {first} and {'all other rows' if second is None else f'cluster {second}'}")
-            if np.isnan(self.pvalue[k]).all():
-                few = 2 * self.n_rows <= FEWEST_ROWS  # an odd row is among them
-                reason = "there are too few rows" if few else "half of the rows does not find the same clusters"
-                lines.append(f"  not tested: {reason}")
-                continue
-            for j in np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist():
-                p = self.adjusted[k, j]
-                judged = "not tested" if np.isnan(p) else format_pvalue(p)
-                lines.append(f"  {self.feature_names[j]:{width}s} {self.effect[k, j]:+8.2f} sd   {judged}")
+        for title, why, features in map(self._describe, range(len(self.clusters))):
+            lines += [title, f"  {why}"] if why else [title]
+            lines += [f"  {name:{width}s} {effect:>8s} sd   {judged}" for name, effect, judged in features]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = ("feature", "difference (sd)", "corrected P")
+        return "".join(
+            make_section(title, make_table([(why,)] if why else features, () if why else heads))
+            for title, why, features in map(self._describe, range(len(self.clusters)))
+        )
+
+    def _describe(self, k: int) -> tuple[str, str, list[tuple[str, str, str]]]:
+        """Return the title of a comparison, why it was not tested, and the features, smallest P first."""
+        first, second = self.clusters[k]
+        title = f"cluster {first} and {'all other rows' if second is None else f'cluster {second}'}"
+        if np.isnan(self.pvalue[k]).all():
+            few = 2 * self.n_rows <= FEWEST_ROWS  # an odd row is among them
+            reason = "there are too few rows" if few else "half of the rows does not find the same clusters"
+            return title, f"not tested: {reason}", []
+        order = np.argsort(np.nan_to_num(self.adjusted[k], nan=2.0), kind="stable").tolist()
+        tested = [format_pvalue(self.adjusted[k, j]) if self.adjusted[k, j] >= 0.0 else "not tested" for j in order]
+        effects = [f"{self.effect[k, j]:+.2f}" for j in order]
+        return title, "", list(zip([self.feature_names[j] for j in order], effects, tested, strict=True))
 
 
 def compare_clusters(
@@ -114,8 +127,8 @@ def compare_clusters(
 
     Parameters
     ----------
-    estimator : MinimumDensityTree or MinimumDensityHyperplane
-        Fitted estimator with at least two clusters.
+    estimator : MinimumDensityTree, MinimumDensityHyperplane or Pipeline
+        Fitted estimator with at least two clusters, or a pipeline that ends with one.
     X : array-like of shape (n_samples, n_features)
         The rows of the fit.
     clusters : tuple of two int, optional
@@ -147,12 +160,20 @@ def compare_clusters(
     >>> (tests.adjusted[0] < 0.05).tolist()
     [True, True, False, False]
     """
+    opened = open_pipeline(estimator, X, feature_names)
+    estimator, X, feature_names = opened.estimator, opened.X, opened.feature_names
     check_estimator(estimator)
     if not hasattr(estimator, "labels_"):
         raise TypeError(f"compare_clusters needs a clusterer, got {type(estimator).__name__}.")
     rows = validate_array(estimator, X, reset=False)
-    names = name_features(feature_names, rows.shape[1], estimator)
-    labels = np.asarray(estimator.predict(rows))
+    return compare_rows(estimator, rows, clusters, name_features(feature_names, rows.shape[1], estimator), random_state)
+
+
+def compare_rows(
+    estimator: Any, rows: NDArray[Any], clusters: tuple[int, int] | None, names: list[str], random_state: Any = 0
+) -> FeatureTests:
+    """Compare clusters as `compare_clusters` does, from rows that are validated already."""
+    labels = np.asarray(estimator.predict(ArrayRows(rows)))
     n_clusters = estimator.tree_.n_clusters if hasattr(estimator, "tree_") else 2
     if len(np.unique(labels)) < 2:
         raise ValueError("all rows are in one cluster: there is nothing to compare.")

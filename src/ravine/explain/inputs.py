@@ -2,13 +2,87 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from ravine._typing import Array
 from ravine.checks import check_feature_names, is_missing_value
+
+# Values at which a preparation is examined, and the largest deviation of a linear one, as a share of the largest value.
+PROBES, LINEAR = (-1000.0, 1000.0, 137.0, -811.0), 1e-6
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Last step of a pipeline, with X and the names of the features as this step receives them.
+
+    Attributes
+    ----------
+    estimator : object
+    X : array-like or None
+    feature_names : sequence of str or None
+    preparation : Pipeline or None
+        The other steps; None for an estimator by itself.
+    """
+
+    estimator: Any
+    X: Any = None
+    feature_names: Any = None
+    preparation: Any = None
+
+    def find_units(self) -> tuple[Array, Array] | None:
+        """Return center and scale of the features if the other steps standardise each by itself, else None.
+
+        The transformed features times the scale, plus the center, are the features in their original units.
+        """
+        if self.preparation is None:
+            return None
+        d = self.estimator.n_features_in_
+        signs = np.where(np.arange(d) % 2, -1.0, 1.0)  # so that no step that mixes the features looks linear in each
+        probes = np.array(PROBES)[:, None] * np.array([signs, signs, np.ones(d), -signs])
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # the probes have no feature names
+            try:
+                low, high, *others = np.asarray(self.preparation.transform(probes), dtype=np.float64)
+            except (TypeError, ValueError):
+                return None
+            if low.shape != (d,):
+                return None
+            slope = (high - low) / (probes[1] - probes[0])
+            center = probes[1] - high / slope
+            deviations = [found - (probe - center) * slope for found, probe in zip(others, probes[2:], strict=True)]
+            limit = LINEAR * np.abs([low, high]).max(axis=0)
+            is_linear = np.isfinite(center) & (np.abs(deviations) <= limit).all(axis=0) & (slope > 0.0)
+        return (center, 1.0 / slope) if is_linear.all() else None
+
+
+def open_pipeline(model: Any, X: Any = None, feature_names: Any = None) -> Opened:
+    """Apply the first steps of a fitted pipeline to X, and return the last step; other models are returned as they are.
+
+    Parameters
+    ----------
+    model : object
+    X : array-like, optional
+    feature_names : sequence of str, optional
+        Names that the last step sees; by default those of the pipeline.
+    """
+    if not isinstance(model, Pipeline) or not hasattr(model[-1], "plot"):
+        return Opened(model, X, feature_names)
+    if len(model.steps) == 1:
+        return Opened(model[-1], X, feature_names)
+    preparation = model[:-1]
+    if feature_names is None and hasattr(model, "feature_names_in_"):
+        try:
+            feature_names = preparation.get_feature_names_out().tolist()
+        except (AttributeError, ValueError):  # a step does not name its features
+            feature_names = None
+    return Opened(model[-1], None if X is None else preparation.transform(X), feature_names, preparation)
 
 
 def check_estimator(estimator: Any) -> None:
@@ -16,7 +90,7 @@ def check_estimator(estimator: Any) -> None:
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "plot")):
         raise TypeError(
             "estimator must be a fitted MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier, got "
-            f"{type(estimator).__name__}. For a pipeline, pass its last step, and X as transformed by the other steps."
+            f"{type(estimator).__name__}; or a pipeline that ends with one."
         )
     check_is_fitted(estimator)
 

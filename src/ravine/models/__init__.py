@@ -2,6 +2,6 @@
 
 from ravine.models.codec import ModelFileError
 from ravine.models.files import ModelInfo, inspect, load, save
-from ravine.models.table_model import TableModel
+from ravine.models.table_model import TableModel, describe_rules
 
-__all__ = ["ModelFileError", "ModelInfo", "TableModel", "inspect", "load", "save"]
+__all__ = ["ModelFileError", "ModelInfo", "TableModel", "describe_rules", "inspect", "load", "save"]

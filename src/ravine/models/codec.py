@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, RobustScaler, StandardScaler
 
 from ravine import estimators as fitted
 from ravine.checks import require
@@ -29,7 +31,21 @@ from ravine.tree import Tree
 # Longest side of an array without numbers: other arrays are allocated after it.
 LONGEST_EMPTY = 1 << 20
 # Attributes that scikit-learn sets.
-COMMON: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": NDArray[Any]}
+COMMON: dict[str, Any] = {
+    "n_features_in_": int,
+    "feature_names_in_": NDArray[Any],
+    "_sklearn_output_config": dict[str, str],
+}
+Numbers = NDArray[np.float64] | NDArray[np.float32] | None
+# Steps of pipelines that can be saved beside MixedScaler, with the types of their fitted attributes.
+SCALERS: dict[type, dict[str, Any]] = {
+    StandardScaler: dict.fromkeys(("mean_", "var_", "scale_"), Numbers) | {"n_samples_seen_": Any},
+    RobustScaler: dict.fromkeys(("center_", "scale_"), Numbers),
+    MinMaxScaler: dict.fromkeys(("min_", "scale_", "data_min_", "data_max_", "data_range_"), Numbers)
+    | {"n_samples_seen_": int},
+    MaxAbsScaler: dict.fromkeys(("max_abs_", "scale_"), Numbers) | {"n_samples_seen_": int},
+    Normalizer: {},
+}
 SMALLEST, LARGEST = 5e-324, sys.float_info.max
 # Smallest and largest values of fields and fitted attributes, and whether they may be NaN.
 _RANGES: dict[tuple[float, float, bool], str] = {
@@ -134,6 +150,22 @@ def _check_table_model(model: TableModel) -> None:
     require(len(widths | ({model.imputer.n_features_in_} if model.imputer else set())) == 1, "features")
 
 
+def _check_scaler(scaler: Any) -> None:
+    if hasattr(scaler, "n_features_in_"):  # else it is not fitted
+        shape = (1, scaler.n_features_in_)
+        scaled = np.asarray(scaler.transform(np.zeros(shape)))
+        require(scaled.shape == shape and np.isfinite(scaled).all(), "the scaler")
+
+
+def _check_pipeline(pipeline: Pipeline) -> None:
+    names, steps = zip(*pipeline.steps, strict=True)
+    require(len(set(names)) == len(names) and pipeline.memory is None, "steps")
+    require(type(steps[-1]) in ESTIMATORS and all(type(step) in PREPARATIONS for step in steps[:-1]), "steps")
+    widths = {step.n_features_in_ for step in steps if type(step) is not MixedScaler}
+    widths |= {len(step.mean_) for step in steps[:-1] if type(step) is MixedScaler}
+    require(len(widths) == 1, "features")
+
+
 def _find_types(kind: type) -> dict[str, Any]:
     """Return the types of the fields of a dataclass, or of the fitted attributes of an estimator."""
     hints = get_type_hints(kind, localns={"OutlierModel": OutlierModel, "Tree": Tree})
@@ -155,8 +187,14 @@ ESTIMATORS: dict[type, Callable[[Any], None]] = {
     fitted.MinimumDensityTree: _check_tree_estimator,
     fitted.MinimumDensityClassifier: _check_classifier,
 }
+PREPARATIONS = (*SCALERS, MixedScaler)
 # Checks of instances that do not check themselves by a method ``validate``.
-CHECKS = {**dict.fromkeys(ESTIMATORS, _check_estimator), TableModel: _check_table_model}
+CHECKS: dict[type, Callable[[Any], None]] = {
+    **dict.fromkeys(ESTIMATORS, _check_estimator),
+    **dict.fromkeys(SCALERS, _check_scaler),
+    TableModel: _check_table_model,
+    Pipeline: _check_pipeline,
+}
 _LISTED = (*CHECKS, MixedScaler, MultipleImputer, fitted.PathSettings)
 _PARTS = (part for kind in _LISTED for part in _find_classes(_find_types(kind).values()))
 CLASSES = {kind.__name__: kind for kind in (*_LISTED, *_PARTS)}
@@ -185,8 +223,12 @@ def _list_fields(kind: type) -> tuple[dict[str, Any], set[str]]:
     """Return the types of all fields of a class, and the names of those that every instance has."""
     if dataclasses.is_dataclass(kind):
         return _find_types(kind), {field.name for field in dataclasses.fields(kind)}
-    names = set(kind().get_params(deep=False))
-    return {**COMMON, **_find_types(kind), **dict.fromkeys(names, Any)}, names
+    if kind is Pipeline:
+        return {"steps": list[tuple[str, Any]], "transform_input": NoneType, "memory": NoneType, "verbose": bool}, {
+            "steps"
+        }
+    names, fitted_types = set(kind().get_params(deep=False)), SCALERS.get(kind) or _find_types(kind)
+    return {**COMMON, **fitted_types, **dict.fromkeys(names, Any)}, names
 
 
 def _is_inside(name: str, value: Any, hint: Any) -> bool:
@@ -233,7 +275,7 @@ class Encoder:
         if CLASSES.get(type(value).__name__) is not type(value):
             raise TypeError(f"{name} (a {type(value).__name__})")
         fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
-        state: Any = {field.name: getattr(value, field.name) for field in fields} or value.__getstate__()
+        state: Any = {field.name: getattr(value, field.name) for field in fields} or _get_state(value)
         return {"class": type(value).__name__, "state": {key: self.encode(state[key], key) for key in sorted(state)}}
 
     def _encode_array(self, array: NDArray[Any], name: str) -> dict[str, Any]:
@@ -245,6 +287,12 @@ class Encoder:
         kind = array.dtype.str[1:]
         self._pools.setdefault(kind, []).append(array.ravel())
         return {"array": kind, "shape": list(array.shape)}
+
+
+def _get_state(estimator: Any) -> dict[str, Any]:
+    """Return the parameters and fitted attributes of an estimator, without callbacks and scikit-learn's version."""
+    state = estimator.__getstate__()
+    return {name: state[name] for name in state if name in COMMON or not name.startswith("_skl")}
 
 
 class Decoder:

@@ -19,14 +19,16 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._files import replace_file
 from ravine._plurals import join_names
-from ravine.models.codec import ESTIMATORS, Decoder, Encoder, ModelFileError
+from ravine.explain import open_pipeline
+from ravine.models.codec import ESTIMATORS, PREPARATIONS, Decoder, Encoder, ModelFileError
 from ravine.models.table_model import TableModel
 
-FORMAT, SCHEMA = "ravine model", 5
+FORMAT, SCHEMA = "ravine model", 6
 DOCUMENT = "model.json"
 CHECK_NAME = "Check the name of the file."
 # Record at the end of a zip file without a comment: signature and size of the list of members.
@@ -53,10 +55,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
-        Fitted model. Functions and generators among its parameters (``callback``, an object that splits, a callable
-        ``bandwidth``, a ``random_state`` that is not an integer) cannot be saved: a TypeError names
-        them.
+    model : MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier, TableModel or Pipeline
+        Fitted model. The other steps of a pipeline may be scikit-learn's StandardScaler, RobustScaler, MinMaxScaler,
+        MaxAbsScaler and Normalizer, and :class:`MixedScaler`. Functions and generators among the parameters
+        (``callback``, an object that splits, a callable ``bandwidth``, a ``random_state`` that is not an integer)
+        cannot be saved: a TypeError names them.
     path : path-like
         File to write, by convention ending in ``.ravine``.
 
@@ -79,10 +82,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     >>> bool((again.predict(X) == mdt.labels_).all())
     True
     """
-    estimator = model.estimator if isinstance(model, TableModel) else model
+    estimator = model.estimator if isinstance(model, TableModel) else open_pipeline(model).estimator
     if type(estimator) not in ESTIMATORS:
         names = ", ".join(kind.__name__ for kind in ESTIMATORS)
         raise TypeError(f"a {type(estimator).__name__} cannot be saved: only {names} can, not their subclasses.")
+    for name, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+        if type(step) not in PREPARATIONS:
+            names = ", ".join(kind.__name__ for kind in PREPARATIONS)
+            raise TypeError(
+                f"step {name!r} of the pipeline is a {type(step).__name__}, which cannot be saved: the first steps may "
+                f"be {names}. Save the last step alone, or pickle the pipeline."
+            )
     check_is_fitted(estimator)
     encoder = Encoder()
     try:
@@ -113,7 +123,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
 
     Returns
     -------
-    MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier or TableModel
+    MinimumDensityHyperplane, MinimumDensityTree, MinimumDensityClassifier, TableModel or Pipeline
         The saved model. The command saves a `TableModel`, which takes tables with named columns and prepares them as
         it did the training table.
 
@@ -195,7 +205,7 @@ def _decode(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Mod
             "Fit and save the model again, or install that version.",
         )
     model = Decoder(arrays).decode_all(document.get("objects"))
-    if type(model) not in (*ESTIMATORS, TableModel):
+    if type(model) not in (*ESTIMATORS, TableModel, Pipeline):
         raise ModelFileError("it does not end with a model")
     return ModelInfo(model, SCHEMA, texts)
 

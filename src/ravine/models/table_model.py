@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ravine._plurals import Lines
 from ravine._typing import Array
 from ravine.checks import check_integer
+from ravine.explain import open_pipeline
 from ravine.tables import MixedScaler, MultipleImputer, vote
 from ravine.tables.columns import MISSING, select_columns
-from ravine.tree.text import describe_cluster
+from ravine.tree.text import describe_cluster, express_splits
 
 # Categories of a column that are shown, those with the largest amounts.
 MOST_CATEGORIES = 5
@@ -92,6 +94,49 @@ class TableModel:
             return " ".join(map(str, terms[:n_columns])) + rest, threshold - sum(term.mean for term in hidden)
 
         return describe_cluster(tree, number, express)
+
+
+def describe_rules(model: Any, cluster: int | None = None, *, n_features: int = 3) -> str:
+    """Describe the splits that lead to the clusters of a tree, in the original units of the features.
+
+    Parameters
+    ----------
+    model : MinimumDensityTree, Pipeline or TableModel
+        Fitted tree, or a pipeline that ends with one: its rules are in the original units if the other steps scale each
+        feature by itself, else in those of the features that the tree receives.
+    cluster : int, optional
+        Number of the cluster; by default all.
+    n_features : int, default=3
+        Number of features of largest weight to show for each split.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from ravine import MinimumDensityTree, describe_rules
+    >>> X = load_iris().data[:, 2:3]
+    >>> pipeline = make_pipeline(StandardScaler(), MinimumDensityTree(2, random_state=0)).fit(X)
+    >>> describe_rules(pipeline, 1).splitlines()[0]
+    'A row belongs to cluster 1 (50 of 150 rows) if'
+    """
+    opened = open_pipeline(model)
+    if len(getattr(opened.preparation, "steps", ())) == 1 and isinstance(opened.preparation[0], MixedScaler):
+        model = TableModel(opened.estimator, opened.preparation[0])
+    tree = getattr(model.estimator if isinstance(model, TableModel) else opened.estimator, "tree_", None)
+    if tree is None:
+        raise TypeError(f"rules need a fitted MinimumDensityTree, got a {type(opened.estimator).__name__}.")
+    numbers = list(range(tree.n_clusters))
+    if cluster is not None:
+        numbers = [check_integer("cluster", cluster, low=0, high=tree.n_clusters - 1)]
+    if isinstance(model, TableModel):
+        return Lines("\n\n".join(model.rules(k, n_features) for k in numbers))
+    express = express_splits(tree, opened.feature_names, n_features, opened.find_units())
+    return Lines("\n\n".join(describe_cluster(tree, k, express) for k in numbers))
 
 
 @dataclass(frozen=True)

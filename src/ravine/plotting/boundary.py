@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.explain import Boundary, find_boundaries, format_evidence, format_plural, place_points
+from ravine.explain import Boundary, find_boundaries, format_evidence, format_plural, open_pipeline, place_points
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
@@ -74,13 +74,14 @@ class BoundaryDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityTree
+        estimator : MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows of the fit, or others.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
         """
-        tree, rows = find_tree(estimator, X)
+        opened = open_pipeline(estimator, X)
+        tree, rows = find_tree(opened.estimator, opened.X)
         return cls.from_tree(tree, rows, **options)
 
     @classmethod

@@ -12,7 +12,14 @@ from scipy.spatial import cKDTree
 
 from ravine._typing import Array
 from ravine.checks import check_flag, check_integer
-from ravine.explain import describe_groups, find_boundaries, format_evidence, format_plural, name_features
+from ravine.explain import (
+    describe_groups,
+    find_boundaries,
+    format_evidence,
+    format_plural,
+    name_features,
+    open_pipeline,
+)
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
@@ -123,7 +130,7 @@ class CellDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityTree
+        estimator : MinimumDensityTree or Pipeline
             Fitted to two features.
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, 2)
             The rows of the fit, or others.
@@ -132,8 +139,9 @@ class CellDisplay:
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
         """
-        tree, rows = find_tree(estimator, X)
-        names = name_features(feature_names, rows.shape[1], estimator)
+        opened = open_pipeline(estimator, X, feature_names)
+        tree, rows = find_tree(opened.estimator, opened.X)
+        names = name_features(opened.feature_names, rows.shape[1], opened.estimator)
         return cls.from_tree(tree, rows, feature_names=names, **options)
 
     @classmethod
@@ -166,7 +174,7 @@ class CellDisplay:
                 f"cells can be drawn for two features only, but the tree has {d}: use TreeDisplay for the tree, "
                 "BoundaryDisplay for a boundary between two clusters, or fit the tree to two features."
             )
-        names = name_features(feature_names, 2)
+        names = name_features(tree.feature_names if feature_names is None else feature_names, 2)
         with rows.session():
             shown = np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
             points = np.asarray(rows.take(shown), dtype=np.float64)

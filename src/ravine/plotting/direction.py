@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_integer
-from ravine.explain import check_estimator, format_plural, name_features
+from ravine.explain import check_estimator, format_plural, name_features, open_pipeline
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import check_rows, get_hyperplane
+from ravine.plotting.subject import check_rows, choose_pair, get_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class DirectionDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
+        estimator : MinimumDensityHyperplane, MinimumDensityClassifier, MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             Rows for the standard deviations, which only ``kind="spread"`` needs.
         kind : {"weight", "spread"}, default="weight"
@@ -107,7 +107,10 @@ class DirectionDisplay:
             Options of :meth:`plot`.
         """
         check_choice("kind", kind, KINDS)
+        opened = open_pipeline(estimator, X, feature_names)
+        estimator, X, feature_names = opened.estimator, opened.X, opened.feature_names
         check_estimator(estimator)
+        pair = choose_pair(estimator, pair)
         plane = get_hyperplane(estimator, node, pair)
         names = name_features(feature_names, len(plane.normal), estimator)
         rows = check_rows(X, estimator) if kind == "spread" else None
@@ -142,7 +145,8 @@ class DirectionDisplay:
             rows = check_rows(X)
             if rows.shape[1] != len(hyperplane.normal):
                 raise ValueError(f"X must have {len(hyperplane.normal)} features, got {rows.shape[1]}.")
-        names = name_features(feature_names, len(hyperplane.normal))
+        known = hyperplane.feature_names if feature_names is None else feature_names
+        names = name_features(known, len(hyperplane.normal))
         return cls._from_normal(hyperplane, rows, kind, names, max_features).plot(**plot_options)
 
     @classmethod

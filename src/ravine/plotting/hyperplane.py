@@ -12,10 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.checks import check_choice, check_flag, check_number, check_weights
-from ravine.explain import encode_any_labels, format_count
+from ravine.explain import encode_any_labels, format_count, open_pipeline
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import View, check_direction, check_rows, compute_view, find_subject
+from ravine.plotting.subject import (
+    View,
+    check_direction,
+    check_rows,
+    choose_pair,
+    compute_view,
+    describe_tested,
+    find_subject,
+)
 from ravine.search import BandwidthRule, check_bandwidth, check_penalty
 
 if TYPE_CHECKING:
@@ -41,7 +49,8 @@ class HyperplaneDisplay:
     The horizontal axis is the projection on the normal v, the vertical axis of the points the projection on the
     direction of largest variance orthogonal to v. Above, or on the same axes, are the projected density (solid) and the
     penalised density f_CL(v, ·) that MDP² minimises over the offset (dotted). The solid vertical line is the
-    hyperplane; the interval F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth.
+    hyperplane; the interval F(v) = [μ - ασ, μ + ασ] of allowed offsets is shaded. The title gives the relative depth
+    and the P-value of the split.
 
     Create displays with :meth:`from_estimator`, :meth:`from_hyperplane` or :meth:`from_direction`. The density is
     computed from all rows; if there are more than ``max_rows``, a fixed random sample is drawn as points, and the
@@ -82,6 +91,10 @@ class HyperplaneDisplay:
         Bandwidth of the density.
     n_rows : int
         Number of rows from which the density is computed.
+    tested : str
+        P-value of the split and whether the test shows it, as text; empty if it was not tested.
+    pair : tuple of two labels or None
+        Classes that the hyperplane separates, of a classifier of more than two.
 
     Attributes
     ----------
@@ -130,6 +143,8 @@ class HyperplaneDisplay:
     alpha: float | None
     bandwidth: float
     n_rows: int
+    tested: str = ""
+    pair: tuple[Any, Any] | None = None
 
     # ------------------------------------------------------------------------------------------- data
 
@@ -150,7 +165,7 @@ class HyperplaneDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityHyperplane, MinimumDensityClassifier or MinimumDensityTree
+        estimator : MinimumDensityHyperplane, MinimumDensityClassifier, MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features)
             The rows to show: those of the fit, which the estimator does not keep, or others. Rows outside of memory
             stay where they are; only their projections, one number for each row, are collected.
@@ -161,7 +176,7 @@ class HyperplaneDisplay:
             For a tree, the inner node whose split is shown, with the rows that reach it; by default the root.
         pair : tuple of two labels, optional
             For a classifier of more than two classes, the hyperplane of ``hyperplanes_`` that is shown, with the rows
-            that are predicted as one of these two classes.
+            that are predicted as one of these two classes. By default the pair with the least deep valley.
         sample_weight : array-like of shape (n_samples,), optional
             The weights of the fit.
         max_rows : int, default=5000
@@ -169,6 +184,9 @@ class HyperplaneDisplay:
         **plot_options
             Options of :meth:`plot`.
         """
+        opened = open_pipeline(estimator, X)
+        estimator, X = opened.estimator, opened.X
+        pair = choose_pair(estimator, pair)
         subject = find_subject(estimator, X, y, node=node, pair=pair)
         plane = subject.hyperplane
         weights = check_weights(sample_weight, subject.all_rows.shape[0])
@@ -183,7 +201,7 @@ class HyperplaneDisplay:
         )
         with subject.all_rows.session():
             contents = compute_view(subject.rows, subject.labels, view, weights, max_rows, subject.indices)
-        return cls(**contents).plot(**plot_options)
+        return cls(**contents, tested=describe_tested(estimator, node), pair=pair).plot(**plot_options)
 
     @classmethod
     def from_hyperplane(
@@ -299,7 +317,7 @@ class HyperplaneDisplay:
             The density above the points, or both in one panel as in the paper, with the scale of the density on the
             left and that of the points on the right.
         title : str, optional
-            Title; by default the relative depth, "" for none.
+            Title; by default the relative depth and the P-value, "" for none.
         legend : bool, default=True
             Whether to draw the legend.
         line_kw, scatter_kw : dict, optional
@@ -430,11 +448,13 @@ class HyperplaneDisplay:
 
     def _describe_depth(self) -> str:
         at = "" if self.alpha is None else f",  α = {self.alpha:.3g}"
+        at += f",  {self.tested}" if self.tested else ""
+        of = "" if self.pair is None else " | ".join(style.shorten_name(name, 14) for name in self.pair) + ":  "
         if not math.isfinite(self.offset):
-            return "no split" + at
+            return of + "no split" + at
         if self.relative_depth == 0.0:
-            return "relative depth 0 (not between two modes)" + at
-        return f"relative depth {style.format_number(self.relative_depth)}" + at
+            return of + "relative depth 0 (not between two modes)" + at
+        return f"{of}relative depth {style.format_number(self.relative_depth)}" + at
 
     def _label_axes(self, upper: Any, lower: Any, size: float, stacked: bool) -> None:
         border = 0.02 * (self.points[-1] - self.points[0])

@@ -14,10 +14,10 @@ from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import ProjectedDensity
 from ravine.estimators import MinimumDensityTree, PathStep
-from ravine.explain import check_estimator, place_points
+from ravine.explain import check_estimator, open_pipeline, place_points
 from ravine.hyperplane import Hyperplane
 from ravine.plotting import style
-from ravine.plotting.subject import check_rows, get_hyperplane
+from ravine.plotting.subject import check_rows, choose_pair, get_hyperplane
 from ravine.rows import Rows
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ class PathDisplay:
         **plot_options
             Options of :meth:`plot`.
         """
+        opened = open_pipeline(estimator, X)
+        estimator, X = opened.estimator, opened.X
         check_estimator(estimator)
+        pair = choose_pair(estimator, pair)
         if isinstance(estimator, MinimumDensityTree):
             raise TypeError("a tree keeps no paths: fit MinimumDensityHyperplane to the rows of the node instead.")
         plane = get_hyperplane(estimator, None, pair)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from ravine._plurals import format_pvalue
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.density import BalancePenalty, ProjectedDensity
@@ -19,7 +20,7 @@ from ravine.hyperplane import Hyperplane
 from ravine.rows import Indices, Rows, StoredMoments
 from ravine.rows.inputs import validate_readable_rows
 from ravine.search import BandwidthRule, WorkingSpace, check_penalty, resolve_bandwidth
-from ravine.tree import Tree
+from ravine.tree import Tree, describe_test, find_shown_splits
 
 # Below this, the part of a unit vector outside the row space is rounding.
 OUTSIDE = 1e-9
@@ -96,6 +97,22 @@ def get_hyperplane(estimator: Any, node: int | None, pair: tuple[Any, Any] | Non
     return plane
 
 
+def describe_tested(estimator: Any, node: int | None) -> str:
+    """Describe the test of the split of an estimator, or of one of its nodes; empty if it was not tested."""
+    if isinstance(estimator, MinimumDensityTree):
+        tree, k = estimator.tree_, 0 if node is None else node
+        return describe_test(tree, k, find_shown_splits(tree)[k])
+    return format_pvalue(estimator.pvalue_) if hasattr(estimator, "pvalue_") else ""
+
+
+def choose_pair(estimator: Any, pair: tuple[Any, Any] | None) -> tuple[Any, Any] | None:
+    """Return a pair of classes, by default that with the least deep valley; None unless there are more than two."""
+    if pair is not None or len(getattr(estimator, "classes_", ())) < 3:
+        return pair
+    planes: dict[tuple[Any, Any], Hyperplane] = estimator.hyperplanes_
+    return min(planes, key=lambda pair: planes[pair].relative_depth if planes[pair].splits else math.inf)
+
+
 def _find_split(tree: Tree, node: int | None) -> tuple[int, Hyperplane]:
     """Return an inner node, by default the root, and its hyperplane."""
     inner = np.flatnonzero(tree.left >= 0).tolist()
@@ -113,11 +130,6 @@ def _find_pair(classifier: MinimumDensityClassifier, pair: tuple[Any, Any] | Non
     """Return the hyperplane between two classes, with the normal pointing to the second."""
     planes: dict[Any, Hyperplane] = classifier.hyperplanes_
     if pair is None:
-        if len(planes) > 1:
-            raise ValueError(
-                f"the classifier has {len(classifier.classes_)} classes and one hyperplane for each pair of them: "
-                f"choose one, for example pair={next(iter(planes))!r}."
-            )
         return next(iter(planes.values()))
     key = tuple(pair) if isinstance(pair, tuple | list) else pair
     if key in planes:

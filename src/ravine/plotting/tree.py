@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from ravine._typing import Array
 from ravine.density import ProjectedDensity
-from ravine.explain import describe_groups, format_count, format_plural, place_points
+from ravine.explain import describe_groups, format_count, format_plural, open_pipeline, place_points
 from ravine.plotting import style
 from ravine.plotting.subject import check_tree, find_tree
 from ravine.rows import Rows
-from ravine.tree import Tree, descend
+from ravine.tree import Tree, descend, describe_test, find_shown_splits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Heights of the box of a node and of the largest leaf, in levels of the tree.
 BOX, LEAF = 0.56, 0.5
+# Heights of the text above a box, and of one more line.
+TEXT, LINE = 0.16, 0.12
 # Width of a leaf; 1 is the distance of two leaves.
 LEAF_WIDTH = 0.8
+# Characters of a line of the title of a single cluster.
+MAX_TITLE = 56
 # Text sizes in points.
 MIN_TEXT, MAX_TEXT = 6.0, 9.0
 
@@ -32,8 +37,9 @@ class TreeDisplay:
     """Tree of hyperplanes, with the projected density in every inner node and the clusters as leaves.
 
     The box of a node shows the density of its rows projected on its normal, scaled to its own peak. The vertical line
-    is the hyperplane: rows to the left of it go to the left child. Above the box are the number of rows and the
-    relative depth. Leaves have the colour and the hatch of their cluster, and their height shows their number of rows.
+    is the hyperplane: rows to the left of it go to the left child. Above the box are the number of rows, the relative
+    depth and the P-value of the split; the box is dashed if the split is only suggested. Leaves have the colour and the
+    hatch of their cluster, and their height shows their number of rows.
     Without X the boxes are empty.
 
     Parameters
@@ -57,6 +63,10 @@ class TreeDisplay:
         Lines of the inner nodes, if X was given.
     leaf_bars_ : dict from int to matplotlib Rectangle
     texts_ : list of matplotlib Text
+    is_shown_ : ndarray of bool of shape (n_nodes,)
+        Whether each node is a split that the test shows.
+    lead_ : float
+        Height of the text above a box.
 
     Examples
     --------
@@ -85,14 +95,15 @@ class TreeDisplay:
 
         Parameters
         ----------
-        estimator : MinimumDensityTree
+        estimator : MinimumDensityTree or Pipeline
         X : array-like, sparse matrix, blocks of rows or Dask collection of shape (n_samples, n_features), optional
             The rows of the fit, or others, for the densities and sizes. Without X, sizes are those of the fit, and
             there are no densities, since the estimator does not keep the rows of its fit.
         **options
             Options of :meth:`from_tree` and :meth:`plot`.
         """
-        tree, rows = find_tree(estimator, X, optional=True)
+        opened = open_pipeline(estimator, X)
+        tree, rows = find_tree(opened.estimator, opened.X, optional=True)
         return cls.from_tree(tree, rows, **options)
 
     @classmethod
@@ -140,14 +151,16 @@ class TreeDisplay:
         n_leaves, levels = self.tree.n_leaves, int(depth.max()) + 1
         # At most the width of a page for few leaves; for many, the width that their names and sizes need.
         width = max(min(max(1.15 * n_leaves, 4.0), 14.0), min(0.6 * n_leaves, 40.0))
-        height = min(max(1.25 * levels + 0.6, 2.6), 11.0)
+        self.lead_ = TEXT if np.isnan(self.tree.level) else TEXT + LINE
+        height = min(max((1.25 if np.isnan(self.tree.level) else 1.4) * levels + 0.6, 2.6), 11.0)
         self.figure_, ax_ = style.find_axes(ax, (width, height))
         self.ax_ = ax_
         self.density_lines_: dict[int, Any] = {}
         self.leaf_bars_: dict[int, Any] = {}
         self.texts_: list[Any] = []
+        self.is_shown_ = find_shown_splits(self.tree)
         ax_.set_xlim(-0.6, n_leaves - 0.4)
-        ax_.set_ylim(self._find_bottom(), 0.5 * BOX + 0.2)
+        ax_.set_ylim(self._find_bottom(), 0.5 * BOX + self.lead_ + 0.04)
         ax_.set_axis_off()
         points_per_leaf = 72.0 * style.measure_width(ax_) / (n_leaves + 0.2)
         points_per_level = 72.0 * ax_.get_position().height * self.figure_.get_figheight() / (levels + 0.16)
@@ -160,6 +173,10 @@ class TreeDisplay:
         text = describe_groups(self.tree.n_clusters, int(self.sizes[0]))
         if self.tree.n_clusters < n_leaves:
             text += f"; leaves of one colour are {'merged' if self.tree.joins is None else 'joined'}"
+        tested = "" if np.isnan(self.tree.level) else f"; level {self.tree.level:g}"
+        if n_leaves == 1:
+            tested = "".join(f"\n{line}" for line in wrap(describe_test(self.tree, 0), MAX_TITLE))
+        text += tested
         if not self.densities and n_leaves > 1:
             text += " (pass X to draw the densities)"
         style.set_title(ax_, title, text, style.choose_text_size(ax_))
@@ -176,14 +193,16 @@ class TreeDisplay:
             # Go straight down where the child is below the box.
             side = under if (under - x) * (quarter - x) > 0.0 and abs(under - x) < 0.5 * width else quarter
             elbow, top = bottom - 0.14, y - 1.0 + 0.5 * BOX
-            lead = 0.16 if tree.left[child] >= 0 else 0.0  # room for the text above a box
+            lead = self.lead_ if tree.left[child] >= 0 else 0.0
             ax.plot(
                 [side, side, under, under], [bottom, elbow, elbow, top + lead],
                 color=style.GREY, lw=1.0, zorder=1, solid_joinstyle="round",
             )  # fmt: skip
-        ax.add_patch(
-            _make_rectangle(left, bottom, width, BOX, facecolor="white", edgecolor=style.GREY, linewidth=0.8, zorder=2)
+        tested = describe_test(tree, k, self.is_shown_[k])
+        box = _make_rectangle(
+            left, bottom, width, BOX, facecolor="white", edgecolor=style.GREY, linewidth=0.8, zorder=2
         )
+        ax.add_patch(box).set_linestyle("--" if tested.endswith("suggested") else "-")
         zero = x
         if k in self.densities:
             b, f = self.points[k], self.densities[k]
@@ -199,7 +218,8 @@ class TreeDisplay:
                 )  # fmt: skip
             (self.density_lines_[k],) = ax.plot(at, heights, color=style.INK, lw=1.1 if size > 5.5 else 0.7, zorder=4)
         ax.plot([zero, zero], [bottom, bottom + BOX], color=style.INK, lw=1.2 if size > 5.5 else 0.8, zorder=5)
-        text = _describe_node(int(self.sizes[k]), float(tree.relative_depth[k]), points_per_leaf * width / size)
+        depth = float(tree.relative_depth[k])
+        text = _describe_node(int(self.sizes[k]), depth, tested, points_per_leaf * width / size)
         self.texts_.append(
             ax.text(
                 x, bottom + BOX + 0.02, text, ha="center", va="bottom", fontsize=size, color=style.INK, zorder=6,
@@ -268,15 +288,17 @@ def _compute_densities(tree: Tree, rows: Rows) -> tuple[dict[int, Array], dict[i
     return points, densities, sizes
 
 
-def _describe_node(n_rows: int, depth: float, room: float) -> str:
-    """Return number of rows and relative depth; ``room`` is the width of the box over the size of the text."""
+def _describe_node(n_rows: int, depth: float, tested: str, room: float) -> str:
+    """Return rows, relative depth and test of a split; ``room`` is the width of the box over the size of the text."""
     rows, text = format_count(n_rows), f"↓{style.format_number(depth)}"
     if room > 5.5:  # about ten characters
         rows, text = format_plural(n_rows, "row"), f"depth {style.format_number(depth)}"
-    if not np.isfinite(depth):
-        return rows
-    one_line = f"{rows}, {text}"
-    return one_line if 0.56 * len(one_line) <= room else f"{rows}\n{text}"
+    first = [rows, text] if np.isfinite(depth) else [rows]
+    one_line = ", ".join(first)
+    if tested:
+        one_line = one_line if 0.56 * len(one_line) <= 1.2 * room else f"{format_count(n_rows)}, ↓{depth:.2g}"
+        return f"{one_line}\n{tested if 0.56 * len(tested) <= 1.3 * room else tested.partition(',')[0]}"
+    return one_line if 0.56 * len(one_line) <= room else "\n".join(first)
 
 
 def _make_rectangle(x: float, y: float, width: float, height: float, **options: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,12 +15,13 @@ from ravine.explain import (
     FeatureTests,
     GroupMoments,
     Suggestion,
-    compare_clusters,
     compare_with_rest,
     encode_any_labels,
     encode_classes,
     find_suggestion,
+    name_features,
 )
+from ravine.explain.feature_tests import compare_rows
 from ravine.report.splits import (
     BoundarySummary,
     NodeSummary,
@@ -32,6 +33,7 @@ from ravine.report.splits import (
     summarise_nodes,
     summarise_pairs,
 )
+from ravine.rows import ArrayRows
 from ravine.tree import Tree
 
 # Clusters and pairs of classes that are shown; the report says so if there are more.
@@ -156,7 +158,9 @@ def collect_findings(
     """
     found = _collect(estimator, X, labels_true)
     is_testable = found.cuts and found.same_rows and found.n_groups > 1 and not found.n_left_out
-    return replace(found, tests=compare_clusters(estimator, X)) if feature_tests and is_testable else found
+    if not (feature_tests and is_testable):
+        return found
+    return replace(found, tests=compare_rows(estimator, X, None, name_features(None, X.shape[1], estimator)))
 
 
 def _collect(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLike | None) -> Findings:
@@ -165,7 +169,9 @@ def _collect(estimator: Any, X: NDArray[np.floating[Any]], labels_true: ArrayLik
         return _collect_classes(estimator, X, known)
     if isinstance(estimator, MinimumDensityHyperplane):
         is_marked = estimator.contamination is not None
-        labels = estimator.predict(X) if is_marked or estimator.labels_ is None else estimator.labels_
+        labels = (
+            estimator.predict(cast(Any, ArrayRows(X))) if is_marked or estimator.labels_ is None else estimator.labels_
+        )
         tree = make_stump(estimator.hyperplane_, labels, getattr(estimator, "pvalue_", np.nan))
         return _collect_clusters("hyperplane", estimator, tree, None, X, known)
     assert isinstance(estimator, MinimumDensityTree)
@@ -246,7 +252,8 @@ def _measure_agreement(
 def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Encoded | None) -> Findings:
     names = estimator.classes_.tolist()
     same_rows = len(estimator.transduction_) == len(X)
-    codes = encode_classes(estimator.transduction_ if same_rows else estimator.predict(X), estimator.classes_)
+    found = estimator.transduction_ if same_rows else estimator.predict(cast(Any, ArrayRows(X)))
+    codes = encode_classes(found, estimator.classes_)
     planes = list(estimator.hyperplanes_.values())
     every = [(a, b) for a in range(len(names)) for b in range(a + 1, len(names))]
     size = np.bincount(codes, minlength=len(names))

@@ -10,6 +10,7 @@ from typing import Any
 from ravine._plurals import format_pvalue
 from ravine.explain import describe_evidence, describe_outliers, format_count, format_plural
 from ravine.report.findings import Findings
+from ravine.tree import describe_test
 
 PACKAGES = ("ravine", "numpy", "scipy", "scikit-learn")
 HYPERPLANE = "A hyperplane is a flat border that divides the rows in two. "
@@ -49,8 +50,8 @@ def _write_tree(found: Findings, table: str) -> list[str]:
     result = f"{table} were divided into {format_plural(n, 'cluster')} by {format_plural(n_splits, 'split')}."
     if n == 1:
         result = f"{table} were analysed and not split: as far as can be shown, they form one group."
-        if not math.isnan(estimator.tree_.pvalue[0]):
-            result += f" The test of the first split gave {format_pvalue(estimator.tree_.pvalue[0])}."
+        test = describe_test(estimator.tree_, 0)
+        result += f" The result of the test: {test}." if test else ""
     if isinstance(estimator.n_clusters, str):
         start = "The number of clusters was chosen automatically: a group was split only if a test showed"
         n_untested = sum(math.isnan(p) for p in estimator.tree_.pvalue[estimator.tree_.left >= 0])
@@ -64,7 +65,7 @@ def _write_tree(found: Findings, table: str) -> list[str]:
         )
         if n_untested:
             trust += (
-                f" {n_untested} of {format_plural(n_splits, 'split')} have no P-value: they cut cells, or meet limits "
+                f" {n_untested} of {format_plural(n_splits, 'split')} have no P: they cut cells, or meet limits "
                 "of sizes or constraints."
             )
     else:

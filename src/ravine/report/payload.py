@@ -17,6 +17,7 @@ from ravine.explain.outliers import find_exemplars
 from ravine.hyperplane import Hyperplane
 from ravine.report.findings import Findings
 from ravine.report.splits import BoundarySummary, PairSummary
+from ravine.rows import ArrayRows
 from ravine.tree import Tree
 
 # Rows of each cluster that the sample contains whatever its size.
@@ -226,11 +227,13 @@ class _PayloadBuilder:
             "right": right,
             "order": int(tree.order[k]),
             "sides": [nodes[left].size, nodes[right].size],
-            **self._describe_hyperplane(plane, nodes[k].curve, pvalue),
+            **self._describe_hyperplane(plane, nodes[k].curve, pvalue, is_tested=not math.isnan(tree.level)),
             **self._locate_rows(plane, places),
         }
 
-    def _describe_hyperplane(self, plane: Hyperplane, curve: DensitySummary | None, pvalue: float) -> dict[str, Any]:
+    def _describe_hyperplane(
+        self, plane: Hyperplane, curve: DensitySummary | None, pvalue: float, is_tested: bool = False
+    ) -> dict[str, Any]:
         """Return the largest weights of the normal, the depth and the density."""
         order = np.argsort(-np.abs(plane.normal), kind="stable")
         named = [j for j in order[: self.budget.features].tolist() if plane.normal[j] != 0.0]
@@ -239,7 +242,7 @@ class _PayloadBuilder:
             "weights": [[self.features.mention(j, i), _round(float(plane.normal[j]), 3)] for i, j in enumerate(named)],
             "others": [int((others != 0.0).sum()), _round(float(np.linalg.norm(others)), 3)],
             "depth": _round(plane.relative_depth, 4),
-            "p": _format_pvalue(pvalue),
+            "p": format_pvalue(pvalue) if is_tested else _format_pvalue(pvalue),
             "offset": _round(plane.offset, 6),
         }
         return out if curve is None else {**out, "curve": _describe_curve(curve)}
@@ -367,12 +370,12 @@ class TypicalRows:
 
 def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
     """Return a line for each cluster of the estimator; none for classifiers."""
-    estimator, X = found.estimator, found.X
+    estimator, X = found.estimator, ArrayRows(found.X)
     if found.kind == "classifier" or found.n_left_out:
         return []
     proba, scores = np.asarray(estimator.predict_proba(X)), np.asarray(estimator.score_outliers(X))
     labels = estimator.predict(X)
-    is_marked = np.zeros(len(X), dtype=bool)
+    is_marked = np.zeros(len(found.X), dtype=bool)
     if estimator.contamination is not None:
         is_marked = np.asarray(estimator.predict(X, outliers=True)) < 0
     groups = found.cuts[found.first_cut][1]

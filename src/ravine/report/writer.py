@@ -18,7 +18,15 @@ from ravine._files import write_text
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.estimators import MinimumDensityClassifier, MinimumDensityHyperplane, MinimumDensityTree
-from ravine.explain import check_estimator, clean_text, format_plural, list_parameters, name_features, shorten
+from ravine.explain import (
+    check_estimator,
+    clean_text,
+    format_plural,
+    list_parameters,
+    name_features,
+    open_pipeline,
+    shorten,
+)
 from ravine.report.findings import Findings, collect_findings
 from ravine.report.narrative import list_caveats, list_versions, write_headline, write_story
 from ravine.report.payload import SURE, Budget, Naming, TypicalRows, build_payload, find_typical_rows
@@ -71,10 +79,11 @@ def write_report(
     ----------
     path : path-like
         The file. It is written completely or not at all; an existing file is replaced.
-    estimator : MinimumDensityTree, MinimumDensityHyperplane or MinimumDensityClassifier
-        Fitted estimator.
+    estimator : MinimumDensityTree, MinimumDensityHyperplane, MinimumDensityClassifier or Pipeline
+        Fitted estimator, or a pipeline that ends with one. Means and rows are shown in the original units if the other
+        steps scale each feature by itself.
     X : array-like of shape (n_samples, n_features)
-        The rows of the fit, as passed to the estimator. Other rows are possible, and the report says so.
+        The rows of the fit, as passed to the estimator or pipeline. Other rows are possible, and the report says so.
     feature_names : sequence of str, optional
         Names of the features; by default those seen in the fit, or x0, x1, ...
     labels_true : array-like of shape (n_samples,), optional
@@ -116,7 +125,12 @@ def write_report(
     ...     "3 clusters in blobs" in path.read_text(encoding="utf-8")
     True
     """
+    opened = open_pipeline(estimator, X, feature_names)
+    estimator, X, feature_names = opened.estimator, opened.X, opened.feature_names
     check_estimator(estimator)
+    units = opened.find_units()
+    if units is not None and centre is None and scale is None:
+        centre, scale = units
     most = check_integer("max_rows", max_rows, low=1)
     rows = validate_array(estimator, X, reset=False)
     n, d = rows.shape

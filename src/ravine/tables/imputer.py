@@ -19,8 +19,11 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ravine._html import make_section, make_table
+from ravine._plurals import count
 from ravine._typing import Array
 from ravine.checks import check_integer, make_generator, require
+from ravine.explain import describe_completions, describe_groups
 from ravine.rows.inputs import check_unique_names
 
 # Donors: complete rows that are kept, at most. More take longer and hardly change the neighbours.
@@ -35,6 +38,10 @@ FEWEST_NEIGHBOURS, MOST_NEIGHBOURS = 5, 40
 REPEATED = 0.5
 # Width of the smooth noise that is added to a drawn value, in standard deviations of the neighbours: Silverman's rule.
 SMOOTHING = 1.06
+# Rows are unstable if a larger share of the completions puts them into another cluster.
+UNSTABLE = 0.25
+# Largest number of clusters whose sizes a notebook shows.
+MAX_CLUSTERS = 12
 # Increment of the generator SplitMix64.
 STEP = np.uint64(0x9E3779B97F4A7C15)
 # Numbers in a block of distances.
@@ -333,7 +340,7 @@ def _mix(x: Keys) -> Keys:
 # ----------------------------------------------------------------------------------------------- consensus
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Consensus:
     """Clustering on which completions of the rows agree most.
 
@@ -369,6 +376,24 @@ class Consensus:
     instability: Array
     n_clusters: tuple[int, ...]
     imputer: MultipleImputer
+
+    def __repr__(self) -> str:
+        return "\n".join(self._describe())
+
+    def _repr_html_(self) -> str:
+        title, *lines = self._describe()
+        sizes = np.bincount(self.labels[self.labels >= 0])
+        clusters = make_table([(f"cluster {k}", count(int(n), "row")) for k, n in enumerate(sizes[:MAX_CLUSTERS])])
+        return make_section(title, clusters + make_table([(line.strip(),) for line in lines]))
+
+    def _describe(self) -> list[str]:
+        """Return a title, and how far the completions agree."""
+        title = f"Consensus of {count(len(self.n_clusters), 'completion')}: "
+        n_unstable = int(np.count_nonzero(self.instability > UNSTABLE))
+        return [
+            title + describe_groups(len(np.unique(self.labels)), len(self.X)),
+            f"  {describe_completions(self.n_clusters, n_unstable, UNSTABLE)}",
+        ]
 
     def predict(self, X: ArrayLike) -> Labels:
         """Return the most frequent cluster of each row over its completions.

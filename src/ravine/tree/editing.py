@@ -49,7 +49,7 @@ def prune(tree: Tree, nodes: Iterable[int]) -> Tree:
 
 def list_arrays(tree: Tree) -> list[tuple[str, NDArray[Any]]]:
     """List the names and values of the arrays with one element (or row) for each node."""
-    return [(name, values) for name, values in vars(tree).items() if name != "joins"]
+    return [(name, values) for name, values in vars(tree).items() if isinstance(values, np.ndarray)]
 
 
 def merge(tree: Tree, leaf: int, other: int) -> Tree:
@@ -124,6 +124,14 @@ def keep_significant_splits(tree: Tree, significance: float) -> Tree:
         raise ValueError(f"significance must be a number in [0, 1], got {significance!r}.")
     inner = tree.left != NONE
     return prune(tree, np.flatnonzero(inner & (tree.pvalue > significance)).tolist())
+
+
+def find_shown_splits(tree: Tree) -> NDArray[np.bool_]:
+    """Return which nodes are splits that the tests show: they have a P-value, and no split on their path fails."""
+    stands = ~(tree.pvalue > tree.level)
+    for k in range(1, len(tree)):  # parents come before their children
+        stands[k] &= stands[tree.parent[k]]
+    return np.asarray(stands & (tree.left != NONE) & ~np.isnan(tree.pvalue) & ~np.isnan(tree.level))
 
 
 def renumber_clusters(tree: Tree, cluster: NDArray[np.intp]) -> Tree:

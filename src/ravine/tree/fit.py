@@ -184,7 +184,8 @@ def fit_tree(
         fit = TreeFit(*grow(rows, work.splitter, n_clusters=k, min_cluster_size=fewest, seed=work.seed, notify=notify))
     if constraints is not None or settings.limits.largest is not None:
         fit = _apply_rules(work, constraints, fit)
-    return replace(fit, n_shown=keep_significant_splits(fit.tree, settings.level).n_clusters)
+    tree = fit.tree.with_arrays(level=np.nan if settings.test is None else settings.level)
+    return replace(fit, tree=tree, n_shown=keep_significant_splits(tree, settings.level).n_clusters)
 
 
 def _find_clusters(work: _Work, n_clusters: int | None = None) -> TreeFit:

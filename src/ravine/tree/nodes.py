@@ -107,6 +107,10 @@ class Tree:
         nodes.
     joins : LeafJoins or None
         Joins of leaves that no valley separates, if the tree was grown so; None after any edit.
+    level : float
+        Level of the tests of the splits; NaN if the fit tested none.
+    feature_names : tuple of str or None
+        Names of the features; None for x0, x1, ...
 
     Examples
     --------
@@ -135,6 +139,8 @@ class Tree:
     order: NDArray[np.intp]
     cluster: NDArray[np.intp]
     joins: LeafJoins | None = None
+    level: float = np.nan
+    feature_names: tuple[str, ...] | None = None
 
     def validate(self) -> None:
         """Check that every descent ends in a leaf, and that every inner node has a hyperplane."""
@@ -157,6 +163,7 @@ class Tree:
         require((size > 0).all() and np.array_equal(size[inner], whole), "sizes")
         check_planes(self.normal[inner], self.point[inner], self.offset[inner])
         require(np.isfinite(self.offset[inner]).all(), "offset")
+        require(self.feature_names is None or len(self.feature_names) == d, "feature_names")
         if self.joins is not None:
             self._check_joins(self.joins)
 
@@ -222,7 +229,7 @@ class Tree:
             return None
         numbers = ("offset", "density", "relative_depth", "bandwidth", "alpha")
         values = {name: float(getattr(self, name)[k]) for name in numbers}
-        return Hyperplane(self.normal[k], point=self.point[k], **values)
+        return Hyperplane(self.normal[k], point=self.point[k], feature_names=self.feature_names, **values)
 
     def node(self, node: int) -> Node:
         """Return a view of one node."""
@@ -351,7 +358,7 @@ class Tree:
         leaf : int, optional
             Number of the leaf; not together with ``cluster``.
         feature_names : sequence of str, optional
-            Names of the features.
+            Names of the features; by default those of the tree.
         n_features : int
             Number of features of largest weight to show for each split.
         cluster : int, optional

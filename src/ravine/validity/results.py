@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ravine._html import make_section, make_table
 from ravine._plurals import count, format_pvalue
 from ravine.checks import require
 from ravine.density import Judgement, Valley
@@ -13,7 +14,7 @@ TEST_METHODS = "pooled", "exact"
 # Number of folds of a partition of the pooled test.
 N_FOLDS = 3
 # Range of z-scores: below it there is no evidence, above it P underflows.
-LOWEST, HIGHEST = -3.0, 37.0
+LOWEST, HIGHEST = -3.0, 37.1
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Tally:
 
     @property
     def score(self) -> float:
-        """Z-score of that probability, within [-3, 37]."""
+        """Z-score of that probability, within [-3, 37.1]."""
         from scipy.special import ndtri
 
         p = self.pvalue
@@ -104,7 +105,7 @@ class Evidence:
         return min(self.weak.score, self.strong.score)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ValleyTest:
     """Result of the valley test.
 
@@ -147,7 +148,11 @@ class ValleyTest:
         require(0.0 <= self.pvalue <= 1.0 and self.method in TEST_METHODS, "pvalue or method")
         require(not self.is_bend or (self.pvalue == 1.0 and self.method == "pooled"), "is_bend")
 
-    def __str__(self) -> str:
+    def _repr_html_(self) -> str:
+        title, *lines = str(self).split("\n")
+        return make_section(title, make_table([(line.strip(),) for line in lines]))
+
+    def __repr__(self) -> str:
         """Return the result in a few lines of plain words."""
         lines = self._describe_partitions() if self.method == "pooled" else self._describe_halves()
         if self.grid_columns:
@@ -163,7 +168,7 @@ class ValleyTest:
             middle, left, right = half.judgement.counts
             lines.append(
                 f"  half {k + 1}: the other half has {middle} rows in the valley, {left} and {right} beside it; "
-                f"p = {half.pvalue:.3g}"
+                f"{format_pvalue(half.pvalue)}"
             )
         return lines
 
