@@ -31,7 +31,7 @@ FEWEST_ROWS, FEWEST_JUDGES = 40, 5
 # With more judges the test of Kolmogorov & Smirnov uses the limit of many rows.
 MOST_EXACT = 1000
 # A cluster counts as found in a half of the rows if this share of the rows in either of the two is in both: the bound
-# for stable clusters of Hennig (2007). With half of the rows in both, P-values of other clusters appear beside a cluster.
+# for stable clusters of Hennig (2007). With half of the rows, P-values of other clusters appear beside a cluster.
 SAME_CLUSTER = 0.75
 
 Indices = NDArray[np.intp]
