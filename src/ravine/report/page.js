@@ -131,7 +131,7 @@ function showGroups() {
   byId("cards").replaceChildren(...numbered.map(([k, group]) => {
     const card = make("li", `panel card ${colourClass(k)}`);
     card.id = `card-${k}`;
-    card.append(make("h3", "", make("span", "", isolate(groupTitle(k))), make("small", "", `${formatRows(group.size)} · ${formatShare(group.size)}`)));
+    card.append(make("h3", "", make("span", `chip ${colourClass(k)}`, isolate(groupTitle(k))), make("small", "", `${formatRows(group.size)} · ${formatShare(group.size)}`)));
     if (group.apart.length) card.append(makeEffectBars(group, 5, largest));
     else card.append(make("p", "quiet", groups.length === 1 ? "All rows belong to this cluster: there is nothing to compare it with." : "No feature differs from the other rows."));
     if (isTree) {
