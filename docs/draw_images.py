@@ -2,6 +2,8 @@
 
 python docs/draw_images.py [--into FOLDER] [SCRIPT, displays, speed or reports ...]
 
+The pictures that lead README.md and the site are also drawn for dark pages.
+
 The pages show them in the repository, where the gallery is not built. Pictures of reports need chromium. The other
 pictures take longer: OTHERS has the commands that draw them.
 """
@@ -22,6 +24,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import numpy as np
+from PIL import Image
 from sklearn.datasets import load_digits, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -52,6 +56,8 @@ FIGURES = {
 }
 DISPLAYS = ["hyperplane_display", "direction_display", "tree_display"]
 REPORTS = ["report", "feature_pvalues"]
+# Figures that are also drawn for dark pages, and the colour that white becomes there.
+DARK, DARK_GROUND = ("first_split", "toy_comparison"), (13, 17, 23)
 # Command -> names of the figures that it draws, for copying to docs/images.
 OTHERS = {
     "ravine-paper table2": ["table2_performance", "table2_regret"],
@@ -70,7 +76,19 @@ def save_figures(folder: Path, names: list[str]) -> None:
     """Save the open figures under names, and close them."""
     for number, name in zip(plt.get_fignums(), names, strict=True):
         plt.figure(number).savefig(folder / f"{name}.png", dpi=110, pil_kwargs={"optimize": True})
+        if name in DARK:
+            darken(folder / f"{name}.png").save(folder / f"{name}_dark.png", optimize=True)
     plt.close("all")
+
+
+def darken(path: Path) -> Image.Image:
+    """Return a picture for dark pages: light and dark exchanged, hues kept, and white as the ground of the page."""
+    light = np.asarray(Image.open(path).convert("RGB"), dtype=float) / 255.0
+    # A grey turns into its complement, and a colour keeps its differences from the grey of the same brightness.
+    grey = (light.max(axis=2, keepdims=True) + light.min(axis=2, keepdims=True)) / 2.0
+    exchanged = np.clip(light + 1.0 - 2.0 * grey, 0.0, 1.0)
+    ground = np.array(DARK_GROUND)
+    return Image.fromarray((ground + (255 - ground) * exchanged).round().astype(np.uint8)).quantize(256)
 
 
 def draw_script(folder: Path, script: str) -> None:
@@ -153,7 +171,7 @@ def draw_reports(folder: Path) -> None:
         command = [sys.executable, "-c", "from ravine.cli import main; main()", "demo", "--quiet", "--out", demo]
         subprocess.run(command, check=True)
         (report,) = demo.rglob("report.html")
-        take_screenshot(report, folder / "report.png", (1100, 1210))
+        take_screenshot(report, folder / "report.png", (1100, 940))
         wine = load_wine()
         scaler = StandardScaler().fit(wine.data)
         X = scaler.transform(wine.data)
@@ -167,7 +185,7 @@ def draw_reports(folder: Path) -> None:
 def keep_cards(page: str) -> str:
     """Return a report that shows only the cards of its clusters; its policy would refuse the style."""
     page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
-    style = "<style>.skip, header, main > :not(#live), #live > :not(#groups), #groups > :not(#cards) { display: none }"
+    style = "<style>.skip, header, main > section, .live > :not(#groups), #groups > :not(#cards) { display: none }"
     return page.replace(
         "</head>", f"{style} main {{ padding: 4px !important }} section {{ padding: 0 !important }}</style></head>"
     )

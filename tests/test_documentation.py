@@ -31,8 +31,10 @@ def anchors(page):
 
 def links(page):
     """Return the relative links and images of a page, without those in code."""
-    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    page_text = page.read_text(encoding="utf-8")
+    text = re.sub(r"```.*?```", "", page_text, flags=re.DOTALL)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'\b(?:src|srcset)="([^"]+)"', text)
+    targets += re.findall(r"```\{image\} (\S+)", page_text)
     return [target for target in targets if not urlparse(target).scheme]
 
 

@@ -18,7 +18,9 @@ QUICK_TREE = {"hyperplane": MinimumDensityHyperplane(**QUICK), "random_state": 0
 
 def find(estimator, keys=None):
     found = collect_findings(estimator, X, None, feature_tests=False)
-    return find_typical_rows(found, Naming(["a<b", "c"], keys, "id", "label", np.zeros(2), np.ones(2)))
+    return find_typical_rows(
+        found, Naming(["a<b", "c"], keys, "id", "label", np.zeros(2), np.ones(2), np.zeros(2, bool))
+    )
 
 
 def test_lines_agree_with_the_estimator():
@@ -31,7 +33,7 @@ def test_lines_agree_with_the_estimator():
         assert line.rows == [str(i) for i in model.find_exemplars(X)[line.cluster]]
         assert line.membership == pytest.approx(model.predict_proba(X)[model.predict(X) == line.cluster].max(1).mean())
         values = dict(line.center)
-        assert values["c"] == pytest.approx(model.compute_centers(X)[line.cluster, 1], abs=0.05)
+        assert float(values["c"]) == pytest.approx(model.compute_centers(X)[line.cluster, 1], abs=0.05)
 
 
 def test_names_are_escaped():

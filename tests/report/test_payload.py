@@ -293,3 +293,59 @@ def test_sample_has_rows_of_all_clusters_and_all_labels():
     rows = sample_rows(collect_findings(mdc, X, y), 200)
     assert set(np.flatnonzero(y >= 0)) <= set(rows.tolist())
     assert len(rows) == 200
+
+
+# ------------------------------------------------------------------------------------------------- map and numbers
+
+
+def test_clusters_keep_their_numbers_when_others_are_joined(page, mdt):
+    final = page["cuts"][-1]
+    assert final["numbers"] == [0, 1, 2, 3, 4]
+    size = {k: page["groups"][g]["size"] for k, g in enumerate(final["groups"])}
+    for k, cut in enumerate(page["cuts"], start=1):
+        labels = mdt.cut(n_clusters=k)
+        assert len(set(cut["numbers"])) == k
+        for cluster, (group, number) in enumerate(zip(cut["groups"], cut["numbers"], strict=True)):
+            united = sorted(set(mdt.labels_[labels == cluster].tolist()))
+            assert number == max(united, key=lambda one: (size[one], -one))
+            if len(united) == 1:
+                assert group == final["groups"][number]
+
+
+def test_map_places_the_rows_of_the_sample(mdt, blobs, tmp_path):
+    X, _ = blobs
+    _, page = report(tmp_path, mdt, X, max_rows=60)
+    found, shown = collect_findings(mdt, X, None, feature_tests=False), page.data["map"]
+    keys = page.data["sample"]["keys"]
+    at = found.map.place(X[keys])
+    np.testing.assert_allclose(np.array(shown["at"]).T, at, rtol=1e-3, atol=1e-9)
+    distance = np.linalg.norm(at[:, None] - at, axis=2) + np.diag(np.full(len(at), np.inf))
+    for k, own in enumerate(shown["own"], start=1):
+        labels = mdt.cut(n_clusters=k)[keys]
+        assert own == pytest.approx((labels == labels[distance.argmin(axis=1)]).mean(), abs=1e-3)
+
+
+def test_two_features_are_shown_in_their_own_units(blobs, tmp_path):
+    X = blobs[0][:, :2]
+    _, page = report(tmp_path, MinimumDensityTree(3, **QUICK_TREE).fit(X), X, scale=[2.0, -1.0], centre=[10.0, 5.0])
+    assert page.data["map"]["hasUnits"]
+    np.testing.assert_allclose(np.array(page.data["map"]["at"]).T, X * [2.0, -1.0] + [10.0, 5.0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_features_of_zeros_and_ones_are_shares(dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    raw = np.column_stack([rng.normal(size=200), rng.random(200) < 0.3, rng.integers(0, 3, 200), np.ones(200)])
+    raw[:100, 0] += 9.0
+    centre, scale = raw.mean(axis=0), np.where(raw.std(axis=0) > 0, raw.std(axis=0), 1.0)
+    X = ((raw - centre) / scale).astype(dtype)
+    mdt = MinimumDensityTree(2, **QUICK_TREE).fit(X)
+    _, page = report(tmp_path, mdt, X, feature_names=list("abcd"), centre=centre, scale=scale)
+    assert [page.data["features"][k] for k in page.data["shares"]] == ["b"]
+    for g, k in zip(page.data["cuts"][1]["groups"], (0, 1), strict=True):
+        means = {page.data["features"][row[0]]: row[2:4] for row in page.data["groups"][g]["apart"]}
+        inside = mdt.labels_ == k
+        assert means["b"] == pytest.approx([raw[inside, 1].mean(), raw[~inside, 1].mean()], abs=1e-3)
+        assert f"b {100 * raw[inside, 1].mean():.0f} %" in page.text  # the centre of typical rows
+    _, plain = report(tmp_path, mdt, X, feature_names=list("abcd"))
+    assert plain.data["shares"] == []

@@ -124,7 +124,7 @@ def test_scripts_never_read_markup_from_data():
         for forbidden in ("innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "fetch(", "XMLHttp"):
             assert forbidden not in code, (path.name, forbidden)
         assert len(code.splitlines()) < 400
-    assert len(list(folder.glob("*.js"))) == 5
+    assert {path.name for path in folder.glob("*.js")} == set(writer.SCRIPTS)
 
 
 def test_json_cannot_end_its_script():
@@ -165,9 +165,17 @@ def test_elements_that_the_script_looks_up_exist(nasty):
 def test_styles_define_every_colour_that_is_used():
     css = (Path(writer.__file__).parent / "page.css").read_text(encoding="utf-8")
     assert set(re.findall(r"var\((--\w+)\)", css)) <= set(re.findall(r"(--\w+):", css))
-    assert "prefers-color-scheme: dark" in css
+    assert "color-scheme: light dark" in css
     assert "prefers-reduced-motion" in css
     assert "@media print" in css
+
+
+def read_themes():
+    """Return the colours of the light and of the dark theme by name."""
+    css = (Path(writer.__file__).parent / "page.css").read_text(encoding="utf-8")
+    found = re.findall(r"(--\w+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", css)
+    assert len(found) > 20
+    return [{name: pair[k] for name, *pair in found} for k in range(2)]
 
 
 def contrast_ratio(one, other):
@@ -181,19 +189,47 @@ def contrast_ratio(one, other):
 
 
 def test_text_and_colours_have_enough_contrast():
-    css = (Path(writer.__file__).parent / "page.css").read_text(encoding="utf-8")
-    themes = [
-        dict(re.findall(r"(--\w+): (#[0-9a-f]{6})", block)) for block in re.findall(r":root[^{]*\{([^}]*)\}", css)
-    ]
-    themes = [theme for theme in themes if "--c0" in theme]
-    assert len(themes) == 3
-    assert themes[1] == themes[2]  # dark by the system and by the button
-    for theme in themes:
+    for theme in read_themes():
         for ground in ("--ground", "--panel", "--soft"):
             for ink in ("--ink", "--quiet", "--accent"):
                 assert contrast_ratio(theme[ink], theme[ground]) >= 4.5, (ink, ground)
         for k in range(12):  # shapes, not text
             assert contrast_ratio(theme[f"--c{k}"], theme["--panel"]) >= 3.0, k
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+COLOUR_BLIND = {
+    "none": np.eye(3),
+    "protan": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deutan": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "tritan": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def convert_to_lab(colour, vision):
+    """Return CIELAB of a colour as seen with a kind of colour blindness."""
+    part = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.array(COLOUR_BLIND[vision]) @ linear, 0.0, 1.0)
+    xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]] @ seen / [0.9505, 1.0, 1.089]
+    x, y, z = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("vision", COLOUR_BLIND)
+def test_clusters_with_one_mark_have_distinct_colours(vision):
+    """Of 12 clusters, those with the same mark differ clearly in colour, also with colour blindness."""
+    for theme in read_themes():
+        lab = [convert_to_lab(theme[f"--c{k}"], vision) for k in range(12)]
+        least = {(a, b): np.linalg.norm(lab[a] - lab[b]) for a in range(12) for b in range(a) if (a - b) % 5 == 0}
+        assert min(least.values()) > 15, least
+
+
+def test_at_most_one_paragraph_precedes_the_map(nasty):
+    text, _ = nasty
+    before = re.sub(r"(?s)<noscript>.*?</noscript>", "", text[text.index("<main>") : text.index('<svg id="picture"')])
+    assert len(re.findall(r"<p[ >](?!id=)", re.sub(r'<p id="cut[^>]*>', "", before))) == 1
+    assert '<details id="method-box">' in text
 
 
 def test_citation_is_that_of_the_citation_file(nasty):

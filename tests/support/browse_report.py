@@ -29,13 +29,75 @@ def click(page, _):
 
 def slide(page, _):
     """Move the slider to every number of clusters."""
-    cards, items = {}, {}
+    cards, items, marks = {}, {}, {}
     for k in (4, 3, 2, 1, 4):
         page.locator("#slider").fill(str(k))
+        marks[str(k)] = read_marks(page)
         cards[str(k)] = page.locator("#cards .card h3 small").all_inner_texts()
         items[str(k)] = page.locator("[role=treeitem]").count()
         assert page.locator("#chosen").inner_text() == str(k)
-    return {"cards": cards, "items": items}
+    return {"cards": cards, "items": items, "marks": marks}
+
+
+def read_marks(page):
+    """Return the number of marks on the map, and their classes, by cluster."""
+    groups = page.locator("#picture g.marks")
+    groups.first.wait_for()
+    return groups.evaluate_all(
+        "all => Object.fromEntries(all.map(g => [g.dataset.cluster, [g.childElementCount, g.getAttribute('class')]]))"
+    )
+
+
+def overview(page, job):
+    """Point at a row of the map and at an entry of the list, and choose a cluster by the keyboard."""
+    faded = "parts => parts.filter(part => part.classList.contains('faded')).map(part => part.dataset.cluster)"
+    marks = page.locator("#picture g.marks")
+    box, mark = page.locator("#picture").bounding_box(), marks.first.locator("path").first.bounding_box()
+    page.mouse.move(mark["x"] + mark["width"] / 2, mark["y"] + mark["height"] / 2)
+    out = {"tip": page.locator("#tip").inner_text(), "faded by a row": marks.evaluate_all(faded)}
+    page.mouse.move(1, 1)
+    out["left"] = [page.locator("#tip").is_visible(), marks.evaluate_all(faded)]
+    page.locator("#legend button").first.focus()
+    page.keyboard.press("Enter")
+    out["pressed"] = page.locator("#legend [aria-pressed=true]").evaluate_all(
+        "all => all.map(one => one.dataset.cluster)"
+    )
+    out["faded by the list"] = marks.evaluate_all(faded)
+    page.locator("#picture").focus()
+    page.keyboard.press("Home")
+    out["key"] = page.locator("#tip").inner_text()
+    page.locator("body").press("Escape")
+    out["marks"] = read_marks(page)
+    out["names"] = page.locator("#picture .name").all_text_contents()
+    out["legend"] = page.locator("#legend button").all_inner_texts()
+    out["means"] = page.locator("#cards .bars").evaluate_all(MEANS)
+    out["paragraphs"] = page.locator("#map > p:visible").count()
+    out["folded"] = not page.locator("#method").is_visible()
+    out["top"], out["height"] = box["y"], box["height"]
+    out["scroll"] = page.evaluate("document.documentElement.scrollWidth")
+    out["broken"] = page.evaluate(BROKEN_WORDS)
+    page.locator("a[href='#method']").click()
+    out["opened"] = page.locator("#method").is_visible()
+    return out
+
+
+# Features of the cards with their means inside and outside.
+MEANS = """lists => lists.flatMap(list => [...list.querySelectorAll('.name')].map((name, i) =>
+  [name.textContent, list.querySelectorAll('.value')[i].textContent]))"""
+# Words of the heads of tables that continue on another line.
+BROKEN_WORDS = """() => [...document.querySelectorAll("thead th")].flatMap((head) => {
+  const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (const match of node.data.matchAll(/[^\\s_/.-]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, match.index);
+      range.setEnd(node, match.index + match[0].length);
+      if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) broken.push(match[0]);
+    }
+  }
+  return broken;
+})"""
 
 
 def keys(page, _):
@@ -102,7 +164,7 @@ def single(page, _):
 def suggest(page, _):
     """Move the slider over the shown and the suggested numbers of clusters, and select a suggested split."""
     out = {"start": page.locator("#chosen").inner_text(), "views": {}}
-    for n in ("1", "2", "3", "4"):
+    for n in ("1", "2", "3"):
         page.locator("#slider").fill(n)
         out["views"][n] = {
             "items": page.locator(".suggested > .item").count(),
@@ -153,6 +215,7 @@ def boundaries(page, _):
 SCENARIOS = {
     "click": click,
     "slide": slide,
+    "overview": overview,
     "keys": keys,
     "text": text,
     "look": look,

@@ -54,13 +54,23 @@ function formatNumber(x) {
 
 const formatSigned = (x) => (x > 0 ? "+" : "") + formatNumber(x);
 
-function formatShare(n) {
-  const percent = (100 * n) / data.n;
-  return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 10 ? 1 : 0)} %`;
+function formatPercent(share) {
+  const percent = 100 * share;
+  if (percent > 0 && percent < 0.1) return "< 0.1 %";
+  return `${percent.toFixed(percent === 0 || percent === 100 || (percent >= 10 && percent <= 99) ? 0 : 1)} %`;
 }
 
-/** Return the class that gives a cluster its colour; the number of the cluster always stands beside it. */
-const colourClass = (cluster) => (cluster < 0 ? "none" : `k${cluster % 12}`);
+const formatShare = (n) => formatPercent(n / data.n);
+const isShare = new Set(data.shares);
+
+/** Format the mean of a feature: a share in per cent if the feature is 0 or 1. */
+const formatMean = (feature, x) => (isShare.has(feature) && x !== null ? formatPercent(x) : formatNumber(x));
+
+/** Format the value of a row. */
+const formatValue = (feature, x) => (isShare.has(feature) ? (x > 0.5 ? "yes" : "no") : formatNumber(x));
+
+/** Return the classes that give a cluster its colour and its mark: 60 pairs, and of these no two neighbours look alike. */
+const colourClass = (cluster) => (cluster < 0 ? "none" : `k${cluster % 12} m${cluster % 5}`);
 
 /** Format the density of the lower peak relative to that at the hyperplane. */
 function formatFactor(depth) {

@@ -5,7 +5,8 @@ const ACROSS = { line: "lowest density", axis: "coordinate across the boundary" 
 
 /** List the boundaries of the chosen cut, each with its two clusters, the weakest first. */
 function listBoundaries() {
-  const clusterOfGroup = new Map(groupsNow().map((g, k) => [g, k]));
+  const { groups, numbers } = data.cuts[state.cut];
+  const clusterOfGroup = new Map(groups.map((g, k) => [g, numbers[k]]));
   return data.boundaries
     .map((boundary, i) => ({ ...boundary, i, clusters: boundary.groups.map((g) => clusterOfGroup.get(g)) }))
     .filter(({ clusters }) => clusters.every((k) => k !== undefined));
@@ -49,7 +50,7 @@ function showBoundaries() {
   if (!data.joined) return;
   const found = listBoundaries();
   const open = new Set([...byId("boundary-list").querySelectorAll("details[open]")].map((box) => box.id));
-  byId("boundaries").hidden = byId("nav-boundaries").hidden = groupsNow().length < 2;
+  byId("boundaries").hidden = byId("nav-boundaries").hidden = groupsNow().size < 2;
   byId("boundaries-words").textContent = found.length
     ? "A cluster is a union of cells, so a boundary may bend. Each curve is the density of the rows near a boundary, along a coordinate across it; z is the evidence for the valley. Open a boundary for its picture."
     : "No row has nearest neighbours in another cluster: the clusters are far apart.";

@@ -30,9 +30,9 @@ function showDetail() {
 /** Show the features that set a cluster apart and the splits that lead to it. */
 function makeClusterParts(k, split) {
   const cluster = state.clusterOf.get(k);
-  const group = data.groups[groupsNow()[cluster]];
+  const group = groupsNow().get(cluster);
   const parts = [];
-  const pieces = data.cuts[state.cut].frontier.filter(([, other]) => other === cluster).length;
+  const pieces = countLeaves(cluster);
   if (pieces > 1) parts.push(make("p", "quiet", `This is one of ${pieces} leaves that were ${data.joined ? "joined" : "merged"} into one cluster; the features are those of the whole cluster.`));
   if (group.apart.length) {
     const largest = Math.max(...group.apart.map((row) => Math.abs(row[1] || 0)), 1);
@@ -52,7 +52,7 @@ function makeClusterParts(k, split) {
 function makeSplitParts(k, split, cluster) {
   const parts = [];
   if (cluster) {
-    parts.push(make("h4", "", "Next split"), make("p", "quiet", `Split ${split.order + 1} divides this cluster in the full tree; it is not made with ${formatPlural(groupsNow().length, "cluster")}.`));
+    parts.push(make("h4", "", "Next split"), make("p", "quiet", `Split ${split.order + 1} divides this cluster in the full tree; it is not made with ${formatPlural(groupsNow().size, "cluster")}.`));
     if (isSuggested(k)) parts.push(make("p", "mark", SUGGESTED));
   } else if (split.depth > 0) {
     parts.push(make("p", "", `At the lower of the two adjacent peaks, the density is ${formatFactor(split.depth)} that at the hyperplane.`));
@@ -66,7 +66,7 @@ function makeSplitParts(k, split, cluster) {
     else if (!cluster) {
       const node = side ? split.right : split.left;
       box.append(makeLink(nameOf(node), () => select(node, true, false)));
-      if (isShownInner(node)) box.append(` (clusters ${formatList(findClusters(node))})`);
+      if (isShownInner(node)) box.append(` (${formatClusters(findClusters(node))})`);
     }
     sides.append(box);
   });
@@ -128,12 +128,13 @@ function makeRowParts(split, rows, now, heading, at) {
   for (const cell of head.children) cell.scope = "col";
   const body = rows.map((row, i) => {
     const own = clusterOfRow(row);
-    const line = make("tr", row === now ? "now" : "", make("td", "", isolate(data.sample.keys[row])),
+    const line = make("tr", row === now ? "now" : "", make("th", "", isolate(data.sample.keys[row])),
       make("td", "", make("span", `chip ${colourClass(own)}`, isolate(isTree ? own : data.classes[own]))));
     const label = data.sample.labels[row];
     if (data.sample.labels.length) line.append(make("td", "", label < 0 ? "–" : isolate(data.labels[label])));
     if (at) line.append(make("td", "", formatNumber(at[i])));
-    line.append(...columns.map(([, c]) => make("td", "", formatNumber(data.sample.values[row][c]))));
+    line.firstChild.scope = "row";
+    line.append(...columns.map(([feature, c]) => make("td", "", formatValue(feature, data.sample.values[row][c]))));
     return line;
   });
   const table = make("table", "rows", make("thead", "", head), make("tbody", "", ...body));

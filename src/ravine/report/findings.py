@@ -22,6 +22,7 @@ from ravine.explain import (
     name_features,
 )
 from ravine.explain.feature_tests import compare_rows
+from ravine.report.maps import Map, find_map
 from ravine.report.splits import (
     BoundarySummary,
     NodeSummary,
@@ -63,6 +64,30 @@ class KnownLabels:
 
 
 @dataclass(frozen=True)
+class CutSummary:
+    """A cut of the tree.
+
+    Attributes
+    ----------
+    cut : TreeCut
+    groups : list of int
+        Group of each cluster.
+    numbers : list of int
+        Number that the page shows for each cluster: that of its largest part among the clusters of the estimator, so
+        that a cluster keeps number and colour when others are joined.
+    cluster_of_part : ndarray of shape (p,)
+    agreement : float or None
+        Adjusted Rand index with the known labels.
+    """
+
+    cut: TreeCut
+    groups: list[int]
+    numbers: list[int]
+    cluster_of_part: NDArray[np.intp]
+    agreement: float | None
+
+
+@dataclass(frozen=True)
 class Findings:
     """Contents of a report.
 
@@ -82,8 +107,7 @@ class Findings:
     effects : EffectSizes
         Of the groups.
     group_sizes : ndarray of shape (g,)
-    cuts : list of (TreeCut, list of int, float or None)
-        Each cut of the tree with the group of each cluster and the adjusted Rand index with the known labels.
+    cuts : list of CutSummary
     first_cut : int
         Position in ``cuts`` of the clusters of the estimator, with which the page starts.
     suggestion : Suggestion or None
@@ -96,6 +120,8 @@ class Findings:
         Between groups, if the leaves of the tree are joined.
     pairs : list of PairSummary
     class_names : list
+    map : Map
+        Two directions in which the clusters of the estimator, or the classes, are farthest apart.
     n_left_out : int
         Number of clusters, or of pairs of classes, that are not shown.
     same_rows : bool
@@ -112,7 +138,7 @@ class Findings:
     parts: GroupMoments
     effects: EffectSizes
     group_sizes: NDArray[np.intp]
-    cuts: list[tuple[TreeCut, list[int], float | None]]
+    cuts: list[CutSummary]
     first_cut: int
     suggestion: Suggestion | None
     known: KnownLabels | None
@@ -121,6 +147,7 @@ class Findings:
     boundaries: list[BoundarySummary]
     pairs: list[PairSummary]
     class_names: list[Any]
+    map: Map
     n_left_out: int
     same_rows: bool
     tests: FeatureTests | None = None
@@ -133,11 +160,11 @@ class Findings:
     @property
     def n_groups(self) -> int:
         """Number of clusters or classes of the estimator, among those shown."""
-        return self.cuts[self.first_cut][0].n_clusters if self.cuts else len(self.part_numbers)
+        return self.cuts[self.first_cut].cut.n_clusters if self.cuts else len(self.part_numbers)
 
     def get_pvalue(self, group: int, feature: int) -> float:
         """Return the corrected P-value of a feature of a group; NaN if it is not tested."""
-        groups = self.cuts[self.first_cut][1] if self.cuts else []
+        groups = self.cuts[self.first_cut].groups if self.cuts else []
         if self.tests is None or group not in groups:
             return math.nan
         return float(self.tests.adjusted[groups.index(group), feature])
@@ -195,14 +222,22 @@ def _collect_clusters(
     members, groups_of_cuts = _unite_leaves(tree, cuts, place)
     parts = GroupMoments.of(X, part_of_row, len(leaves))
     compared = _compare(known, part_of_row, members)
-    agreements = [_measure_agreement(compared, members[groups], part_of_row) for groups in groups_of_cuts]
+    first_cut = [cut.n_clusters for cut in cuts].index(n_clusters)
+    own = members[groups_of_cuts[first_cut]]
+    summaries = []
+    for cut, groups in zip(cuts, groups_of_cuts, strict=True):
+        cluster_of_part = members[groups].argmax(axis=0)
+        agreement = _measure_agreement(compared, cluster_of_part, part_of_row)
+        numbers = _number_clusters(members[groups], own, parts.size)
+        summaries.append(CutSummary(cut, groups, numbers, cluster_of_part, agreement))
     return Findings(
         kind=kind, estimator=estimator, X=X, part_of_row=part_of_row, part_numbers=leaves, parts=parts,
         effects=compare_with_rest(parts, members), group_sizes=members @ parts.size,
-        cuts=list(zip(cuts, groups_of_cuts, agreements, strict=True)),
-        first_cut=[cut.n_clusters for cut in cuts].index(n_clusters), suggestion=suggestion, known=compared, tree=tree,
+        cuts=summaries,
+        first_cut=first_cut, suggestion=suggestion, known=compared, tree=tree,
         nodes=nodes, boundaries=summarise_boundaries(tree, X, leaf_of_row, cuts, groups_of_cuts),
-        pairs=[], class_names=[], n_left_out=whole.n_clusters - n_clusters,
+        pairs=[], class_names=[], map=find_map(X, part_of_row, summaries[first_cut].cluster_of_part),
+        n_left_out=whole.n_clusters - n_clusters,
         same_rows=[node.size for node in nodes] == tree.size.tolist(),
     )  # fmt: skip
 
@@ -224,6 +259,15 @@ def _unite_leaves(
     return members, groups_of_cuts
 
 
+def _number_clusters(members: NDArray[np.bool_], own: NDArray[np.bool_], size: NDArray[np.intp]) -> list[int]:
+    """Match each cluster of a cut with one of the clusters of the estimator, so that most rows keep their number."""
+    from scipy.optimize import linear_sum_assignment
+
+    shared = (members * size) @ own.T.astype(np.float64)
+    ties = np.arange(len(own)) / (2.0 * len(own) * len(own))  # of equally large parts, the first one
+    return [int(number) for number in linear_sum_assignment(ties - shared)[1]]
+
+
 def _compare(known: Encoded | None, part_of_row: NDArray[np.intp], members: NDArray[np.bool_]) -> KnownLabels | None:
     """Count the known labels in each group; None if there are none."""
     if known is None or not len(known[1]):
@@ -238,7 +282,7 @@ def _compare(known: Encoded | None, part_of_row: NDArray[np.intp], members: NDAr
 
 
 def _measure_agreement(
-    known: KnownLabels | None, members: NDArray[np.bool_], part_of_row: NDArray[np.intp]
+    known: KnownLabels | None, cluster_of_part: NDArray[np.intp], part_of_row: NDArray[np.intp]
 ) -> float | None:
     """Return the adjusted Rand index of the clusters of a cut and the known labels; None without a table of these."""
     from sklearn.metrics import adjusted_rand_score
@@ -246,7 +290,7 @@ def _measure_agreement(
     if known is None or known.table is None:
         return None
     labelled = known.codes >= 0
-    return float(adjusted_rand_score(known.codes[labelled], members.argmax(axis=0)[part_of_row[labelled]]))
+    return float(adjusted_rand_score(known.codes[labelled], cluster_of_part[part_of_row[labelled]]))
 
 
 def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known: Encoded | None) -> Findings:
@@ -268,5 +312,5 @@ def _collect_classes(estimator: MinimumDensityClassifier, X: NDArray[Any], known
         kind="classifier", estimator=estimator, X=X, part_of_row=codes, part_numbers=list(range(len(names))),
         parts=parts, effects=compare_with_rest(parts), group_sizes=size, cuts=[], first_cut=0, suggestion=None,
         known=_compare(known, codes, members), tree=None, nodes=[], boundaries=[], pairs=pairs, class_names=names,
-        n_left_out=len(every) - len(shown), same_rows=same_rows,
+        map=find_map(X, codes, np.arange(len(names))), n_left_out=len(every) - len(shown), same_rows=same_rows,
     )  # fmt: skip

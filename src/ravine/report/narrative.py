@@ -35,7 +35,7 @@ def write_headline(found: Findings, source: str) -> str:
 
 
 def write_story(found: Findings, source: str) -> list[str]:
-    """Write the paragraphs of the summary: the result, the method, and how far the result can be trusted."""
+    """Write the result, and then paragraphs on the method and on how far the result can be trusted."""
     table = f"{format_plural(len(found.X), 'row')} with {format_plural(found.X.shape[1], 'feature')} from {source}"
     write = {"classifier": _write_classes, "hyperplane": _write_hyperplane, "tree": _write_tree}[found.kind]
     result, *trust = write(found, table)
@@ -163,6 +163,16 @@ def _write_classes(found: Findings, table: str) -> list[str]:
     return [f"{table} were assigned to {n} classes{labelled}.", method]
 
 
+def list_warnings(found: Findings) -> list[str]:
+    """List what the reader needs to know before the first picture."""
+    if found.same_rows:
+        return []
+    return [
+        "These are not the rows that the model was fitted to: sizes, means and densities are those of the rows shown, "
+        "relative depths and P-values are those of the fit."
+    ]
+
+
 def list_caveats(found: Findings, n_sampled: int) -> list[str]:
     """List restrictions that apply to the numbers in the report, of which ``n_sampled`` rows are shown."""
     out = []
@@ -178,11 +188,6 @@ def list_caveats(found: Findings, n_sampled: int) -> list[str]:
         )
     elif found.n_left_out:
         out.append(f"{format_count(found.n_left_out)} more pairs, of the smallest classes, are not shown.")
-    if not found.same_rows:
-        out.append(
-            "These are not the rows that the model was fitted to: sizes, means and densities are those of the rows "
-            "shown, relative depths and P-values are those of the fit."
-        )
     n_outliers = getattr(found.estimator, "n_outliers_", 0) if found.same_rows else 0
     if n_outliers:
         out.append(

@@ -32,8 +32,9 @@ function findClusters(node) {
 
 /** Choose a cut; the page contains all cuts of the tree, so nothing is fitted again. */
 function chooseCut(cut) {
+  const { frontier, numbers } = data.cuts[cut];
   state.cut = cut;
-  state.clusterOf = new Map(data.cuts[cut].frontier);
+  state.clusterOf = new Map(frontier.map(([node, k]) => [node, numbers[k]]));
   state.clusterOfLeaf = new Map();
   for (const [node, cluster] of state.clusterOf) {
     for (const leaf of findLeaves(node)) state.clusterOfLeaf.set(leaf, cluster);
@@ -44,7 +45,24 @@ function chooseCut(cut) {
   state.split = node;
 }
 
-const groupsNow = () => (isTree ? data.cuts[state.cut].groups : data.groups.map((_, k) => k));
+/** Return the groups of the chosen cut by number; a cluster keeps its number and colour when others are joined. */
+function groupsNow() {
+  if (!isTree) return new Map(data.groups.map((group, k) => [k, group]));
+  const { groups, numbers } = data.cuts[state.cut];
+  return new Map(groups.map((g, k) => [numbers[k], data.groups[g]]).sort((a, b) => a[0] - b[0]));
+}
+
+/** Count the leaves of a cluster of the chosen cut. */
+const countLeaves = (cluster) => [...state.clusterOf.values()].filter((other) => other === cluster).length;
+
+/** List the clusters of the result that a cluster of the chosen cut unites. */
+function findUnited(cluster) {
+  const { frontier, numbers } = data.cuts[data.firstCut];
+  const united = frontier.filter(([node]) => findLeaves(node).some((leaf) => state.clusterOfLeaf.get(leaf) === cluster));
+  return [...new Set(united.map(([, k]) => numbers[k]))].sort((a, b) => a - b);
+}
+
+const formatClusters = (numbers) => `cluster${numbers.length > 1 ? "s" : ""} ${formatList(numbers)}`;
 const clusterOfRow = (row) => (isTree ? state.clusterOfLeaf.get(data.sample.parts[row]) : data.sample.parts[row]);
 
 function showCut() {
@@ -64,9 +82,8 @@ const nameCut = (n) => formatPlural(n, "cluster") + (isBeyondShown(n) ? `, ${SUG
 function describeCut(n) {
   const all = data.cuts[data.cuts.length - 1].groups.length;
   return n === all
-    ? `Move the slider to see fewer clusters: ${data.joined ? "they are joined across the weakest boundaries" : "later splits are undone"}, and nothing is fitted again.`
-    : data.joined ? `The result has ${all} clusters; here, some are joined across the weakest boundaries.`
-    : `${n - 1} of ${formatPlural(all - 1, "split")} made; the result has ${all} clusters.`;
+    ? `Move the slider to see fewer clusters: ${data.joined ? "they are joined across the weakest boundaries" : "later splits are undone"}. Nothing is fitted again.`
+    : `The result has ${all} clusters. A cluster keeps its number and colour when others are joined; joined ones have those of the largest.`;
 }
 
 function describeSuggestion(n) {
@@ -85,7 +102,7 @@ function makeEffectBars(group, most, largest) {
   for (const [feature, effect, inside, outside, , sign, p] of group.apart.slice(0, most)) {
     const name = make("span", "name", isolateFeature(feature));
     name.title = data.features[feature];
-    const value = make("span", "value", formatNumber(inside), " ", make("small", "", `others ${formatNumber(outside)}`));
+    const value = make("span", "value", formatMean(feature, inside), " ", make("small", "", `others ${formatMean(feature, outside)}`));
     const size = effect === null ? "constant inside and outside" : `${formatSigned(effect)} sd`;
     value.title = size;
     const drawn = drawBar(effect === null ? sign * largest : effect, largest);
@@ -107,37 +124,30 @@ function describeLabels(group) {
 }
 
 function showGroups() {
-  const groups = groupsNow().map((g) => data.groups[g]);
+  const numbered = [...groupsNow()];
+  const groups = numbered.map(([, group]) => group);
   const largest = Math.max(1, ...groups.flatMap((group) => group.apart.map((row) => Math.abs(row[1] || 0))));
-  byId("groups-title").textContent = isTree ? "Clusters" : "Classes";
-  byId("shares").replaceChildren(...groups.map((group, k) => {
-    const part = make("button", colourClass(k));
-    if (group.size > (isTree ? 0.05 : 0.15) * data.n) part.append(make("span", "", isolate(isTree ? k : data.classes[k])));
-    part.type = "button";
-    part.style.setProperty("flex", `${Math.max(group.size, 1)} 1 0`);
-    part.title = `${groupTitle(k)}: ${formatRows(group.size)}`;
-    part.setAttribute("aria-label", `${groupTitle(k)}: ${formatRows(group.size)}, ${formatShare(group.size)}`);
-    part.addEventListener("click", () => byId(`card-${k}`).scrollIntoView({ block: "center" }));
-    return part;
-  }));
-  byId("cards").replaceChildren(...groups.map((group, k) => {
+  byId("groups-title").textContent = groups.length > 1 ? `What sets each ${groupWord} apart` : "The cluster";
+  byId("cards").replaceChildren(...numbered.map(([k, group]) => {
     const card = make("li", `panel card ${colourClass(k)}`);
     card.id = `card-${k}`;
-    card.append(make("h3", "", make("span", "", isolate(groupTitle(k))), make("small", "", `${formatRows(group.size)} · ${formatShare(group.size)}`)));
+    card.append(make("h3", "", make("span", `chip ${colourClass(k)}`, isolate(groupTitle(k))), make("small", "", `${formatRows(group.size)} · ${formatShare(group.size)}`)));
     if (group.apart.length) card.append(makeEffectBars(group, 5, largest));
     else card.append(make("p", "quiet", groups.length === 1 ? "All rows belong to this cluster: there is nothing to compare it with." : "No feature differs from the other rows."));
     if (isTree) {
-      const leaves = data.cuts[state.cut].frontier.filter(([, cluster]) => cluster === k).length;
-      if (data.joined && leaves > 1) card.append(make("p", "quiet", `A union of ${leaves} joined cells.`));
+      const leaves = countLeaves(k);
+      const united = findUnited(k);
+      if (united.length > 1) card.append(make("p", "quiet", `Joins the ${formatClusters(united)} of the result.`));
+      else if (data.joined && leaves > 1) card.append(make("p", "quiet", `A union of ${leaves} joined cells.`));
       const known = describeLabels(group);
       if (known) card.append(known);
-      const node = data.cuts[state.cut].frontier.find(([, cluster]) => cluster === k)[0];
+      const node = [...state.clusterOf].find(([, cluster]) => cluster === k)[0];
       if (data.splits.length > 1) card.append(makeLink("Show in the tree", () => select(node, true, true)));
     } else if (group.labelled) card.append(make("p", "quiet", `${formatCount(group.labelled)} of these rows had a label.`));
     return card;
   }));
   byId("key-words").textContent = groups.length < 2 ? "" :
-    `The features that set each ${groupWord} apart: its mean, the mean of all other rows, and a bar for their difference in ` +
+    `Each feature has its mean${isShare.size ? " (or share of rows)" : ""} in the ${groupWord}, that of all other rows, and a bar for the difference in ` +
     `pooled standard deviations (filled: higher, hollow: lower; the longest bar is ${formatNumber(Number(largest.toPrecision(2)))}).` +
     (groups.some((group) => group.apart.some((row) => row[6] !== null)) ? " P is from rows that had no part in finding clusters, corrected for all features and clusters." : "");
   const agreement = isTree ? data.cuts[state.cut].agreement : null;
@@ -242,13 +252,20 @@ function showTip(k, beside) {
   const split = data.splits[k];
   const some = split.rows.slice(0, 5);
   if (!some.length) return;
-  const columns = data.sample.columns.slice(0, 2);
   box.replaceChildren(make("strong", "", `Some of its ${formatRows(split.size)}`), ...some.map((row) => {
-    const values = columns.map((feature, c) => `${data.features[feature]} ${formatNumber(data.sample.values[row][c])}`);
-    return make("div", "", `${data.keyName} ${data.sample.keys[row]}: ${values.join(", ")}`);
+    return make("div", "", `${data.keyName} ${data.sample.keys[row]}: ${describeRow(row, 2)}`);
   }));
+  placeTip(beside.getBoundingClientRect());
+}
+
+/** List the first values of a row. */
+const describeRow = (row, most) => data.sample.columns.slice(0, most)
+  .map((feature, c) => `${data.features[feature]} ${formatValue(feature, data.sample.values[row][c])}`).join(", ");
+
+/** Show the tip beside a rectangle, inside the window. */
+function placeTip(at) {
+  const box = byId("tip");
   box.hidden = false;
-  const at = beside.getBoundingClientRect();
   const right = at.right + 8 + box.offsetWidth < window.innerWidth;
   box.style.setProperty("left", `${right ? at.right + 8 : Math.max(8, window.innerWidth - box.offsetWidth - 8)}px`);
   box.style.setProperty("top", `${Math.max(8, Math.min(right ? at.top : at.bottom + 6, window.innerHeight - box.offsetHeight - 8))}px`);
@@ -258,6 +275,7 @@ function showTip(k, beside) {
 
 function refresh() {
   if (isTree) { chooseCut(state.cut); showCut(); }
+  showMap();
   showGroups();
   showBoundaries();
   showTree();
@@ -267,7 +285,7 @@ function refresh() {
 function goToCut(cut) {
   state.cut = Math.min(Math.max(cut, 0), data.cuts.length - 1);
   refresh();
-  byId("status").textContent = nameCut(groupsNow().length);
+  byId("status").textContent = nameCut(groupsNow().size);
 }
 
 function setUpTheme() {
@@ -284,9 +302,10 @@ function setUpTheme() {
 
 function start() {
   setUpTheme();
-  byId("live").hidden = false;
+  for (const part of document.querySelectorAll(".live")) part.hidden = false;
   const made = data.splits.filter((split) => split.weights).length;
   byId("nav-groups").textContent = isTree ? "Clusters" : "Classes";
+  setUpMap();
   byId("splits-title").textContent = { tree: "Tree of splits", hyperplane: "Split", classifier: "Hyperplanes between classes" }[data.kind];
   byId("splits-words").textContent = made === 0 ? "No split was found." :
     (data.joined ? "Hyperplanes cut the rows into cells, the leaves of this tree. Leaves of one cluster are joined, and a split need not follow a valley. " : "") +
@@ -302,6 +321,7 @@ function start() {
   byId("tree").addEventListener("keydown", handleTreeKey);
   byId("tree").addEventListener("focusout", () => { byId("tip").hidden = true; });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") byId("tip").hidden = true; });
+  window.addEventListener("beforeprint", () => { for (const box of document.querySelectorAll("#method-box, #about details")) box.open = true; });
   document.addEventListener("scroll", () => { byId("tip").hidden = true; }, { passive: true });
   refresh();
 }

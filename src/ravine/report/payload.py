@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from ravine._plurals import format_pvalue
 from ravine._typing import Array
@@ -30,6 +31,8 @@ MIN_COLUMNS = 6
 MAX_CLUSTERS, MAX_FEATURES, MAX_NAMED, NAME_CHARACTERS = 60, 4, 5, 40
 # Rows with a smaller membership are between clusters.
 SURE = 0.8
+# Values that differ from 0 or 1 by less are these numbers.
+SAME_SHARE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,8 @@ class Naming:
         Headings of the names and of the labels.
     center, scale : ndarray of shape (d,)
         A value x of X is ``scale * x + center`` in the units of the user.
+    is_share : ndarray of bool of shape (d,)
+        Features that are 0 or 1 in every row, as those of categories; their means are shares.
     """
 
     features: Sequence[str]
@@ -83,6 +88,17 @@ class Naming:
     label_name: str
     center: Array
     scale: Array
+    is_share: NDArray[np.bool_]
+
+
+def find_shares(X: NDArray[np.floating[Any]], center: Array, scale: Array) -> NDArray[np.bool_]:
+    """Return which features are 0 or 1 in every row, up to rounding, and both in some."""
+    low, high = (edge(X, axis=0) * scale + center for edge in (np.min, np.max))
+    is_share = np.asarray(np.maximum(np.abs(np.minimum(low, high)), np.abs(np.maximum(low, high) - 1.0)) < SAME_SHARE)
+    for j in np.flatnonzero(is_share).tolist():
+        x = X[:, j] * scale[j] + center[j]
+        is_share[j] = np.minimum(np.abs(x), np.abs(x - 1.0)).max() < SAME_SHARE
+    return is_share
 
 
 class _FeatureIndex:
@@ -128,8 +144,13 @@ class _PayloadBuilder:
             "classes": [self._shorten(name) for name in found.class_names],
             "groups": [self._describe_group(g) for g in range(len(found.group_sizes))],
             "cuts": [
-                {"frontier": [list(pair) for pair in cut.frontier], "groups": groups, "agreement": _round(agreement, 4)}
-                for cut, groups, agreement in found.cuts
+                {
+                    "frontier": [list(pair) for pair in summary.cut.frontier],
+                    "groups": summary.groups,
+                    "numbers": summary.numbers,
+                    "agreement": _round(summary.agreement, 4),
+                }
+                for summary in found.cuts
             ],
             "firstCut": found.first_cut,
             "nShown": None if found.suggestion is None else found.suggestion.n_shown,
@@ -138,9 +159,11 @@ class _PayloadBuilder:
             "boundaries": [_describe_boundary(boundary) for boundary in found.boundaries],
             "splits": self._describe_splits(),
         }
+        data["map"] = self._describe_map()
         data["sample"] = self._describe_sample()
         data["labels"] = self._name_labels(data)
         data["features"] = [self._shorten(self.naming.features[j]) for j in self.features.numbers]
+        data["shares"] = [k for k, j in enumerate(self.features.numbers) if self.naming.is_share[j]]
         return data
 
     def _shorten(self, name: object) -> str:
@@ -173,10 +196,11 @@ class _PayloadBuilder:
         effects, parts = self.found.effects, self.found.parts
         scale, center = float(self.naming.scale[j]), float(self.naming.center[j])
         origin, spread = float(parts.origin[j]) * scale + center, float(parts.std[j]) * abs(scale)
+        means = [origin + scale * float(part[g, j]) for part in (effects.inside, effects.outside)]
         inside, outside = (
-            round_by_spread(origin + scale * float(means[g, j]), 30.0 * spread)
-            for means in (effects.inside, effects.outside)
-        )
+            [encode_number(round(min(max(mean, 0.0), 1.0), 5)) for mean in means] if self.naming.is_share[j]
+            else [round_by_spread(mean, 30.0 * spread) for mean in means]
+        )  # fmt: skip
         size = float(effects.effect[g, j]) * math.copysign(1.0, scale)
         pooled = _round(float(effects.pooled[g, j]) * abs(scale), 3)
         sign, p = 1 if size > 0.0 else -1, _format_pvalue(self.found.get_pvalue(g, j))
@@ -255,6 +279,30 @@ class _PayloadBuilder:
         return {"rows": places.tolist(), "at": round_figures(distances.tolist())}
 
     # ------------------------------------------------------------------------------------------- rows
+
+    def _describe_map(self) -> dict[str, Any]:
+        """Return the coordinates of the rows of the sample on the map, and the features that are named for its axes.
+
+        ``own`` is the share of these rows whose nearest neighbour on the map is in the same cluster, for each cut.
+        """
+        found, naming = self.found, self.naming
+        at, has_units = found.map.place(found.X[self.indices]), found.X.shape[1] <= 2
+        parts, own = found.part_of_row[self.indices], []
+        if len(at) > 1 and not has_units:
+            nearest = cKDTree(at).query(at, 2)[1]
+            other = np.where(nearest[:, 0] == np.arange(len(at)), nearest[:, 1], nearest[:, 0])
+            partitions = [summary.cluster_of_part for summary in found.cuts] or [np.arange(len(found.part_numbers))]
+            own = [float((clusters[parts] == clusters[parts[other]]).mean()) for clusters in partitions]
+        for j in range(found.X.shape[1] if has_units else 0):
+            at[:, j] = found.X[self.indices, j] * naming.scale[j] + naming.center[j]
+        return {
+            "axes": [[[self.features.mention(j, rank), _round(r, 2)] for rank, (j, r) in enumerate(names)]
+                     for names in found.map.named],
+            "at": [round_figures(column) for column in at.T.tolist()],
+            "hasUnits": has_units,
+            "nSeparating": found.map.n_separating,
+            "own": round_figures(own, 3),
+        }  # fmt: skip
 
     def _describe_sample(self) -> dict[str, Any]:
         """Return rows by name, with the values of the most important features in the units of the user."""
@@ -348,7 +396,7 @@ class TypicalRows:
     cluster : int
     rows : list of str
         Names of the most typical rows.
-    center : list of (str, float or None)
+    center : list of (str, str)
         Features that set the cluster apart, with their means.
     membership : float
         Mean membership of the rows of the cluster.
@@ -361,7 +409,7 @@ class TypicalRows:
 
     cluster: int
     rows: list[str]
-    center: list[tuple[str, float | None]]
+    center: list[tuple[str, str]]
     membership: float
     n_unsure: int
     outliers: list[str]
@@ -378,11 +426,12 @@ def find_typical_rows(found: Findings, naming: Naming) -> list[TypicalRows]:
     is_marked = np.zeros(len(found.X), dtype=bool)
     if estimator.contamination is not None:
         is_marked = np.asarray(estimator.predict(X, outliers=True)) < 0
-    groups = found.cuts[found.first_cut][1]
+    groups = found.cuts[found.first_cut].groups
     exemplars = find_exemplars(np.where(is_marked, 2.0, scores), labels, len(groups), MAX_NAMED)
     return [
         _describe(found, naming, k, group, labels == k, (proba[:, k], scores, is_marked), exemplars[k])
         for k, group in enumerate(groups[:MAX_CLUSTERS])
+        if (labels == k).any()
     ]
 
 
@@ -397,12 +446,13 @@ def _describe(
     for j in features:
         mean = float(found.X[typical, j].mean(dtype=np.float64)) * float(naming.scale[j]) + float(naming.center[j])
         spread = float(found.parts.std[j]) * abs(float(naming.scale[j]))
-        center.append((shorten(naming.features[j], NAME_CHARACTERS), round_by_spread(mean, spread)))
+        text = format_share(mean) if naming.is_share[j] else f"{round_by_spread(mean, spread)}"
+        center.append((shorten(naming.features[j], NAME_CHARACTERS), text))
     return TypicalRows(
         k,
         _name_rows(naming, exemplars),
         center,
-        float(proba[inside].mean()) if inside.any() else 1.0,
+        float(proba[inside].mean()),
         int((proba[inside] < SURE).sum()),
         _name_rows(naming, marked[np.argsort(-scores[marked], kind="stable")[:MAX_NAMED]]),
         len(marked),
@@ -421,6 +471,12 @@ def encode_number(x: float) -> int | float | None:
     if not math.isfinite(x):
         return None
     return int(x) if x == int(x) and abs(x) < 1e15 else float(x)
+
+
+def format_share(share: float) -> str:
+    """Return a share in per cent, with a decimal near 0 and 100."""
+    percent = round(100.0 * min(max(share, 0.0), 1.0), 1)
+    return f"{percent:.0f} %" if percent in (0.0, 100.0) or 10.0 <= percent <= 99.0 else f"{percent:.1f} %"
 
 
 def round_figures(values: Iterable[float], digits: int = 4) -> list[int | float | None]:

@@ -28,15 +28,24 @@ from ravine.explain import (
     shorten,
 )
 from ravine.report.findings import Findings, collect_findings
-from ravine.report.narrative import list_caveats, list_versions, write_headline, write_story
-from ravine.report.payload import SURE, Budget, Naming, TypicalRows, build_payload, find_typical_rows
+from ravine.report.narrative import list_caveats, list_versions, list_warnings, write_headline, write_story
+from ravine.report.payload import (
+    SURE,
+    Budget,
+    Naming,
+    TypicalRows,
+    build_payload,
+    find_shares,
+    find_typical_rows,
+    format_share,
+)
 from ravine.rows.inputs import validate_array
 
 MAX_BYTES, MAX_ROWS = 3_000_000, 20_000
 # Limits for the notes of the caller.
 MAX_NOTES, NOTE_CHARACTERS = 100, 600
 SOURCE_CHARACTERS, VALUE_CHARACTERS, KEY_CHARACTERS = 120, 300, 40
-SCRIPTS = ("base.js", "picture.js", "detail.js", "boundaries.js", "page.js")
+SCRIPTS = ("base.js", "picture.js", "map.js", "detail.js", "boundaries.js", "page.js")
 AUTHORS = ("Pavlidis, Nicos G.", "Hofmeyr, David P.", "Tasoulis, Sotiris K.")
 PAPER = {
     "title": "Minimum Density Hyperplanes",
@@ -69,11 +78,11 @@ def write_report(
 ) -> None:
     """Write a report of a fitted estimator: one self-contained HTML file that opens in any browser, without a network.
 
-    The report describes the method and its result, shows the clusters (or classes) with the features that set them
-    apart, the tree of splits with the projected density of each, a slider for the number of clusters where the tree
-    allows it, the settings, and how to cite. It contains summaries of all rows and a sample of single rows, in at most
-    3 MB for any number of rows. Densities, sizes and means count every row once, also where the estimator was fitted
-    with weights.
+    The report shows a map of the clusters (or classes), the features that set them apart, the tree of splits with the
+    projected density of each, a slider for the number of clusters where the tree allows it, the method and how far to
+    trust the result, the settings, and how to cite. Means of features that are 0 or 1 are shown in per cent. It
+    contains summaries of all rows and a sample of single rows, in at most 3 MB for any number of rows. Densities, sizes
+    and means count every row once, also where the estimator was fitted with weights.
 
     Parameters
     ----------
@@ -128,20 +137,18 @@ def write_report(
     opened = open_pipeline(estimator, X, feature_names)
     estimator, X, feature_names = opened.estimator, opened.X, opened.feature_names
     check_estimator(estimator)
-    units = opened.find_units()
-    if units is not None and centre is None and scale is None:
-        centre, scale = units
+    original = opened.find_units()
+    if original is not None and centre is None and scale is None:
+        centre, scale = original
     most = check_integer("max_rows", max_rows, low=1)
     rows = validate_array(estimator, X, reset=False)
     n, d = rows.shape
-    naming = Naming(
-        name_features(feature_names, d, estimator), _check_keys(row_keys, n), key_name, label_name,
-        _check_vector("centre", centre, d, 0.0), _check_vector("scale", scale, d, 1.0),
-    )  # fmt: skip
-    if not naming.scale.all():
-        raise ValueError(
-            f"scale must not be zero, got zero for {naming.features[int(np.argmin(naming.scale != 0.0))]!r}."
-        )
+    names, units = name_features(feature_names, d, estimator), _check_vector("scale", scale, d, 1.0)
+    if not units.all():
+        raise ValueError(f"scale must not be zero, got zero for {names[int(np.argmin(units != 0.0))]!r}.")
+    origin = _check_vector("centre", centre, d, 0.0)
+    shares = find_shares(rows, origin, units)
+    naming = Naming(names, _check_keys(row_keys, n), key_name, label_name, origin, units, shares)
     if isinstance(notes, str):
         raise TypeError("notes must be a sequence of texts, not one text: put it in a list.")
     found = collect_findings(estimator, rows, labels_true, feature_tests=feature_tests)
@@ -163,13 +170,15 @@ def _fit_page(
         ("Versions", list_versions()),
     ]
     typical = render_typical_rows(find_typical_rows(found, naming), naming.key_name)
+    result, *method = write_story(found, source)
     budget = Budget(n_rows)
     while True:
         data = build_payload(found, naming, budget)
         text = _render_page(
             data,
             title=write_headline(found, source),
-            story=write_story(found, source),
+            result=[result, *list_warnings(found)],
+            method=method,
             notes=[*notes, *list_caveats(found, len(data["sample"]["keys"]))],
             tables=tables,
             typical=typical,
@@ -205,7 +214,8 @@ def _render_page(
     data: dict[str, Any],
     *,
     title: str,
-    story: Sequence[str],
+    result: Sequence[str],
+    method: Sequence[str],
     notes: Sequence[str],
     tables: Sequence[tuple[str, Sequence[tuple[str, str]]]],
     typical: str = "",
@@ -217,7 +227,8 @@ def _render_page(
     data : dict
         Plain values for the scripts.
     title : str
-    story, notes : sequence of str
+    result, method, notes : sequence of str
+        Result, at the top; method and notes, which are folded.
     tables : sequence of (str, sequence of (str, str))
         Settings and versions, with their headings.
     typical : str
@@ -233,7 +244,8 @@ def _render_page(
         "POLICY": escape_html(policy),
         "TITLE": escape_html(title),
         "STYLE": style,
-        "STORY": _render_paragraphs(story),
+        "RESULT": _render_paragraphs(result),
+        "METHOD": _render_paragraphs(method),
         "NOTES": _render_list(notes),
         "SUMMARY": _render_summary(data),
         "TABLES": "".join(_render_table(heading, rows) for heading, rows in tables if rows),
@@ -274,14 +286,17 @@ def _render_table(heading: str, rows: Sequence[tuple[str, str]]) -> str:
 
 def _render_summary(data: dict[str, Any]) -> str:
     """Return the groups as a plain table, for browsers without scripts."""
-    names, groups = data["features"], data["groups"]
+    names, groups, shares = data["features"], data["groups"], {*data["shares"]}
     if data["cuts"]:
         shown = [(f"cluster {k}", groups[g]) for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])]
     else:
         shown = [(f"class {name}", group) for name, group in zip(data["classes"], groups, strict=True)]
     rows = []
     for name, group in shown:
-        apart = "; ".join(f"{names[j]}: {mean} (others {rest})" for j, _, mean, rest, *_ in group["apart"][:3])
+        apart = "; ".join(
+            f"{names[j]}: {' (others '.join(format_share(x) if j in shares else f'{x}' for x in means)})"
+            for j, _, *means, _, _, _ in group["apart"][:3]
+        )
         size = format_plural(group["size"], "row")
         rows.append(f"<tr><th scope='row'>{escape_html(name)}</th><td>{size}</td><td>{escape_html(apart)}</td></tr>")
     numbers = {} if not data["cuts"] else {g: k for k, g in enumerate(data["cuts"][data["firstCut"]]["groups"])}
