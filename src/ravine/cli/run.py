@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, re
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.summary import Result, get_row_keys, keep_rows, make_summary, print_result
 from ravine.models import TableModel
+from ravine.rows import as_rows
+from ravine.rows.scales import ScaleWarning, describe_hidden_features
 from ravine.tables import (
     ColumnChoices,
     Consensus,
@@ -113,11 +116,14 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
             table, choices = apply_auto(table, choices, console)
         prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
+    if options.scale == "none":
+        report_scales(X, prepared.scaler.get_feature_names_out().tolist(), console)
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
     if labels_of_fit is not None:
         check_labels(labels_of_fit, str(label_column))
     check_suggestions(request.n_suggested, labels_of_fit)
-    with console.step("fitting") as show_progress:
+    with console.step("fitting") as show_progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # reported with the names of the columns, if that is their choice
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
         estimator, consensus = fit_estimator(make_estimator, X, prepared.imputer, labels_of_fit, classify)
         X = X if consensus is None else consensus.X
@@ -211,6 +217,15 @@ def check_labels(labels: Any, column: str) -> None:
             f"all rows are unlabelled: the column {column!r} has no label in a row that is used. Enter some labels, or "
             "choose another --label-column."
         )
+
+
+def report_scales(X: Any, names: list[str], console: Console) -> None:
+    """Report columns that others hide, which were not scaled."""
+    import numpy as np
+
+    message = describe_hidden_features(as_rows(X[~np.isnan(X).any(axis=1)]), names)
+    if message:
+        console.report(f"note: {message} Use --scale standard if they have different units.")
 
 
 def check_suggestions(n: int, labels: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -14,8 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from ravine.checks import restore_on_failure
-from ravine.rows import limit_library_threads
+from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
+from ravine.rows.scales import ScaleWarning, describe_hidden_features
 
 
 class Number(Interval):
@@ -66,6 +68,16 @@ def start_fit(estimator: Any) -> Iterator[None]:
         for name in [name for name in vars(estimator) if name.endswith("_")]:
             delattr(estimator, name)
         yield
+
+
+def warn_of_scales(estimator: Any, rows: Rows) -> None:
+    """Warn if some features of X hide others; to be called by `fit`."""
+    message = describe_hidden_features(rows, getattr(estimator, "feature_names_in_", None))
+    if message:
+        advice = (
+            "Standardise X, for example by StandardScaler in a pipeline; ignore this if all features have one unit."
+        )
+        warnings.warn(f"{message} {advice}", ScaleWarning, stacklevel=3)
 
 
 def apply_to_rows(estimator: Any, function: Callable[[Any], NDArray[Any]], X: ArrayLike) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from ravine.checks import check_weights, count_threads, make_generator
 from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, encode_labels
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
-from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import apply_to_rows, at_least, between, insert_default, start_fit, warn_of_scales
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
 from ravine.index import LabelPenalty
@@ -211,6 +211,7 @@ class MinimumDensityClassifier(ClassifierMixin, BaseEstimator):
         """
         with start_fit(self):
             rows = validate_rows(self, X, reset=True)
+            warn_of_scales(self, rows)
             settings = self._make_settings(rows.shape[1])
             rng = make_generator(self.random_state)
             all_weights = weights = check_weights(sample_weight, rows.shape[0])

@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights, count_threads, make_generator
-from ravine.estimators._shared import Number, apply_to_rows, at_least, between, insert_default, start_fit
+from ravine.estimators._shared import (
+    Number,
+    apply_to_rows,
+    at_least,
+    between,
+    insert_default,
+    start_fit,
+    warn_of_scales,
+)
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
@@ -289,6 +297,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=self.callback)
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
+            warn_of_scales(self, rows)
             weights = check_weights(sample_weight, rows.shape[0])
             if self.test is not None and weights is not None and not (weights == 1.0).all():
                 raise ValueError("test cannot be used with sample_weight: repeated rows are not evidence.")
