@@ -9,7 +9,9 @@ from fuzz.targets.rows import ARRAYS, BLOCKS, FRAMES, IMPORTS, choose
 __all__ = ["write_relation"]
 
 MODELS = {
-    "MinimumDensityHyperplane": ["", "init='pca'", "n_init=2", "bandwidth=0.5", "contamination=0.1", "alpha_max=0.7", "test='pooled'"],
+    "MinimumDensityHyperplane": [
+        "", "init='pca'", "n_init=2", "bandwidth=0.5", "contamination=0.1", "alpha_max=0.7", "test='pooled'",
+    ],
     "MinimumDensityTree": [
         "3", "2, min_cluster_size=0.1", "4, max_cluster_size=0.4", "3, contamination='auto'",
         "3, hyperplane=MinimumDensityHyperplane(init='pca')",

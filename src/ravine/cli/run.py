@@ -23,6 +23,7 @@ from ravine.models import TableModel
 from ravine.rows import as_rows
 from ravine.rows.scales import ScaleWarning, describe_hidden_features
 from ravine.tables import (
+    CellFormat,
     ColumnChoices,
     Consensus,
     MultipleImputer,
@@ -109,7 +110,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
     uses_labels = classify or request.settings.get("use_labels", False)
-    table, choices = read_choices(source, request, console)
+    table, choices, cells = read_choices(source, request, console)
     with console.step("preparing"):
         given = None if label_column is None else read_labels(table, label_column, console.report, learn=uses_labels)
         if options.auto:
@@ -137,7 +138,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         elif classify or request.memberships:
             probability = estimator.predict_proba(X).max(axis=1)
     keys, key_name = get_row_keys(table, choices.key)
-    model = TableModel(estimator, prepared.scaler, label_column, prepared.imputer)
+    model = TableModel(estimator, prepared.scaler, label_column, prepared.imputer, cells)
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
     result.protects_formulas = options.spreadsheet
@@ -153,8 +154,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     return result
 
 
-def read_choices(source: str, request: FitRequest, console: Console) -> tuple[Any, ColumnChoices]:
-    """Read a table; return it with the choices about its columns."""
+def read_choices(source: str, request: FitRequest, console: Console) -> tuple[Any, ColumnChoices, CellFormat]:
+    """Read a table; return it with the choices about its columns and the format of its cells."""
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
     if classify and options.missing == "multiple":
@@ -167,17 +168,22 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
     as_text = tuple(name for name in (options.key, label_column) if name is not None)
     with console.step("reading"):
         reading = ReadOptions(
-            options.delimiter, options.encoding, options.header, options.decimal, as_text, options.max_size
-        )
-        table = read_table(source, reading, console.report)
+            options.delimiter, options.encoding, options.header,
+            CellFormat(options.decimal, options.thousands, options.na), as_text, options.max_size,
+        )  # fmt: skip
+        table, cells = read_table(source, reading, console.report)
     reason = explain_medians(request.command, once, options.normalize)
-    return table, resolve_columns(
-        table,
-        ColumnChoices(
-            options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize,
-            reason,
-        ),
-    )  # fmt: skip
+    choices = ColumnChoices(
+        options.drop,
+        options.key,
+        label_column,
+        options.encode,
+        options.missing,
+        options.scale,
+        options.normalize,
+        reason,
+    )
+    return table, resolve_columns(table, choices), cells
 
 
 def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:

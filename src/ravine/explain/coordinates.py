@@ -1,7 +1,7 @@
 """Coordinates along the axes in which rows vary: they depend neither on units, rotations nor constant features.
 
-The dimension is that of the rows, not the number of features. What other rows have beside the space of the axes is
-measured by its length.
+The dimension is that of the rows, not the number of features. Beside the space of the axes, rows are measured by their
+distance from it.
 """
 
 from __future__ import annotations

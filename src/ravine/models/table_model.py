@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.checks import check_integer
-from ravine.tables import MixedScaler, MultipleImputer, vote
+from ravine.tables import CellFormat, MixedScaler, MultipleImputer, vote
 from ravine.tables.columns import MISSING, select_columns
 from ravine.tree.text import describe_cluster
 
@@ -32,12 +32,15 @@ class TableModel:
         Column that held the labels.
     imputer : MultipleImputer or None
         Fills missing cells several times.
+    cells : CellFormat
+        Format of numbers, dates and missing values in the file of the table.
     """
 
     estimator: Any
     preparation: MixedScaler
     label_column: str | None = None
     imputer: MultipleImputer | None = None
+    cells: CellFormat = field(default_factory=CellFormat)
 
     @property
     def missing(self) -> str:
