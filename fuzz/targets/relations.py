@@ -9,7 +9,9 @@ from fuzz.targets.rows import ARRAYS, BLOCKS, FRAMES, IMPORTS, choose
 __all__ = ["write_relation"]
 
 MODELS = {
-    "MinimumDensityHyperplane": ["", "init='pca'", "n_init=2", "bandwidth=0.5", "contamination=0.1", "alpha_max=0.7"],
+    "MinimumDensityHyperplane": [
+        "", "init='pca'", "n_init=2", "bandwidth=0.5", "contamination=0.1", "alpha_max=0.7", "test='pooled'",
+    ],
     "MinimumDensityTree": [
         "3", "2, min_cluster_size=0.1", "4, max_cluster_size=0.4", "3, contamination='auto'",
         "3, hyperplane=MinimumDensityHyperplane(init='pca')",
@@ -34,6 +36,7 @@ def compare(found, rows, expected, others):
     if getattr(found, "contamination", None) is not None:
         assert np.allclose(found.score_outliers(rows), expected.score_outliers(others), atol=1e-4), "other outliers"
 every = np.arange({n})
+has_grids = any(len(np.unique(column)) < {n} for column in X.T)
 """
 RELATIONS = {
     "container": "other = {container}\ncompare(fit(other, every), other, fit(X, every), X)",
@@ -43,6 +46,13 @@ RELATIONS = {
     "compare(fit(X + 1e3 * ~kept[:, None], every, kept), X, fit(X[kept], every[kept]), X)",
     "unit": "unit = 2.0 ** int(rng.integers(-40, 40))\nmodel = fit(X, every)\n"
     "if 'bandwidth=' not in {model!r}:\n    compare(fit(X * unit, every), X * unit, model, X)",
+    "order": "order = rng.permutation({n})\ncompare(fit(X[order], order), X, fit(X, every), X)",
+    "constant": "wider = np.insert(X, int(rng.integers({d} + 1)), 2.0 ** int(rng.integers(-9, 9)), axis=1)\n"
+    "model, other = fit(X, every), fit(wider, every)\ncompare(other, wider, model, X)\n"
+    "assert getattr(other, 'pvalue_', 1.0) == getattr(model, 'pvalue_', 1.0), 'another P-value'",
+    "rotation": "turned = X @ np.linalg.qr(rng.normal(size=({d}, {d})))[0]\n"
+    "if {model!r}.startswith('MinimumDensityHyperplane') and not has_grids:\n"
+    "    compare(fit(turned, every), turned, fit(X, every), X)",
     "batches": "model, order = fit(X, every), rng.permutation({n})\nlabels = model.predict(X)\n"
     "assert np.array_equal(model.predict(X[order]), labels[order]), 'order'\n"
     "assert np.array_equal(np.concatenate([model.predict(part) for part in np.array_split(X, 7)]), labels), 'parts'",

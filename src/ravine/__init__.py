@@ -20,6 +20,7 @@ _NAMES = {
         "NoSplitWarning",
         "PathSettings",
         "PathStep",
+        "ScaleWarning",
         "ValleyTest",
         "minimum_density_hyperplane",
         "paper_settings",

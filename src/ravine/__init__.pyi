@@ -7,6 +7,7 @@ from ravine.estimators import MinimumDensityTree as MinimumDensityTree
 from ravine.estimators import NoSplitWarning as NoSplitWarning
 from ravine.estimators import PathSettings as PathSettings
 from ravine.estimators import PathStep as PathStep
+from ravine.estimators import ScaleWarning as ScaleWarning
 from ravine.estimators import ValleyTest as ValleyTest
 from ravine.estimators import minimum_density_hyperplane as minimum_density_hyperplane
 from ravine.estimators import paper_settings as paper_settings

@@ -84,7 +84,7 @@ def test_auto_equals_the_options_that_it_names():
 def test_error_about_text_suggests_the_same_options():
     text, _ = simulate_penguins()
     message = " ".join(ravine("cluster", write(text), "--drop", "empty", code=1).stderr.split())
-    assert "--drop rowid --drop study --drop comment --drop date --encode famd --missing " in message
+    assert "--drop rowid --drop study --drop comment --encode famd --missing " in message
     assert "--auto" in message
 
 
@@ -127,14 +127,20 @@ def test_auto_reads_decimal_commas():
     rng = np.random.default_rng(0)
     lines = [f"{a:.3f};{b:.3f}".replace(".", ",") for a, b in rng.normal(size=(40, 2))]
     printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
-    assert "auto: 'a', 'b'" in printed
-    assert "auto: the same as --decimal ," in printed
+    assert "auto: nothing had to be changed" in printed
+    assert load("data-ravine/model.ravine").cells.decimal == ","
+    labels = column(read("data-ravine/labels.csv"), "cluster")
+    write("\n".join(["a;b", *lines[:5]]))
+    found = ravine("predict", "data-ravine/model.ravine", "data.csv").stdout
+    assert column(found, "cluster") == labels[:5]
 
 
 def test_one_column_shows_that_all_commas_are_decimal():
     lines = [f"1,{500 + k};{k % 7},5" for k in range(40)]
     printed = ravine("cluster", write("\n".join(["a;b", *lines])), "--auto", "--clusters", 2).stderr
-    assert "auto: 'a', 'b'" in printed
+    assert "'a' (such as '1,500')" in printed
+    scaler = load("data-ravine/model.ravine").preparation
+    assert scaler.mean_[0] == pytest.approx(1.5195)
 
 
 def test_infinite_cells_are_named_before_anything_is_changed():

@@ -126,24 +126,33 @@ def test_tab_can_be_written_in_several_ways(sign):
     assert "tab-separated" in result.stderr
 
 
-def test_decimal_commas_are_suspected():
+def test_decimal_commas_are_detected():
     Path("data.csv").write_text(GOOD.replace(",", ";").replace(".", ","))
-    message = get_error("cluster", "data.csv")
-    assert re.search("'a'.*'b'.*--decimal , .*--auto", message)
-    assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--decimal", ","]).exit_code == 0
+    assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures"]).exit_code == 0
+    found = Path("data-ravine/labels.csv").read_bytes()
+    options = ["--no-figures", "--decimal", ",", "--force"]
+    assert CliRunner().invoke(app, ["cluster", "data.csv", *options]).exit_code == 0
+    assert Path("data-ravine/labels.csv").read_bytes() == found
     Path("data.csv").write_text("a;b\n1,5;1\nx,y;2\n")
     assert "decimal" not in get_error("cluster", "data.csv")
 
 
-@pytest.mark.parametrize("cells", [("7,309", "788"), ("0", "1,000"), ("-1,234,567", "7,309"), ("1,234.5", "12.5")])
+@pytest.mark.parametrize("cells", [("7,309", "788"), ("0", "1,000"), ("-1,234", "7,309")])
 @pytest.mark.parametrize("option", [[], ["--auto"]])
-def test_commas_that_may_separate_thousands_are_not_decimal(cells, option):
-    Path("data.csv").write_text("\n".join(["income,age", *(f'"{cells[k % 2]}",{k % 7}.5' for k in range(40))]))
+def test_commas_of_two_meanings_need_a_decision(cells, option):
+    text = "\n".join(["income,age", *(f'"{cells[k % 2]}",{k % 7}' for k in range(40))])
+    Path("data.csv").write_text(text)
     message = get_error("cluster", "data.csv", *option)
     example = next(cell for cell in cells if "," in cell)
     assert "'income'" in message
     assert f"'{example}'" in message
+    assert "--decimal" in message
     assert "or let --auto" not in message
+    for decision in (["--decimal", ","], ["--thousands", ","]):
+        arguments = ["cluster", "data.csv", "--no-figures", "--force", *option, *decision]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    Path("data.csv").write_text(text.replace(",1\n", ",1.5\n"))
+    assert CliRunner().invoke(app, ["cluster", "data.csv", "--no-figures", "--force", *option]).exit_code == 0
 
 
 def test_results_are_overwritten_only_with_force():

@@ -48,7 +48,7 @@ def test_marked_share_is_the_requested_one(n, d, share, seed, is_rounded, unit):
 def test_far_rows_are_marked_in_fit_and_prediction(contamination):
     model = MinimumDensityTree(3, contamination=contamination, **QUICK_TREE).fit(DIRTY)
     assert_array_equal(model.labels_[300:], -1)
-    assert model.n_outliers_ <= (3 if contamination == 0.01 else 9)
+    assert model.n_outliers_ <= (3 if contamination == 0.01 else 3 + 0.03 * len(X))
     assert_array_equal(model.predict(DIRTY, outliers=True), model.labels_)
     assert_array_equal(model.predict(FAR, outliers=True), -1)
     assert model.predict(FAR).min() >= 0
@@ -148,7 +148,7 @@ def test_density_of_a_normal_leaf_is_robust():
     rng = np.random.default_rng(0)
     sample = rng.normal(size=(500, 3)) @ np.diag([1.0, 2.0, 5.0])
     sample[:50] += 100.0
-    leaf = fit_leaf(sample, 1.0, np.ones(3))
+    leaf = fit_leaf(sample, 1.0)
     assert_allclose(leaf.center, 0.0, atol=0.5)
     values = leaf.evaluate(sample)
     assert values[:50].max() < values[50:].min()

@@ -88,6 +88,45 @@ def test_a_weight_of_zero_equals_removal(name, far):
     assert_same_fit(weighted, removed)
 
 
+PAIRS = np.array([(0, 1), (2, 3), (4, 7), (5, 6), (8, 11)])
+CONSTRAINTS = {
+    "must_link": {"must_link": PAIRS},
+    "cannot_link": {"cannot_link": PAIRS[TRUTH[PAIRS[:, 0]] != TRUTH[PAIRS[:, 1]]]},
+    "both": {"must_link": PAIRS[:2], "cannot_link": PAIRS[2:]},
+    "labels": {"labels": np.where(np.arange(120) < 12, TRUTH, -1)},
+}
+LIMITS = {"": {}, "sizes": {"min_cluster_size": 12, "max_cluster_size": 0.6}, "outliers": {"contamination": 0.05}}
+
+
+def move_constraints(constraints, places):
+    """Return constraints for the rows at some places; copies of a row have the constraints of that row."""
+    moved = {}
+    for name, value in constraints.items():
+        if name == "labels":
+            moved[name] = value[places]
+        else:
+            copies = {k: np.flatnonzero(places == k).tolist() for k in np.unique(value).tolist()}
+            moved[name] = [(i, j) for a, b in value.tolist() for i in copies[a] for j in copies[b]]
+    return moved
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", CONSTRAINTS)
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("weigh", ["repetition", "removal"])
+def test_weights_equal_repetition_and_removal_with_constraints(kind, limit, weigh):
+    rng = np.random.default_rng(4)
+    weights = rng.integers(0, 4, 120) if weigh == "repetition" else (rng.random(120) > 0.25).astype(int)
+    weights[:12] = np.maximum(weights[:12], 1)
+    places = np.repeat(np.arange(120), weights)
+    rows = X + 1e3 * (weights == 0)[:, None]
+    weighted, other = (MinimumDensityTree(3, random_state=0, **LIMITS[limit]) for _ in range(2))
+    weighted.fit(rows, sample_weight=weights, **CONSTRAINTS[kind])
+    other.fit(X[places], **move_constraints(CONSTRAINTS[kind], places))
+    assert_same_fit(weighted, other)
+    assert len(weighted.violated_constraints_) <= len(other.violated_constraints_)
+
+
 def test_marked_rows_of_a_weighted_fit_are_those_above_the_threshold():
     weights = np.random.default_rng(0).integers(0, 4, len(X))
     for model in (MinimumDensityTree(3, contamination=0.1), MinimumDensityHyperplane(contamination=0.1)):

@@ -21,7 +21,7 @@ def make_table():
     kinds = rng.choice(["u", "v", "w"], N).tolist()
     return make_frame(pa.table({"size": pa.array(np.where(np.arange(N) % 9 == 0, np.nan, size), from_pandas=True),
                      "kind": [None if k % 11 == 5 else kind for k, kind in enumerate(kinds)],
-                     "width": rng.integers(9, size=N)}))  # fmt: skip
+                     "width": rng.integers(9, size=N)}))[0]  # fmt: skip
 
 
 @pytest.mark.parametrize("encode", ["famd", "one-hot"])
@@ -66,7 +66,7 @@ def test_problems_of_values_are_named():
     with pytest.raises(ValueError, match="'width'"):
         transform_table(table.assign(width="x"), fitted.scaler, "drop", ignore)
     with pytest.raises(TableError, match="equal"):
-        fit_table(make_frame(pa.table({"a": [1.0] * N})), ColumnChoices(), ignore)
+        fit_table(make_frame(pa.table({"a": [1.0] * N}))[0], ColumnChoices(), ignore)
 
 
 def test_rows_without_missing_cells_are_divided_by_their_lengths():
@@ -83,7 +83,9 @@ def test_rows_without_missing_cells_are_divided_by_their_lengths():
 
 def test_constant_columns_and_rare_categories_are_reported():
     reported = []
-    table = make_frame(pa.table({"a": np.arange(200.0) ** 2, "b": [5] * 200, "kind": ["r1", "r2", *(["u", "v"] * 99)]}))
+    table = make_frame(
+        pa.table({"a": np.arange(200.0) ** 2, "b": [5] * 200, "kind": ["r1", "r2", *(["u", "v"] * 99)]})
+    )[0]
     fit_table(table, ColumnChoices(encode="famd"), reported.append)
     text = " ".join(reported)
     assert "'b' is constant" in text
@@ -92,7 +94,7 @@ def test_constant_columns_and_rare_categories_are_reported():
 
 def test_many_columns_of_categories_are_reported_in_few_lines():
     rng, reported = np.random.default_rng(0), []
-    table = make_frame(pa.table({f"c{j}": rng.choice(["u", "v", "w"], N).tolist() for j in range(300)}))
+    table = make_frame(pa.table({f"c{j}": rng.choice(["u", "v", "w"], N).tolist() for j in range(300)}))[0]
     fit_table(table, ColumnChoices(encode="famd"), reported.append)
     assert len(reported) < 30
     assert any("280 more columns" in line for line in reported)

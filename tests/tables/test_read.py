@@ -11,6 +11,7 @@ pa = pytest.importorskip("pyarrow")
 
 from ravine.cli.options import MAX_SIZE  # noqa: E402
 from ravine.tables import ReadOptions, TableError, read_table  # noqa: E402
+from ravine.tables.cells import CellFormat  # noqa: E402
 from ravine.tables.read import make_frame  # noqa: E402
 
 
@@ -18,7 +19,7 @@ def read(path, content=None, **options):
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
     reported = []
-    table = read_table(str(path), ReadOptions(**options), reported.append)
+    table, _ = read_table(str(path), ReadOptions(**options), reported.append)
     return table, " ".join(reported)
 
 
@@ -83,7 +84,7 @@ def test_unnamed_column_is_reported(path):
 
 
 def test_decimal_comma(path):
-    table, _ = read(path, "a;b\n1,5;2\n2,5;3\n", decimal=",")
+    table, _ = read(path, "a;b\n1,5;2\n2,5;3\n", cells=CellFormat(decimal=","))
     assert table["a"].tolist() == [1.5, 2.5]
 
 
@@ -173,8 +174,8 @@ def test_gzip_parquet_and_feather(tmp_path, path):
     assert read(path, gzip.compress(b"a;b\n1;2\n"))[0].to_dict("records") == [{"a": 1, "b": 2}]
     pyarrow.parquet.write_table(wanted, tmp_path / "t.parquet")
     pyarrow.feather.write_feather(wanted, tmp_path / "t.feather")
-    assert read(tmp_path / "t.parquet")[0].equals(make_frame(wanted))
-    assert read(tmp_path / "t.feather")[0].equals(make_frame(wanted))
+    assert read(tmp_path / "t.parquet")[0].equals(make_frame(wanted)[0])
+    assert read(tmp_path / "t.feather")[0].equals(make_frame(wanted)[0])
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
     with pytest.raises(TableError, match=r"'a'|damaged"):
@@ -208,7 +209,7 @@ def test_layout_ignores_an_incomplete_last_line(path):
 
 def test_single_columns_of_numpy_are_read(tmp_path):
     np.save(tmp_path / "one.npy", np.array([3, 4]))
-    assert read_table(tmp_path / "one.npy", ReadOptions(), print).to_dict("list") == {"x0": [3, 4]}
+    assert read_table(tmp_path / "one.npy", ReadOptions(), print)[0].to_dict("list") == {"x0": [3, 4]}
 
 
 @pytest.mark.parametrize("kind", ["gzip", "parquet", "feather"])

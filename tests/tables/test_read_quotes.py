@@ -31,7 +31,7 @@ def test_open_quote_is_found_where_it_opens(tmp_path, text, line):
     (tmp_path / "d.csv").write_text(text)
     options = ReadOptions(delimiter=",", header=True)
     if line is None:
-        assert len(read_table(str(tmp_path / "d.csv"), options, print)) == 1
+        assert len(read_table(str(tmp_path / "d.csv"), options, print)[0]) == 1
         return
     with pytest.raises(TableError, match=f"line {line}:"):
         read_table(str(tmp_path / "d.csv"), options, print)
@@ -78,4 +78,4 @@ def test_message_says_what_is_wrong_with_a_quote(tmp_path, cell, problem):
 
 def test_quotes_may_join_lines(tmp_path):
     (tmp_path / "d.csv").write_text('a,b\n"x\ny",2\n"z",3\n')
-    assert read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None).__len__() == 2
+    assert read_table(str(tmp_path / "d.csv"), ReadOptions(), lambda text: None)[0].__len__() == 2

@@ -90,9 +90,9 @@ def cluster(
 ) -> None:
     """Find clusters in the rows of FILE.
 
-    FILE is CSV or a similar text format, optionally with gzip, or Parquet, Feather or a NumPy array; - reads standard
-    input. Labels, model, report and figures are written to a new folder. How the columns are used is reported on
-    standard error.
+    FILE is CSV or a similar text format, optionally with gzip, Excel, JSON lines, Parquet, Feather or a NumPy array;
+    - reads standard input. Labels, model, report and figures are written to a new folder. How the columns are used is
+    reported on standard error.
     """
     with Console(shared["quiet"]).step("starting"):
         from ravine.cli.run import FitRequest, run

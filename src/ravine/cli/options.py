@@ -109,9 +109,20 @@ READING: tuple[Option, ...] = (
     click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        default=".",
-        show_default=True,
-        help="Decimal separator of a text file.",
+        default=None,
+        help="Decimal separator.  [default: detected]",
+    ),
+    click.option(
+        "--thousands",
+        type=click.Choice([",", ".", "'", " "]),
+        default=None,
+        help="Separator of groups of three digits.  [default: detected]",
+    ),
+    click.option(
+        "--na",
+        multiple=True,
+        metavar="TEXT",
+        help="Text that stands for a missing cell, besides NA, NaN, null and the like; may be repeated.",
     ),
     click.option(
         "--max-size",
@@ -229,7 +240,9 @@ class FitOptions:
     delimiter: str | None = None
     header: bool | None = None
     encoding: str | None = None
-    decimal: str = "."
+    decimal: str | None = None
+    thousands: str | None = None
+    na: tuple[str, ...] = ()
     max_size: float = MAX_SIZE
     quiet: bool = False
     as_json: bool = False

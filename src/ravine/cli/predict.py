@@ -55,14 +55,7 @@ def predict(
     spreadsheet: bool,
     memberships: bool,
     outliers: bool,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    decimal: str,
-    max_size: float,
-    quiet: bool,
-    as_json: bool,
-    debug: bool,
+    **shared: Any,
 ) -> None:
     """Assign the rows of FILE to the clusters or classes of MODEL.
 
@@ -70,15 +63,15 @@ def predict(
     read from standard input.
     """
     from ravine.cli.outputs import make_labels_table, print_labels, report_formulas
-    from ravine.tables import ColumnChoices, ReadOptions, read_table, resolve_columns
+    from ravine.tables import ColumnChoices, read_table, resolve_columns
 
-    console = Console(quiet, as_json)
+    as_json = shared["as_json"]
+    console = Console(shared["quiet"], as_json)
     _check_output_file(out, force, model, data)
     table_model = _load_table_model(model)
     _check_additions(table_model.estimator, outliers)
     with console.step("reading"):
-        reading = ReadOptions(delimiter, encoding, header, decimal, () if key is None else (key,), max_size)
-        table = read_table(data, reading, console.report)
+        table, _ = read_table(data, _make_reading(shared, table_model.cells, key), console.report)
     resolve_columns(table, ColumnChoices(key=key))
     with console.step("predicting"):
         additions = {"memberships": memberships, "outliers": outliers}
@@ -97,6 +90,16 @@ def predict(
     elif out == "-":
         print_labels(make_labels_table(result))
     console.print(", ".join(f"{escape(group)}: {count(n, 'row')}" for group, n in list(counts.items())[:MAX_GROUPS]))
+
+
+def _make_reading(shared: dict[str, Any], fitted: Any, key: str | None) -> Any:
+    """Return the options of reading; formats of cells that are not given are those of the table of the model."""
+    from ravine.tables import CellFormat, ReadOptions
+
+    decimal, thousands = (shared[name] or getattr(fitted, name) for name in ("decimal", "thousands"))
+    cells = CellFormat(decimal, thousands, (*fitted.na, *shared["na"]), fitted.day_first)
+    as_text = () if key is None else (key,)
+    return ReadOptions(shared["delimiter"], shared["encoding"], shared["header"], cells, as_text, shared["max_size"])
 
 
 def _check_output_file(out: str, force: bool, model: str, data: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +20,10 @@ from ravine.cli.output_folder import check_output_folder, get_default_folder, re
 from ravine.cli.outputs import RESULTS, make_labels_table, print_labels, report_formulas, write_outputs
 from ravine.cli.summary import Result, get_row_keys, keep_rows, make_summary, print_result
 from ravine.models import TableModel
+from ravine.rows import as_rows
+from ravine.rows.scales import ScaleWarning, describe_hidden_features
 from ravine.tables import (
+    CellFormat,
     ColumnChoices,
     Consensus,
     MultipleImputer,
@@ -106,18 +110,21 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
     uses_labels = classify or request.settings.get("use_labels", False)
-    table, choices = read_choices(source, request, console)
+    table, choices, cells = read_choices(source, request, console)
     with console.step("preparing"):
         given = None if label_column is None else read_labels(table, label_column, console.report, learn=uses_labels)
         if options.auto:
             table, choices = apply_auto(table, choices, console)
         prepared = fit_table(table, choices, console.report, options.seed)
     X, kept = prepared.X, prepared.kept
+    if options.scale == "none":
+        report_scales(X, prepared.scaler.get_feature_names_out().tolist(), console)
     labels_of_fit = keep_rows(given, kept) if uses_labels else None
     if labels_of_fit is not None:
         check_labels(labels_of_fit, str(label_column))
     check_suggestions(request.n_suggested, labels_of_fit)
-    with console.step("fitting") as show_progress:
+    with console.step("fitting") as show_progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # reported with the names of the columns, if that is their choice
         make_estimator = partial(request.make_estimator, show_progress, options.count_threads(len(X)))
         estimator, consensus = fit_estimator(make_estimator, X, prepared.imputer, labels_of_fit, classify)
         X = X if consensus is None else consensus.X
@@ -131,7 +138,7 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
         elif classify or request.memberships:
             probability = estimator.predict_proba(X).max(axis=1)
     keys, key_name = get_row_keys(table, choices.key)
-    model = TableModel(estimator, prepared.scaler, label_column, prepared.imputer)
+    model = TableModel(estimator, prepared.scaler, label_column, prepared.imputer, cells)
     name = "standard input" if request.source == "-" else request.source
     result = Result(request.command, name, model, X, kept, labels, key_name, keys, given, probability)
     result.protects_formulas = options.spreadsheet
@@ -147,8 +154,8 @@ def fit(source: str, request: FitRequest, console: Console) -> Result:
     return result
 
 
-def read_choices(source: str, request: FitRequest, console: Console) -> tuple[Any, ColumnChoices]:
-    """Read a table; return it with the choices about its columns."""
+def read_choices(source: str, request: FitRequest, console: Console) -> tuple[Any, ColumnChoices, CellFormat]:
+    """Read a table; return it with the choices about its columns and the format of its cells."""
     options, label_column = request.options, request.label_column
     classify = request.command == "classify"
     if classify and options.missing == "multiple":
@@ -161,17 +168,22 @@ def read_choices(source: str, request: FitRequest, console: Console) -> tuple[An
     as_text = tuple(name for name in (options.key, label_column) if name is not None)
     with console.step("reading"):
         reading = ReadOptions(
-            options.delimiter, options.encoding, options.header, options.decimal, as_text, options.max_size
-        )
-        table = read_table(source, reading, console.report)
+            options.delimiter, options.encoding, options.header,
+            CellFormat(options.decimal, options.thousands, options.na), as_text, options.max_size,
+        )  # fmt: skip
+        table, cells = read_table(source, reading, console.report)
     reason = explain_medians(request.command, once, options.normalize)
-    return table, resolve_columns(
-        table,
-        ColumnChoices(
-            options.drop, options.key, label_column, options.encode, options.missing, options.scale, options.normalize,
-            reason,
-        ),
-    )  # fmt: skip
+    choices = ColumnChoices(
+        options.drop,
+        options.key,
+        label_column,
+        options.encode,
+        options.missing,
+        options.scale,
+        options.normalize,
+        reason,
+    )
+    return table, resolve_columns(table, choices), cells
 
 
 def explain_medians(command: str, once: Sequence[str], normalize: str) -> str:
@@ -211,6 +223,15 @@ def check_labels(labels: Any, column: str) -> None:
             f"all rows are unlabelled: the column {column!r} has no label in a row that is used. Enter some labels, or "
             "choose another --label-column."
         )
+
+
+def report_scales(X: Any, names: list[str], console: Console) -> None:
+    """Report columns that others hide, which were not scaled."""
+    import numpy as np
+
+    message = describe_hidden_features(as_rows(X[~np.isnan(X).any(axis=1)]), names)
+    if message:
+        console.report(f"note: {message} Use --scale standard if they have different units.")
 
 
 def check_suggestions(n: int, labels: Any) -> None:

@@ -18,6 +18,7 @@ _NAMES = {
     "ravine.estimators.tree": ["MinimumDensityTree"],
     "ravine.hyperplane": ["NoSplitWarning", "PathStep"],
     "ravine.rows.inputs": ["validate_array"],
+    "ravine.rows.scales": ["ScaleWarning"],
     "ravine.validity": ["HalfTest", "ValleyTest"],
 }
 __all__, __getattr__, __dir__ = attach_names(__name__, _NAMES)

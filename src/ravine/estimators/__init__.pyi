@@ -9,6 +9,7 @@ from ravine.estimators.tree import MinimumDensityTree as MinimumDensityTree
 from ravine.hyperplane import NoSplitWarning as NoSplitWarning
 from ravine.hyperplane import PathStep as PathStep
 from ravine.rows.inputs import validate_array as validate_array
+from ravine.rows.scales import ScaleWarning as ScaleWarning
 from ravine.validity import HalfTest as HalfTest
 from ravine.validity import ValleyTest as ValleyTest
 

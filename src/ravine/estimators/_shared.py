@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
@@ -16,8 +17,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval
 
 from ravine.checks import restore_on_failure
-from ravine.rows import limit_library_threads
+from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
+from ravine.rows.scales import ScaleWarning, describe_hidden_features
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -132,6 +134,16 @@ def _report_step(estimator: Any, task: Any, callback: Callback | None, state: An
     if callback is not None:
         callback(state)
     step.call_on_fit_task_end(estimator=estimator)
+
+
+def warn_of_scales(estimator: Any, rows: Rows) -> None:
+    """Warn if some features of X hide others; to be called by `fit`."""
+    message = describe_hidden_features(rows, getattr(estimator, "feature_names_in_", None))
+    if message:
+        advice = (
+            "Standardise X, for example by StandardScaler in a pipeline; ignore this if all features have one unit."
+        )
+        warnings.warn(f"{message} {advice}", ScaleWarning, stacklevel=3)
 
 
 def apply_to_rows(estimator: Any, function: Callable[[Any], NDArray[Any]], X: ArrayLike) -> NDArray[Any]:

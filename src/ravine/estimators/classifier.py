@@ -27,6 +27,7 @@ from ravine.estimators._shared import (
     get_feature_names,
     insert_default,
     start_fit,
+    warn_of_scales,
 )
 from ravine.estimators.hyperplane import MinimumDensityHyperplane, PathSettings
 from ravine.hyperplane import Hyperplane, NoSplitWarning, PathStep
@@ -220,6 +221,7 @@ class MinimumDensityClassifier(ClassifierMixin, DocumentedEstimator):
         """
         with start_fit(self, X) as watch:
             rows = validate_rows(self, X, reset=True)
+            warn_of_scales(self, rows)
             settings = self._make_settings(rows.shape[1])
             settings = replace(settings, search=replace(settings.search, callback=watch(settings.search.callback)))
             rng = make_generator(self.random_state)

@@ -25,6 +25,7 @@ from ravine.estimators._shared import (
     get_feature_names,
     insert_default,
     start_fit,
+    warn_of_scales,
 )
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.explain.memberships import SplitOdds
@@ -297,6 +298,7 @@ class MinimumDensityHyperplane(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             settings = read_settings(self, n_threads=count_threads(self.n_jobs), callback=watch(self.callback))
             rng = make_generator(self.random_state)
             rows = validate_rows(self, X, reset=True, measure=sample_weight is None)
+            warn_of_scales(self, rows)
             weights = check_weights(sample_weight, rows.shape[0])
             if self.test is not None and weights is not None and not (weights == 1.0).all():
                 raise ValueError("test cannot be used with sample_weight: repeated rows are not evidence.")

@@ -28,6 +28,7 @@ from ravine.estimators._shared import (
     get_feature_names,
     insert_default,
     start_fit,
+    warn_of_scales,
 )
 from ravine.estimators.clusterer import DensityClusterer
 from ravine.estimators.hyperplane import CONTAMINATION, MinimumDensityHyperplane, read_settings
@@ -229,6 +230,7 @@ class MinimumDensityTree(DensityClusterer):
             self._validate_params()
             n_clusters = check_cluster_count(self.n_clusters, names=("auto", "shown"))
             rows = validate_rows(self, X, reset=True)
+            warn_of_scales(self, rows)
             check_enough_rows(n_clusters, rows.shape[0])
             weights = _drop_ones(check_weights(sample_weight, rows.shape[0]))
             settings = self._make_settings(rows, n_clusters, weights)

@@ -23,6 +23,7 @@ from ravine.hyperplane import NoSplitWarning
 from ravine.rows import ArrayRows, center_and_scale
 from ravine.rows.inputs import validate_array
 from ravine.rows.repeated_values import find_repeating
+from ravine.rows.scales import ScaleWarning
 from ravine.search import resolve_bandwidth
 
 # Largest number of rows of both halves together, and of features that are tested.
@@ -218,6 +219,7 @@ def _fit_half(estimator: Any, rows: NDArray[Any], n_clusters: int, seed: int) ->
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSplitWarning)  # its clusters are then not matched
+        warnings.simplefilter("ignore", ScaleWarning)  # the fit of all rows has warned
         try:
             return half.fit(rows)
         except ValueError:  # such clusters cannot be formed from so few rows

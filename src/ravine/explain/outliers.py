@@ -1,9 +1,10 @@
 """Outlier scores of rows, from robust densities of the leaves of a tree.
 
-Each leaf has a robust centre and covariance. In coordinates in which the covariance is the identity, a few normal
-components with independent coordinates follow leaves that are not elliptical, if there are not too many features. A row
-is scored by the log-density of its own leaf. Half of the difference between the levels of the leaves is removed: sparse
-clusters are not outliers as a whole, and far rows that make up a leaf of their own still are.
+Rows are measured along the axes in which they vary. There, each leaf has a robust centre and covariance. In coordinates
+in which the covariance is the identity, a few normal components with independent coordinates follow leaves that are not
+elliptical, if there are not too many dimensions. A row is scored by the log-density of its own leaf. Half of the
+difference between the levels of the leaves is removed: sparse clusters are not outliers as a whole, and far rows that
+make up a leaf of their own still are.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from ravine._typing import Array
 from ravine.checks import require
+from ravine.explain.coordinates import Coordinates, clip_lengths
 from ravine.explain.memberships import sample_nodes
 from ravine.rows import Rows, as_rows, limit_library_threads
 from ravine.tree import Tree
@@ -34,23 +36,27 @@ REPEATED_ROWS = 1_000_000
 PART_OF_LEVEL = 0.5
 # Rows beyond the upper quartile by more than this many interquartile ranges are outliers: "far out" in a box plot.
 FENCE = 3.0
-# Negative log-densities are at most this, and units of features at least that, so that nothing overflows.
-LARGEST, LEAST_UNIT = 1e300, 1e-290
+# Negative log-densities are at most this.
+LARGEST = 1e300
 # Bytes of a block of rows that are scored, which fits into the cache.
 SCORED_BYTES = 1 << 19
-# With more features, these are taken to be independent, and there is one component.
-MOST_FEATURES, MOST_FOR_COMPONENTS = 100, 10
+# With more dimensions there is one component.
+MOST_FOR_COMPONENTS = 10
 # Share of the rows, the most central ones, that define centre and covariance; and how often they are chosen.
 CENTRAL, N_STEPS = 0.6, 4
+# Share of the covariance of all rows of a leaf, which tells axes apart along which the central rows do not vary.
+OF_ALL = 1e-6
 # Numbers of components that are tried, the fewest rows of each, and the share of the rows that they describe.
 N_COMPONENTS, ROWS_PER_COMPONENT, DESCRIBED = (2, 4, 8), 20, 0.9
-# A component is dropped if its level is below the highest by more than this, plus the second for each feature.
-SPARSE, SPARSE_PER_FEATURE = 3.0, 0.4
+# Distances that differ by no more than this are equal: rounding does not choose among rows of repeated values.
+SAME = 1e-9
+# A component is dropped if its level is below the highest by more than this, plus the second for each dimension.
+SPARSE, SPARSE_PER_DIMENSION = 3.0, 0.4
 # Share of the common variance in the variances of the coordinates of a component.
 COMMON = 0.05
 # Rows of least density do not count for the number of components.
 IGNORED = 0.15
-# Least variance of a feature, of which the spread over all rows is 1.
+# Least variance along an axis, along which the variance of all rows is 1.
 LEAST = 1e-12
 # Exemplars of each cluster.
 MOST_EXEMPLARS = 5
@@ -65,6 +71,7 @@ class OutlierModel:
     Attributes
     ----------
     tree : Tree
+    coordinates : Coordinates
     densities : dict of int to LeafDensity
         Density of each leaf, by its number.
     quartiles : ndarray of shape (3,)
@@ -74,6 +81,7 @@ class OutlierModel:
     """
 
     tree: Tree
+    coordinates: Coordinates
     densities: dict[int, LeafDensity]
     quartiles: Array
     threshold: float = math.nan
@@ -81,7 +89,8 @@ class OutlierModel:
     def validate(self) -> None:
         """Raise an error if the densities are not those of the leaves."""
         require(sorted(self.densities) == sorted(self.tree.leaves()) and self.quartiles.shape == (3,), "leaves")
-        require({leaf.center.shape for leaf in self.densities.values()} == {self.tree.normal.shape[1:]}, "shapes")
+        require({leaf.center.shape for leaf in self.densities.values()} == {self.coordinates.deviations.shape}, "axes")
+        require(self.coordinates.origin.shape == self.tree.normal.shape[1:], "features")
 
     @classmethod
     def of(cls, tree: Tree, rows: Rows, leaves: Indices | None = None) -> OutlierModel:
@@ -98,25 +107,25 @@ class OutlierModel:
         samples = sample_nodes(tree, leaves)
         most = max(FEWEST_ROWS, MOST_BYTES // (8 * rows.shape[1]))
         members = {k: np.sort(some[: min(ROWS_OF_LEAF, most)]) for k, some in samples.items()}
-        some = np.asarray(rows.take(members[0]), dtype=np.float64)
-        origin = np.median(some, axis=0)
-        unit = _measure_units(some - origin)
+        coordinates = Coordinates.of(np.asarray(rows.take(members[0]), dtype=np.float64))
         parts = {
-            k: (np.asarray(rows.take(members[k]), dtype=np.float64) - origin) / unit
+            k: coordinates.locate(np.asarray(rows.take(members[k]), dtype=np.float64))[0]
             for k in tree.leaves()
             if len(members[k])
         }
         counts = np.bincount(leaves, minlength=len(tree))
         sizes = {k: int(counts[k]) for k in parts}
-        pooled = pool_variances(parts, sizes)
-        found = {k: fit_leaf(part, sizes[k] / len(leaves), pooled) for k, part in parts.items()}
+        whitening, inverse = find_whitening(parts, sizes)
+        parts = {k: part @ whitening for k, part in parts.items()}
+        found = {k: fit_leaf(part, sizes[k] / len(leaves)) for k, part in parts.items()}
         levels = {k: float(np.median(found[k].evaluate(part))) for k, part in parts.items()}
         middle = _find_weighted_median(list(levels.values()), [sizes[k] for k in levels])
-        found = {k: leaf.shift(PART_OF_LEVEL * (middle - levels[k])).rescale(origin, unit) for k, leaf in found.items()}
-        model = cls(tree, found, np.zeros(3))
+        changes = {k: PART_OF_LEVEL * (middle - level) for k, level in levels.items()}
+        found = {k: leaf.shift(changes[k]).transform_back(whitening, inverse) for k, leaf in found.items()}
+        model = cls(tree, coordinates, found, np.zeros(3))
         chosen = np.sort(samples[0][:most])
         values = model._evaluate(np.asarray(rows.take(chosen)), leaves[chosen])
-        return cls(tree, found, np.quantile(values, (0.25, 0.5, 0.75)))
+        return replace(model, quartiles=np.quantile(values, (0.25, 0.5, 0.75)))
 
     def score_rows(self, rows: Rows, leaves: Indices | None = None) -> Array:
         """Return the scores of rows of any kind, as an array."""
@@ -151,14 +160,16 @@ class OutlierModel:
         """Return the negative log-density of rows in their leaves."""
         out = np.empty(len(X))
         with np.errstate(over="ignore", invalid="ignore"):  # rows far beyond those of the fit
-            self._fill(out, X, leaves)
+            located, rest = self.coordinates.locate(X)
+            self._fill(out, located, leaves)
+            out += 0.5 * rest
         return np.nan_to_num(out, copy=False, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST)
 
-    def _fill(self, out: Array, X: NDArray[np.floating[Any]], leaves: Indices) -> None:
+    def _fill(self, out: Array, located: Array, leaves: Indices) -> None:
         for k in np.flatnonzero(np.bincount(leaves)).tolist():
             here = np.flatnonzero(leaves == k)
             density = self.densities.get(k)  # None if there were no rows of the leaf
-            out[here] = LARGEST if density is None else -density.evaluate(X.take(here, axis=0), overwrite=True)
+            out[here] = LARGEST if density is None else -density.evaluate(located.take(here, axis=0))
 
     def _map(self, values: Array) -> Array:
         """Map negative log-densities to [0, 1]: the median to 0.5, the upper quartile to 0.75."""
@@ -235,14 +246,6 @@ def choose_outliers(scores: Array, contamination: float | None, fence: float) ->
     return marked, below if n_marked == 0 else 0.5 * (below + float(scores[order[n_marked - 1]]))
 
 
-def _measure_units(differences: Array) -> Array:
-    """Return the spread of each feature; features without a spread have that of the widest one."""
-    spread = np.median(np.abs(differences), axis=0)
-    largest = np.abs(differences).max(axis=0)
-    unit = np.where(spread > 1e-9 * largest, spread, largest)
-    return np.maximum(np.where(unit > 0.0, unit, float(unit.max()) or 1.0), LEAST_UNIT)
-
-
 def _find_weighted_median(values: list[float], weights: list[int]) -> float:
     order = np.argsort(values)
     total = np.cumsum(np.asarray(weights)[order])
@@ -255,10 +258,10 @@ class LeafDensity:
 
     Attributes
     ----------
-    center : ndarray of shape (d,)
-    transform : ndarray of shape (d, d) or (d,)
-        Matrix that leads to the coordinates, or factors if features are independent.
-    means, precisions : ndarray of shape (c, d)
+    center : ndarray of shape (q,)
+    transform : ndarray of shape (q, q)
+        Matrix that leads to the coordinates.
+    means, precisions : ndarray of shape (c, q)
         Means and inverse variances of the components; a single one has mean 0.
     levels : ndarray of shape (c,)
         Log-densities at the means.
@@ -272,17 +275,14 @@ class LeafDensity:
 
     def validate(self) -> None:
         """Raise an error if the arrays differ in shape."""
-        (d,), (c,) = self.center.shape, self.levels.shape
-        require(
-            self.means.shape == self.precisions.shape == (c, d) and self.transform.shape in ((d,), (d, d)), "shapes"
-        )
+        (q,), (c,) = self.center.shape, self.levels.shape
+        require(self.means.shape == self.precisions.shape == (c, q) and self.transform.shape == (q, q), "shapes")
 
-    def evaluate(self, X: NDArray[np.floating[Any]], overwrite: bool = False) -> Array:
-        """Return the log-density at each row; with ``overwrite``, the memory of an X of float64 is used."""
-        z = np.subtract(X, self.center, out=X if overwrite and X.dtype == np.float64 else None)
+    def evaluate(self, x: Array) -> Array:
+        """Return the log-density at each row."""
+        z = x - self.center
         if len(self.levels) == 1:  # the mean is the centre
-            factors = np.sqrt(self.precisions[0])
-            z = z @ (self.transform * factors) if self.transform.ndim == 2 else z * (self.transform * factors)
+            z = z @ (self.transform * np.sqrt(self.precisions[0]))
             return np.asarray(self.levels[0] - 0.5 * np.einsum("ij,ij->i", z, z))
         z = z @ self.transform
         squares = (z * z) @ self.precisions.T - 2.0 * z @ (self.precisions * self.means).T
@@ -293,54 +293,66 @@ class LeafDensity:
         """Return the density with another level."""
         return replace(self, levels=self.levels + change)
 
-    def rescale(self, origin: Array, unit: Array) -> LeafDensity:
-        """Return the density as a function of ``origin + unit * x``, with the same values."""
-        scale = unit if self.transform.ndim == 1 else unit[:, None]
-        return replace(self, center=origin + unit * self.center, transform=self.transform / scale)
+    def transform_back(self, matrix: Array, inverse: Array) -> LeafDensity:
+        """Return the density of x as a function of x, if this one is a function of ``x @ matrix``."""
+        return replace(self, center=self.center @ inverse, transform=matrix @ self.transform)
 
 
-def pool_variances(samples: dict[int, Array], sizes: dict[int, int]) -> Array:
-    """Return the variances of the features inside leaves, averaged over all rows."""
-    total = sum(sizes.values())
-    pooled = sum(sizes[k] / total * sample.var(axis=0) for k, sample in samples.items())
-    return np.asarray(np.maximum(pooled, LEAST))
+def find_whitening(samples: dict[int, Array], sizes: dict[int, int]) -> tuple[Array, Array]:
+    """Return the matrix that leads to coordinates of unit variance inside leaves, averaged over all rows; its inverse.
+
+    Variances of few rows are shrunk towards a multiple of those of all rows, which are 1.
+    """
+    within = {k: sample - np.median(sample, axis=0) for k, sample in samples.items()}
+    both = np.concatenate(list(within.values()))
+    n, q = both.shape
+    clip_lengths(both)
+    shares = np.repeat([sizes[k] / len(part) for k, part in within.items()], [len(part) for part in within.values()])
+    covariance = (both * (shares / sum(sizes.values()))[:, None]).T @ both
+    share, mean = q / (q + n), float(np.trace(covariance)) / max(q, 1)
+    covariance *= 1.0 - share
+    covariance[np.diag_indices(q)] += share * mean + LEAST
+    values, vectors = np.linalg.eigh(covariance)
+    deviations = np.sqrt(np.maximum(values, LEAST))
+    # The symmetric root: eigenvectors of equal variances are arbitrary.
+    return (vectors / deviations) @ vectors.T, (vectors * deviations) @ vectors.T
 
 
-def fit_leaf(sample: Array, share: float, pooled: Array) -> LeafDensity:
+def fit_leaf(sample: Array, share: float) -> LeafDensity:
     """Estimate the density of a leaf.
 
     Parameters
     ----------
-    sample : ndarray of shape (m, d)
-        Rows of the leaf.
+    sample : ndarray of shape (m, q)
+        Rows of the leaf, in coordinates in which the variances inside all leaves are 1.
     share : float
         Share of the leaf of all rows.
-    pooled : ndarray of shape (d,)
-        Variances of the features inside all leaves, towards which few rows are shrunk.
     """
-    n, d = sample.shape
-    center, transform, log_volume, distances = _find_center(sample, pooled)
+    n, q = sample.shape
+    center, transform, log_volume, distances = _find_center(sample)
     # Chosen so that the median distance is that of the median row.
-    variance = max(float(np.median(distances)) / d, 1e-6)
+    variance = max(float(np.median(distances)) / max(q, 1), 1e-6)
     level = np.log(share) + log_volume
     normal = LeafDensity(
         center,
         transform,
-        np.zeros((1, d)),
-        np.full((1, d), 1.0 / variance),
-        np.array([level - 0.5 * d * np.log(variance)]),
+        np.zeros((1, q)),
+        np.full((1, q), 1.0 / variance),
+        np.array([level - 0.5 * q * np.log(variance)]),
     )
-    if d > MOST_FOR_COMPONENTS or d == 0:
+    if q > MOST_FOR_COMPONENTS or q == 0:
         return normal
     best, highest = normal, _rate(normal, sample)
     z = (sample - center) @ transform
-    inner = z[np.argsort(distances, kind="stable")[: int(DESCRIBED * n)]]
+    # Components depend on the order of the rows: that of their distances.
+    order = np.argsort(np.round(distances / (q * variance), 9), kind="stable")
+    inner = z[order][_find_smallest(distances[order], int(DESCRIBED * n))]
     for c in N_COMPONENTS:
         if n < ROWS_PER_COMPONENT * c:
             break
         means, variances, weights = _find_components(inner, c)
         levels = level + np.log(weights) - 0.5 * np.log(variances).sum(axis=1)
-        dense = levels >= levels.max() - SPARSE - d * SPARSE_PER_FEATURE
+        dense = levels >= levels.max() - SPARSE - q * SPARSE_PER_DIMENSION
         found = LeafDensity(center, transform, means[dense], 1.0 / variances[dense], levels[dense])
         if dense.sum() == 1:
             continue
@@ -350,34 +362,37 @@ def fit_leaf(sample: Array, share: float, pooled: Array) -> LeafDensity:
     return best
 
 
-def _find_center(x: Array, pooled: Array) -> tuple[Array, Array, float, Array]:
+def _find_center(x: Array) -> tuple[Array, Array, float, Array]:
     """Return robust centre, transformation, its log-determinant and the squared distances of the rows.
 
-    Concentration steps as for the minimum covariance determinant, from the median and the absolute deviations.
+    Concentration steps as for the minimum covariance determinant, from the medians. Covariances of few rows are shrunk
+    towards the identity.
     """
-    n, d = x.shape
+    n, q = x.shape
     center = np.median(x, axis=0)
-    distances = ((x - center) ** 2 / pooled).sum(axis=1)
+    z = x - center
+    distances = np.einsum("ij,ij->i", z, z)
+    clip_lengths(z)
+    of_all = OF_ALL * (z.T @ z) / n
     m = min(n, max(int(CENTRAL * n), 2))
-    transform: Array = 1.0 / np.sqrt(pooled)
+    share = q / (q + m)
     for _ in range(N_STEPS):
-        central = x[np.argpartition(distances, m - 1)[:m]]
+        central = x[_find_smallest(distances, m)]
         center = central.mean(axis=0)
-        shrinkage = d / (d + m)
-        if d > MOST_FEATURES:
-            variances = (1.0 - shrinkage) * central.var(axis=0) + shrinkage * pooled + LEAST
-            transform = 1.0 / np.sqrt(variances)
-            z = (x - center) * transform
-        else:
-            centred = central - central.mean(axis=0)
-            covariance = (1.0 - shrinkage) * (centred.T @ centred) / len(centred)
-            covariance[np.diag_indices(d)] += shrinkage * pooled + LEAST
-            values, vectors = np.linalg.eigh(covariance)
-            transform = vectors / np.sqrt(np.maximum(values, LEAST))
-            z = (x - center) @ transform
+        z = central - center
+        covariance = (1.0 - share) * (z.T @ z) / len(z) + of_all
+        covariance[np.diag_indices(q)] += share + LEAST
+        values, vectors = np.linalg.eigh(covariance)
+        transform = vectors / np.sqrt(np.maximum(values, LEAST))
+        z = (x - center) @ transform
         distances = np.einsum("ij,ij->i", z, z)
-    factors = transform if transform.ndim == 1 else np.linalg.norm(transform, axis=0)
-    return center, transform, float(np.log(factors).sum()), distances
+    return center, transform, -0.5 * float(np.log(np.maximum(values, LEAST)).sum()), distances
+
+
+def _find_smallest(distances: Array, m: int) -> NDArray[np.bool_]:
+    """Return which distances are the m smallest ones, with those equal to the last."""
+    last = np.partition(distances, m - 1)[m - 1]
+    return np.asarray(distances <= last + SAME * (1.0 + last))
 
 
 def _find_components(z: Array, c: int) -> tuple[Array, Array, Array]:
@@ -397,9 +412,9 @@ def _find_components(z: Array, c: int) -> tuple[Array, Array, Array]:
 
 def _rate(density: LeafDensity, sample: Array) -> float:
     """Return the mean log-density without the lowest values, with a penalty for each component."""
-    n, d = sample.shape
+    n, q = sample.shape
     values = np.sort(density.evaluate(sample))[int(IGNORED * n) :]
-    return float(values.mean() - d * len(density.levels) * np.log(n) / n)
+    return float(values.mean() - q * len(density.levels) * np.log(n) / n)
 
 
 # ----------------------------------------------------------------------------------------------- exemplars and centres

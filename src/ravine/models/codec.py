@@ -51,11 +51,11 @@ SMALLEST, LARGEST = 5e-324, sys.float_info.max
 _RANGES: dict[tuple[float, float, bool], str] = {
     (0, np.inf, True): "density relative_depth alpha gamma",
     (0, 1, True): "pvalue pvalue_left pvalue_right threshold outlier_scores_",
-    (0, LARGEST, False): "precisions",
+    (0, LARGEST, False): "precisions rest_precision",
     (SMALLEST, LARGEST, True): "bandwidth",
-    (SMALLEST, LARGEST, False): "scale_",
-    (-LARGEST, LARGEST, False): "center transform means levels quartiles donors_ mean_ label_evidence_ "
-    "density_evidence_",
+    (SMALLEST, LARGEST, False): "scale_ unit deviations",
+    (-LARGEST, LARGEST, False): "center transform means levels quartiles origin axes donors_ mean_ "
+    "label_evidence_ density_evidence_",
 }
 RANGES = {name: limits for limits, names in _RANGES.items() for name in names.split()}
 

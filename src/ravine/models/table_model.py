@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ravine._plurals import Lines
 from ravine._typing import Array
 from ravine.checks import check_integer
 from ravine.explain import open_pipeline
-from ravine.tables import MixedScaler, MultipleImputer, vote
+from ravine.tables import CellFormat, MixedScaler, MultipleImputer, vote
 from ravine.tables.columns import MISSING, select_columns
 from ravine.tree.text import describe_cluster, express_splits
 
@@ -34,12 +34,15 @@ class TableModel:
         Column that held the labels.
     imputer : MultipleImputer or None
         Fills missing cells several times.
+    cells : CellFormat
+        Format of numbers, dates and missing values in the file of the table.
     """
 
     estimator: Any
     preparation: MixedScaler
     label_column: str | None = None
     imputer: MultipleImputer | None = None
+    cells: CellFormat = field(default_factory=CellFormat)
 
     @property
     def missing(self) -> str:

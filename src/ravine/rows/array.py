@@ -75,6 +75,11 @@ class ArrayRows(Rows):
         """Copy some rows into an array."""
         return self.array[indices]
 
+    def glance(self, most: int) -> tuple[Array, Indices]:
+        """Return rows at equal distances, and all features."""
+        n, d = self.shape
+        return self.array[:: -(-n // most)].astype(np.float64), np.arange(d)
+
     def to_array(self) -> NDArray[np.floating[Any]]:
         """Return the array."""
         return self.array

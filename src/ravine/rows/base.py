@@ -221,6 +221,10 @@ class Rows(ABC):
         """Return all rows as an array, without a copy where they are one."""
         return self.take(np.arange(self.shape[0]))
 
+    def glance(self, most: int) -> tuple[Array, Indices]:
+        """Return a few rows that cost no pass over all, in some of the features, and which; none from elsewhere."""
+        return np.empty((0, self.shape[1])), np.arange(self.shape[1])
+
     @abstractmethod
     def column(self, j: int, indices: Indices | None = None) -> NDArray[np.floating[Any]]:
         """Return one feature of the rows."""

@@ -185,6 +185,10 @@ class RowBlocks(Rows):
     def _copy(self, indices: Indices) -> ArrayRows:
         return ArrayRows(self.take(indices))
 
+    def glance(self, most: int) -> tuple[Array, Indices]:
+        """Return some of the first rows, and all features."""
+        return self.read_first(None, most), np.arange(self.shape[1])
+
     def take(self, indices: Indices) -> NDArray[np.floating[Any]]:
         """Copy some rows, in the order of the indices, into an array."""
         order = np.argsort(indices, kind="stable")

@@ -73,6 +73,12 @@ class SparseRows(Rows):
         """Copy some rows into an array that stores the zeros, too."""
         return np.asarray(self.matrix[indices].toarray())
 
+    def glance(self, most: int) -> tuple[Array, Indices]:
+        """Return rows at equal distances, in the features most of whose values are stored."""
+        few = self.matrix[:: -(-self.shape[0] // most)]
+        columns = np.flatnonzero(2 * count_stored(few) > few.shape[0])
+        return np.asarray(few[:, columns].toarray(), dtype=np.float64), columns
+
     def subset(self, indices: Indices, copy: bool | None = None) -> SparseRows:
         """Return some rows, always as a copy."""
         return self._copy(indices)

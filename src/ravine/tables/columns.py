@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ravine._plurals import count, join_counts, join_names, join_texts
 from ravine._typing import Array
+from ravine.tables.cells import find_example, is_unclear
 from ravine.tables.imputer import MultipleImputer
 from ravine.tables.mixed_scaler import (
     MixedScaler,
@@ -39,11 +40,7 @@ MOST_MISSING = 0.5
 IDENTIFIER = re.compile(r"(?i)(^|[_\W])(id|uuid|guid|key|index|rowid|row_?num(ber)?)$|[a-z]I[Dd]$")
 FRACTION = re.compile(r"(?i)[+-]?\d*\.\d*[1-9]\d*(e[+-]?\d+)?")
 NUMBERS_ROWS = "it numbers the rows"
-# Groups of three digits after one to three digits, the first of which is not zero.
-THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
-UNCLEAR_COMMAS = "commas may separate thousands or be decimal commas. Remove them, or choose the decimal comma."
-# Kinds of columns of text that are numbers with commas.
-COMMAS = ("decimal", "thousands")
+UNCLEAR = "its commas or points may be decimal or separate thousands: choose the decimal separator"
 # Treatment of missing cells by the scaler, for each treatment of a table.
 MISSING = {"error": "error", "drop": "keep", "impute-median": "median", "multiple": "keep"}
 SCALES = {"standard": "standardised (mean 0, standard deviation 1)", "robust": "scaled by median and quartiles"}
@@ -145,8 +142,8 @@ class Column:
     Attributes
     ----------
     kind : str
-        "number", "boolean", "text", "decimal" for texts that are numbers with a decimal comma, "thousands" for those
-        whose commas may separate thousands, or the type of cells that cannot be used.
+        "number", "boolean", "text", "unclear" for texts that are numbers of two meanings, or the type of cells that
+        cannot be used.
     n_missing : int
     counts : dict
         Number of cells of each text.
@@ -169,22 +166,9 @@ class Column:
 
 
 def judge_columns(table: Any, choices: ColumnChoices) -> dict[str, Column]:
-    """Judge all columns that may be features: those that are not chosen for something else.
-
-    A table uses commas in one way: if one column has decimal commas, those of the others are, too, where they can be.
-    """
-    names = [name for name in table.columns if name not in {*choices.drop, choices.key, choices.label}]
-    columns = {name: _judge(name, table[name], choices.encode) for name in names}
-    commas = {name: column.counts for name, column in columns.items() if any("," in cell for cell in column.counts)}
-    numeric = [name for name, cells in commas.items() if all(map(is_number, cells))]
-    unclear = [name for name, cells in commas.items() if all(map(_may_have_thousands, cells))]
-    decimal = numeric if {*numeric} - {*unclear} else []
-    kinds = dict.fromkeys(unclear, "thousands") | dict.fromkeys(decimal, "decimal")
-    return columns | {name: replace(columns[name], kind=kind) for name, kind in kinds.items()}
-
-
-def _may_have_thousands(cell: str) -> bool:
-    return THOUSANDS.fullmatch(cell) is not None if "," in cell else is_number(cell)
+    """Judge all columns that may be features: those that are not chosen for something else."""
+    left_out = {*choices.drop, choices.key, choices.label}
+    return {name: _judge(name, cells, choices.encode) for name, cells in table.items() if name not in left_out}
 
 
 def _judge(name: str, cells: Any, encode: str) -> Column:
@@ -193,12 +177,14 @@ def _judge(name: str, cells: Any, encode: str) -> Column:
     if n_missing == n:
         return Column("empty", n, counts, "all of its cells are empty", "")
     problem = doubt = ""
-    if kind == "text":
+    if kind == "text" and is_unclear([*counts]):
+        kind, problem = "unclear", f"text such as {find_example([*counts])!r}: {UNCLEAR}"
+    elif kind == "text":
         problem = judge_texts(counts, 0.0) if encode == "one-hot" else judge_texts(counts)
         if encode == "one-hot" and len(counts) > MAX_CATEGORIES:
             problem = f"it has {len(counts)} distinct texts, more than {MAX_CATEGORIES}"
     elif kind not in ("number", "boolean"):
-        problem = f"its type is {kind}: convert dates and other types to numbers"
+        problem = f"its type is {kind}: convert it to numbers"
     if n_missing > MOST_MISSING * n:
         doubt = f"{100.0 * n_missing / n:.0f} % of its cells are missing"
     elif cells.dtype.kind in "iu" and n > 2 and not n_missing and (np.diff(cells.to_numpy()) == 1).all():
@@ -226,12 +212,11 @@ def find_remedy(table: Any, choices: ColumnChoices) -> tuple[dict[str, str], dic
     Choices of the user are kept.
     """
     columns = judge_columns(table, choices)
-    reasons = {name: one.doubt or ("" if one.kind in COMMAS else one.problem) for name, one in columns.items()}
+    reasons = {name: one.doubt or ("" if one.kind == "unclear" else one.problem) for name, one in columns.items()}
     drop = {name: reason for name, reason in reasons.items() if reason}
     kept = {name: column for name, column in columns.items() if name not in drop}
     changes = {
         "drop": tuple(drop),
-        "decimal": "," if list_kind(kept, "decimal") else None,
         "encode": "famd" if list_kind(kept, "text") and choices.encode == "error" else None,
         "missing": choices.fills[-1] if list_missing(kept) and choices.missing == "error" else None,
     }
@@ -249,31 +234,23 @@ def list_missing(columns: dict[str, Column]) -> list[str]:
 
 
 def apply_remedy(table: Any, choices: ColumnChoices, report: Report) -> tuple[Any, ColumnChoices, dict[str, Any]]:
-    """Return the table with decimal commas converted, choices that make it usable, and those that were changed.
-
-    Every change is reported.
-    """
+    """Return the table, choices that make it usable, and those that were changed, each of which is reported."""
     drop, kept, changes = find_remedy(table, choices)
-    unclear = {name: kept[name].show_text() for name in list_kind(kept, "thousands")}
+    unclear = {name: kept[name].problem for name in list_kind(kept, "unclear")}
     if unclear:
-        raise TableError(f"{_join_reasons(unclear)}: {UNCLEAR_COMMAS}", decimal=",")
+        raise TableError(f"{_join_reasons(unclear)}.", decimal=(".", ","))
     if drop and not kept:
         raise TableError(f"no column can be used: {_join_reasons(drop)}. Convert one to numbers, or add one.")
-    commas = {name: table[name].str.strip().str.replace(",", ".") for name in list_kind(kept, "decimal")}
-    table = table.assign(**{name: cells.to_numpy(np.float64, na_value=np.nan) for name, cells in commas.items()})
     check_finite(table[list(kept)])
     for name, reason in drop.items():
         report(f"auto: {name!r} is left out: {reason}")
-    if commas:
-        report(f"auto: {join_names(list(commas))} read as numbers with a decimal comma")
     if "encode" in changes:
         report(f"auto: {join_names(list_kind(kept, 'text'))} encoded as categories")
     if "missing" in changes:
         why = f", with medians because {choices.fill_reason}: rows pile up at a median, which can look like a cluster"
         filled = join_names(list_missing(kept))
         report(f"auto: {filled} filled where cells are missing{why if choices.fill_reason else ''}")
-    changed = {name: choice for name, choice in changes.items() if name != "decimal"}
-    return table, replace(choices, **{**changed, "drop": (*choices.drop, *drop)}), changes
+    return table, replace(choices, **{**changes, "drop": (*choices.drop, *drop)}), changes
 
 
 def _join_reasons(reasons: dict[str, str]) -> str:
@@ -288,7 +265,7 @@ def choose_features(table: Any, choices: ColumnChoices, report: Report) -> tuple
     columns = judge_columns(table, choices)
     if not columns:
         raise TableError("no column is left: drop fewer.")
-    texts = [name for name, column in columns.items() if column.kind in ("text", *COMMAS)]
+    texts = list_kind(columns, "text")
     problems = {name: column.problem for name, column in columns.items() if column.problem}
     if choices.encode == "error":
         problems |= {name: columns[name].show_text() for name in texts}
@@ -313,9 +290,8 @@ def _refuse_columns(problems: dict[str, str], table: Any, choices: ColumnChoices
     text += ". If a column identifies or labels the rows, choose it as key or label."
     if not kept:
         raise TableError(f"{text} Convert them to numbers.")
-    unclear = list_kind(kept, "thousands")
-    if unclear:
-        raise TableError(f"{text} {join_names(unclear)}: {UNCLEAR_COMMAS}", **changes)
+    if list_kind(kept, "unclear"):
+        raise TableError(text, **changes, decimal=(".", ","))
     raise TableError(text, **changes, auto=True)
 
 

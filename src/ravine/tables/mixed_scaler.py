@@ -6,7 +6,7 @@ import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Normalizer, OneHotEncoder, RobustScaler, StandardScaler
+from sklearn.preprocessing import Normalizer, RobustScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ravine._plurals import join_counts, join_names, join_texts
@@ -85,7 +85,8 @@ class MixedScaler(TransformerMixin, BaseEstimator):
     fill_ : dict
         Value that replaces the missing cells of each column; empty unless ``missing="median"``.
     transformer_ : ColumnTransformer
-        Imputers, encoders and scalers of the columns, for an array of the columns: it does not check cells.
+        Imputers, encoders and scalers of the columns, for an array of the columns: it does not check cells. The
+        features of numbers come first.
     mean_, scale_ : ndarray of shape (n_features_out,)
         A feature is (value - mean) / scale; with ``encode="famd"``, these are the share of a category and its root.
     n_features_in_ : int
@@ -175,13 +176,16 @@ class MixedScaler(TransformerMixin, BaseEstimator):
             cells = _stack(columns)
             with np.errstate(over="ignore", invalid="ignore"):
                 self.transformer_ = self._make_transformer().fit(cells)
-                Z = np.asarray(self.transformer_.transform(cells), dtype=np.float64)
             parts = self._list_parts()
             self.fill_ = {}
             for pipeline, names in parts if self.missing == "median" else ():
                 self.fill_ |= zip(names, pipeline["impute"].statistics_.tolist(), strict=True)
-            self.mean_ = np.concatenate([pipeline[-1].center_ for pipeline, _ in parts])
-            self.scale_ = np.concatenate([pipeline[-1].scale_ for pipeline, _ in parts])
+            self.mean_, self.scale_ = np.empty((2, sum(len(pipeline[-1].scale_) for pipeline, _ in parts)))
+            for pipeline, names in parts:
+                places = self._find_places(names)
+                self.mean_[places], self.scale_[places] = pipeline[-1].center_, pipeline[-1].scale_
+            with np.errstate(over="ignore", invalid="ignore"):
+                Z = self._apply(cells)
             is_finite = np.isfinite(self.mean_) & np.isfinite(self.scale_) & ~np.isinf(Z).any(axis=0)
             if not is_finite.all():
                 name = self.get_feature_names_out()[~is_finite][0]
@@ -206,7 +210,7 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         known = {name: {*texts, *self.rare_.get(name, ())} for name, texts in self.categories_.items()}
         columns = {name: _convert(name, cells, name in known) for name, cells in self._read(X, reset=False)[0].items()}
         self._check_cells(columns)
-        Z = np.asarray(self.transformer_.transform(_stack(columns)), dtype=np.float64)
+        Z = self._apply(_stack(columns))
         places = {name: place for name, _, place in self.list_features()}
         for name, texts in known.items():
             cells = columns[name]
@@ -284,30 +288,40 @@ class MixedScaler(TransformerMixin, BaseEstimator):
                 self.categories_[name], self.rare_[name] = (*texts, group), rare
 
     def _make_transformer(self) -> ColumnTransformer:
-        """Make the unfitted transformer: one pipeline for each run of numbers, and for each column of categories."""
-        parts, start = [], 0
-        for is_text, names in groupby(self._columns, key=self.categories_.__contains__):
-            for run in [[name] for name in names] if is_text else [list(names)]:
-                steps: list[tuple[str, Any]] = []
-                if self.missing == "median":
-                    steps.append(("impute", SimpleImputer(strategy="most_frequent" if is_text else "median")))
-                if self.normalize == "l2":  # squares of large and small values overflow and vanish
-                    steps += [("bound", Normalizer("max")), ("normalize", Normalizer("l2"))]
-                if is_text:
-                    rare = self.rare_.get(run[0], ())
-                    texts = self.categories_[run[0]][: -1 if rare else None]
-                    limit = len(texts) + 1 if rare else None  # of equally frequent categories, the first are grouped
-                    encoder = CategoryEncoder(categories=[[*rare, *texts]], max_categories=limit, sparse_output=False)
-                    steps.append(("encode", encoder.set_params(handle_unknown="infrequent_if_exist")))
-                rule = "famd" if is_text and self.encode == "famd" else self.scale
-                steps.append(("scale", FeatureScaler(rule, self.min_frequency)))
-                parts.append((f"columns{start}", Pipeline(steps), slice(start, start + len(run))))
-                start += len(run)
+        """Make the unfitted transformer: one pipeline for all numbers, and one for all columns of categories."""
+        parts = []
+        for is_text in (False, True):
+            places = [k for k, name in enumerate(self._columns) if (name in self.categories_) is is_text]
+            steps: list[tuple[str, Any]] = []
+            if self.missing == "median":
+                steps.append(("impute", SimpleImputer(strategy="most_frequent" if is_text else "median")))
+            if self.normalize == "l2":  # squares of large and small values overflow and vanish
+                steps += [("bound", Normalizer("max")), ("normalize", Normalizer("l2"))]
+            if is_text:
+                names = [self._columns[k] for k in places]
+                known = [self.categories_[name] for name in names], [self.rare_.get(name, ()) for name in names]
+                steps.append(("encode", CategoryEncoder(*known)))
+            rule = "famd" if is_text and self.encode == "famd" else self.scale
+            steps.append(("scale", FeatureScaler(rule, self.min_frequency)))
+            if places:
+                parts.append(("texts" if is_text else "numbers", Pipeline(steps), places))
         return ColumnTransformer(parts, verbose_feature_names_out=False).set_output(transform="default")
 
-    def _list_parts(self) -> list[tuple[Pipeline, tuple[str, ...]]]:
-        """Return the fitted pipelines with the names of their columns, in the order of the features."""
-        return [(pipeline, self._columns[place]) for _, pipeline, place in self.transformer_.transformers_]
+    def _list_parts(self) -> list[tuple[Pipeline, list[str]]]:
+        """Return the fitted pipelines with the names of their columns."""
+        return [(part, [self._columns[k] for k in places]) for _, part, places in self.transformer_.transformers_]
+
+    def _find_places(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return the positions of the features of some columns."""
+        places = {name: np.arange(place.start, place.stop) for name, _, place in self.list_features()}
+        return np.concatenate([places[name] for name in names])
+
+    def _apply(self, cells: NDArray[Any]) -> Array:
+        """Return the features of cells in the order of the columns."""
+        out = np.empty((len(cells), len(self.mean_)))
+        order = np.concatenate([self._find_places(names) for _, names in self._list_parts()])
+        out[:, order] = self.transformer_.transform(cells)
+        return out
 
     def _restore(self) -> None:
         """Fit the transformer to one row, and set its statistics."""
@@ -315,14 +329,12 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         row = {name: np.array(texts[:1], dtype=object) for name, texts in self.categories_.items()}
         row = {name: row.get(name, np.zeros(1)) for name in self._columns}
         self.transformer_ = self._make_transformer().fit(_stack(row))
-        start = 0
         for pipeline, names in self._list_parts():
             if self.missing == "median":
                 imputer = pipeline["impute"]
                 imputer.statistics_ = np.array([self.fill_[n] for n in names], dtype=imputer.statistics_.dtype)
-            end = start + len(pipeline[-1].scale_)
-            pipeline[-1].center_, pipeline[-1].scale_ = self.mean_[start:end], self.scale_[start:end]
-            start = end
+            places = self._find_places(names)
+            pipeline[-1].center_, pipeline[-1].scale_ = self.mean_[places], self.scale_[places]
 
     def _check_cells(self, columns: Columns) -> None:
         """Refuse infinite values, and missing cells unless they are allowed."""
@@ -367,13 +379,41 @@ class MixedScaler(TransformerMixin, BaseEstimator):
         return tags
 
 
-class CategoryEncoder(OneHotEncoder):
-    """One-hot encoding of a column with given categories in which missing cells stay missing."""
+class CategoryEncoder(TransformerMixin, BaseEstimator):
+    """Indicators of the categories of columns; all are NaN for a missing cell.
+
+    Parameters
+    ----------
+    categories : sequence of sequence of str
+        Categories of each column. The last one stands for all others if some are rare.
+    rare : sequence of sequence of str
+        Rare categories of each column.
+    """
+
+    def __init__(self, categories: Sequence[Sequence[str]], rare: Sequence[Sequence[str]]) -> None:
+        self.categories = categories
+        self.rare = rare
+
+    def set_output(self, *, transform: str | None = None) -> CategoryEncoder:
+        """Do nothing: features are always an array."""
+        return self
+
+    def fit(self, X: Any, y: object = None) -> CategoryEncoder:
+        """Do nothing: the categories are given."""
+        return self
 
     def transform(self, X: Any) -> Array:
-        """Return the indicators of the categories; all are NaN for a missing cell."""
-        out = np.asarray(super().transform(X), dtype=np.float64)
-        out[find_missing(np.asarray(X, dtype=object)[:, 0])] = np.nan
+        """Return the indicators."""
+        cells = np.asarray(X, dtype=object)
+        out, start = np.zeros((len(cells), sum(map(len, self.categories)))), 0
+        for column, texts, rare in zip(cells.T, self.categories, self.rare, strict=True):
+            known = {text: k for k, text in enumerate(texts)}
+            other = len(texts) - 1 if rare else -1  # of a category that is not known
+            codes = np.array([known.get(cell, other) for cell in column.tolist()])
+            rows = np.flatnonzero(codes >= 0)
+            out[rows, start + codes[rows]] = 1.0
+            out[find_missing(column), start : start + len(texts)] = np.nan
+            start += len(texts)
         return out
 
 
@@ -437,13 +477,18 @@ def _convert(name: str, values: NDArray[Any], is_text: bool) -> NDArray[Any]:
 
 def name_category(cell: Any) -> str:
     """Return the text of a cell; whole floats are written as integers, which become floats where cells are missing."""
+    if type(cell) is str:
+        return cell
     number = float(cell) if isinstance(cell, float | np.floating) else math.nan
     return str(int(number)) if number.is_integer() and abs(number) < LARGEST_INTEGER else str(cell)
 
 
 def count_categories(cells: Iterable[Any]) -> dict[str, int]:
     """Return the number of cells of each category, in the order of their names; missing cells are not counted."""
-    counts = Counter(name_category(cell) for cell in cells if not is_missing_value(cell))
+    cells, counts = list(cells), Counter[str]()
+    for (_, cell), n in Counter(zip(map(type, cells), cells, strict=True)).items():  # 1, 1.0 and True are equal
+        if not is_missing_value(cell):
+            counts[name_category(cell)] += n
     return dict(sorted(counts.items()))
 
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import gzip
 import io
+import json
 import math
 import re
 import sys
@@ -13,7 +14,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -24,6 +25,7 @@ import numpy as np
 
 from ravine._plurals import count, join_names
 from ravine.checks import is_missing_value
+from ravine.tables.cells import SECONDS_PER_DAY, CellFormat, convert_texts, describe_dates
 
 # Bytes and rows at the beginning of a text file from which its delimiter and header are detected.
 HEAD, MAX_ROWS = 1 << 18, 200
@@ -35,6 +37,8 @@ MARKS = {
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "Excel",
 }  # fmt: skip
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+# A file of JSON starts with an object, or a list of them.
+JSON_START = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
 # The name that pandas gives to an unnamed index when it writes a data frame.
 PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 # Receives a remark about what was detected or done.
@@ -65,8 +69,8 @@ class ReadOptions:
     delimiter, encoding : str or None
     header : bool or None
         Whether the first line holds names.
-    decimal : str
-        Decimal separator.
+    cells : CellFormat
+        Format of numbers, dates and missing values.
     as_text : tuple of str
         Columns whose cells are kept as written.
     max_size : float
@@ -76,13 +80,13 @@ class ReadOptions:
     delimiter: str | None = None
     encoding: str | None = None
     header: bool | None = None
-    decimal: str = "."
+    cells: CellFormat = field(default_factory=CellFormat)
     as_text: tuple[str, ...] = ()
     max_size: float = 2.0
 
 
-def read_table(source: str, options: ReadOptions, report: Report) -> Any:
-    """Read a data frame from a file, or from standard input for "-".
+def read_table(source: str, options: ReadOptions, report: Report) -> tuple[Any, CellFormat]:
+    """Read a data frame from a file, or from standard input for "-"; return it with the format of its cells.
 
     Parameters
     ----------
@@ -96,18 +100,21 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
     if not content[:HEAD].strip():
         raise TableError(f"{name} is empty: it needs a header and rows of numbers.")
     kind = next((kind for mark, kind in MARKS.items() if content.startswith(mark)), "text")
-    if kind == "Excel":
-        raise TableError(f"{name} is a zip or Excel file: export the sheet as CSV and use that.")
+    kind = "JSON" if kind == "text" and JSON_START.match(content) else kind
     try:
         if kind == "text":
             table, detail = _read_text(content, name, options, report)
+        elif kind == "Excel":
+            table, detail = _read_excel(content, name, options.max_size)
+        elif kind == "JSON":
+            table, detail = _read_json(content), kind
         elif kind == "NumPy":
             table, detail = _read_numpy(content)
         else:
             table, detail = _read_arrow(content, kind, name, options.max_size), kind
     except TableError:
         raise
-    except (pa.ArrowException, EOFError, OSError, ValueError) as error:
+    except (pa.ArrowException, EOFError, KeyError, OSError, ValueError) as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")[:200]
         raise TableError(f"{name} is a damaged {kind} file ({reason}): get a new copy, or correct it.") from error
     _check_unique(table.column_names, name)
@@ -118,30 +125,68 @@ def read_table(source: str, options: ReadOptions, report: Report) -> Any:
         if column not in options.as_text:
             table = table.drop_columns([column])
             report(f"{column!r}: index of a data frame, not used (as key it is copied to the results)")
-    return make_frame(table, options.as_text)
+    frame, found, remarks = make_frame(table, options.cells, options.as_text)
+    if kind == "text" and found.decimal == "," and options.cells.decimal is None:  # numbers with points are others then
+        table, _ = _read_text(content, name, replace(options, cells=replace(options.cells, decimal=",")), report)
+        frame, found, more = make_frame(table, found, options.as_text)
+        remarks += more
+    for remark in dict.fromkeys(remarks):
+        report(remark)
+    return frame, found
 
 
-def make_frame(table: Any, as_text: tuple[str, ...] = ()) -> Any:
-    """Return a pyarrow table as a data frame; texts that stand for missing values are missing, except in some columns.
+def make_frame(
+    table: Any, cells: CellFormat | None = None, as_text: tuple[str, ...] = ()
+) -> tuple[Any, CellFormat, list[str]]:
+    """Return a pyarrow table as a data frame, the format of its cells, and remarks about them.
 
-    Floats are those of NumPy and texts those of pandas; all other types are those of pyarrow.
+    Texts that stand for missing values are missing, and texts and dates that are numbers are numbers, except in some
+    columns. Floats are those of NumPy and texts those of pandas; all other types are those of pyarrow.
     """
     import pandas as pd
 
-    types = import_module("pyarrow").types
+    pa = import_module("pyarrow")
+    types, given = pa.types, cells or CellFormat()
+
+    def is_text(kind: Any) -> bool:
+        return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
     def choose_type(kind: Any) -> Any:
-        is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-        return None if types.is_floating(kind) else pd.StringDtype() if is_text else pd.ArrowDtype(kind)
+        return None if types.is_floating(kind) else pd.StringDtype() if is_text(kind) else pd.ArrowDtype(kind)
 
-    for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    dates, encoded, texts = [], {}, {}
+    for name, column in columns.items():
         if types.is_dictionary(column.type):
-            table = table.set_column(k, name, column.cast(column.type.value_type))
-    frame = table.to_pandas(types_mapper=choose_type, ignore_metadata=True)
-    for name, column in frame.items():
-        if isinstance(column.dtype, pd.StringDtype) and name not in as_text:
-            frame[name] = column.mask(column.str.strip().isin(list_missing_cells()))
-    return frame
+            column = columns[name] = column.cast(column.type.value_type)
+        if name not in as_text and (types.is_timestamp(column.type) or types.is_date(column.type)):
+            times = column.cast(pa.timestamp("s"), safe=False)
+            columns[name] = pa.array(times.cast(pa.int64()).to_numpy() / SECONDS_PER_DAY, from_pandas=True)
+            dates.append(name)
+        elif is_text(column.type):
+            encoded[name] = column.combine_chunks().dictionary_encode()
+            missing = {*given.na, *(() if name in as_text else list_missing_cells())}
+            texts[name] = [None if text.strip() in missing else text for text in encoded[name].dictionary.to_pylist()]
+    known = {name: [text for text in some if text is not None] for name, some in texts.items() if name not in as_text}
+    found, given, remarks = convert_texts(known, given, any(map(_has_points, columns.values())))
+    for name, codes in encoded.items():
+        distinct = pa.array(texts[name], pa.string())
+        if name in found:
+            numbers = dict(zip(known[name], found[name].tolist(), strict=True))
+            distinct = pa.array([numbers.get(text) for text in texts[name]], pa.float64(), from_pandas=True)
+        columns[name] = distinct.take(codes.indices)
+    frame = pa.table(columns).to_pandas(types_mapper=choose_type, ignore_metadata=True)
+    return frame, given, [*([describe_dates(dates)] if dates else []), *remarks]
+
+
+def _has_points(column: Any) -> bool:
+    """Return whether numbers that were read with a decimal point cannot be groups of three digits."""
+    if str(column.type) != "double":
+        return False
+    values = np.abs(column.to_numpy(zero_copy_only=False))
+    with np.errstate(invalid="ignore", over="ignore"):
+        short = values * 100.0
+        return bool(((short == np.round(short)) & (values != np.round(values))).any())
 
 
 def _read_bytes(source: str, max_size: float) -> tuple[str, bytes]:
@@ -191,6 +236,52 @@ def _read_arrow(content: bytes, kind: str, name: str, max_size: float) -> Any:
     return pa.Table.from_batches(batches, source.schema)
 
 
+def _read_excel(content: bytes, name: str, max_size: float) -> tuple[Any, str]:
+    """Return the first sheet of an Excel workbook, and a description."""
+    import zipfile
+
+    import pandas as pd
+
+    pa = import_module("pyarrow")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    except zipfile.BadZipFile:
+        sizes = {}
+    if "xl/workbook.xml" not in sizes:
+        raise TableError(f"{name} is a zip file or an old Excel file (.xls): save the sheet as .xlsx or CSV.")
+    _check_size(sum(sizes.values()), name, max_size)
+    try:
+        book = pd.ExcelFile(io.BytesIO(content), engine="openpyxl")
+    except ImportError as error:
+        raise TableError(f"{name} is an Excel file, which needs the package openpyxl: install it.") from error
+    sheet, *others = book.sheet_names
+    frame = pd.read_excel(book, sheet_name=sheet, keep_default_na=False, na_values=[""]).dropna(how="all")
+    columns = {}
+    for label, cells in frame.items():
+        values = pa.array(cells, from_pandas=True) if cells.dtype != object else _join_types(pa, cells.tolist())
+        columns[str(label)] = values
+    more = f" of {1 + len(others)}" if others else ""
+    return pa.table(columns), f"Excel, sheet {sheet!r}{more}"
+
+
+def _join_types(pa: Any, cells: list[Any]) -> Any:
+    """Return cells of one type as they are, and others as text."""
+    kept = [None if is_missing_value(cell) or cell == "" else cell for cell in cells]
+    try:
+        return pa.array(kept)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([None if cell is None else str(cell) for cell in kept])
+
+
+def _read_json(content: bytes) -> Any:
+    """Read JSON lines, or a list of objects."""
+    pa = import_module("pyarrow")
+    if content.lstrip().startswith(b"["):
+        return pa.Table.from_pylist(json.loads(content))
+    return import_module("pyarrow.json").read_json(pa.BufferReader(content))
+
+
 def _read_numpy(content: bytes) -> tuple[Any, str]:
     array = np.load(io.BytesIO(content), allow_pickle=False)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biuf":
@@ -234,7 +325,8 @@ def _read_text(content: bytes, name: str, options: ReadOptions, report: Report) 
             parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=is_quoted),
             convert_options=arrow_csv.ConvertOptions(
                 column_types={column: pa.string() for column in options.as_text if column in names},
-                decimal_point=options.decimal, strings_can_be_null=False,
+                null_values=[*list_missing_cells(), *options.cells.na],
+                decimal_point=options.cells.decimal or ".", strings_can_be_null=False,
             ),
         )  # fmt: skip
     except pa.ArrowInvalid as error:

@@ -23,6 +23,8 @@ from ravine.tree.nodes import NONE, Tree
 from ravine.tree.separators import halve_rows, list_separators
 
 Indices = NDArray[np.intp]
+# Rows with a constraint count at least as much as this, also those of weight zero.
+LEAST_WEIGHT = 1e-9
 
 
 class Selection:
@@ -124,7 +126,8 @@ class Selection:
         for leaf in self.tree.leaves():
             inside = self.leaves == leaf
             known = inside & is_known
-            cluster[leaf] = np.bincount(labels[known if known.any() else inside]).argmax()
+            seen = known if known.any() else inside
+            cluster[leaf] = np.bincount(labels[seen], np.maximum(self.weights[seen], LEAST_WEIGHT)).argmax()
         self._relabel(cluster)
 
     def _separate(self, indices: Indices, labels: Indices, is_known: NDArray[np.bool_]) -> Hyperplane | None:
@@ -133,6 +136,10 @@ class Selection:
         names, codes = np.unique(labels[known], return_inverse=True)
         if len(names) < 2:
             return None
+        weights = self.weights[known]
+        if (weights == np.round(weights)).all() and weights.sum() <= constants.MOST_GRAPH_ROWS:
+            times = np.maximum(weights, 1.0).astype(np.intp)
+            known, codes = np.repeat(known, times), np.repeat(codes, times)
         planes = list_separators(self.rows, known, codes)
         return next((plane for plane in planes if self._allows(plane, indices)), planes[0] if planes else None)
 
@@ -193,9 +200,11 @@ def assign_groups(
     x = np.asarray(rows.take(known), dtype=np.float64)
     group, apart = _unite_equal_rows(x, constraints.group[known], constraints.apart)
     n_groups, n_labels = len(apart), int(labels.max()) + 1
-    counts = np.bincount(n_labels * group + labels[known], minlength=n_groups * n_labels).reshape(n_groups, n_labels)
-    sizes = np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    means = np.stack([np.bincount(group, column, n_groups) for column in x.T], axis=1) / sizes
+    w = np.ones(len(known)) if weights is None else np.maximum(weights[known], LEAST_WEIGHT)
+    counts = np.bincount(n_labels * group + labels[known], w, n_groups * n_labels).reshape(n_groups, n_labels)
+    sizes = counts.sum(axis=1, keepdims=True)
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    means = np.stack([np.bincount(group, w * column, n_groups) for column in x.T], axis=1) / sizes
     z, _, _ = center_and_scale(
         np.concatenate([means, _average_clusters(rows, labels, weights)])
     )  # squares do not overflow

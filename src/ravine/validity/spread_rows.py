@@ -112,25 +112,17 @@ class SpreadRows:
         """Measure sparse rows of many features by their leading singular vectors."""
         from sklearn.utils.extmath import randomized_svd
 
-        data = rows.data.astype(np.float64)
+        data, center = rows.data.astype(np.float64), np.zeros(rows.shape[1])
+        lowest, highest = (ends.toarray().ravel() for ends in (data.min(axis=0), data.max(axis=0)))
+        columns = np.flatnonzero(lowest < highest) if (lowest < highest).any() else np.arange(1)
+        data = data[:, columns]
         scale = float(abs(data).max()) or 1.0
         k = min(MOST_COMPONENTS, *data.shape)
         basis = randomized_svd(data / scale, k, random_state=int(rng.integers(2**31)))[2].T
         x = np.asarray(data @ basis) / scale
-        d = data.shape[1]
-        return cls(
-            x,
-            x,
-            x,
-            None,
-            (),
-            np.zeros(len(x)),
-            np.zeros(d),
-            scale,
-            np.arange(d),
-            np.ascontiguousarray(basis),
-            seed=int(rng.integers(2**31)),
-        )
+        seed, shifts = int(rng.integers(2**31)), np.zeros(len(x))
+        basis = np.ascontiguousarray(basis)
+        return cls(x, x, x, None, (), shifts, center, scale, columns, basis, seed=seed)
 
     def project(self, directions: Array, indices: Indices | slice = slice(None), together: bool = False) -> Array:
         """Return the projections of some rows on one direction or several (rows), with repeated values spread."""
