@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib.metadata import metadata
+from importlib.util import find_spec
 from numbers import Integral, Real
 from typing import Any
 
@@ -21,14 +22,13 @@ from ravine.rows import Rows, limit_library_threads
 from ravine.rows.inputs import validate_rows
 from ravine.rows.scales import ScaleWarning, describe_hidden_features
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # before scikit-learn 1.9
+# Bases of estimators with the callbacks of scikit-learn.
+CALLBACKS: Any = ()
+with_callbacks: Any = None
+if find_spec("sklearn.callback") is not None:  # from scikit-learn 1.9 on
+    from sklearn.callback import CallbackSupportMixin, with_callbacks  # type: ignore[no-redef]
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """In place of scikit-learn's class, which older versions lack."""
-
-    with_callbacks = None
+    CALLBACKS = (CallbackSupportMixin,)
 
 Callback = Callable[[Any], object]
 
@@ -78,16 +78,6 @@ def insert_default(estimator: Any, name: str, make_default: Callable[[], Any], p
     is_missing = getattr(estimator, name) is None and name not in parameters
     if is_missing and any(key.startswith(f"{name}__") for key in parameters):
         setattr(estimator, name, make_default())
-
-
-class DocumentedEstimator(CallbackSupportMixin, BaseEstimator):
-    """Base of the estimators: callbacks of scikit-learn, and links of their HTML to the documentation."""
-
-    _doc_link_module = "ravine"
-
-    @property
-    def _doc_link_template(self) -> str:
-        return find_documentation()
 
 
 @cache

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -20,10 +20,11 @@ from ravine.classes.labels import UNLABELLED, compare_labels, drop_weightless, e
 from ravine.classes.pairs import PairModel, PairSettings, fit_pairs
 from ravine.classes.query import choose_rows
 from ravine.estimators._shared import (
-    DocumentedEstimator,
+    CALLBACKS,
     apply_to_rows,
     at_least,
     between,
+    find_documentation,
     get_feature_names,
     insert_default,
     start_fit,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 BANDWIDTH_FACTORS = {"relative": 1.5, "paper": 1.0}
 
 
-class MinimumDensityClassifier(ClassifierMixin, DocumentedEstimator):
+class MinimumDensityClassifier(ClassifierMixin, *CALLBACKS, BaseEstimator):  # type: ignore[misc]
     """Classify with few labels: a linear classifier of the labels, moved to where rows are few nearby.
 
     The classifier starts from the hyperplane that the labels alone suggest, and moves it to a place nearby where there
@@ -147,6 +148,8 @@ class MinimumDensityClassifier(ClassifierMixin, DocumentedEstimator):
 
     classes_: NDArray[Any]
     transduction_: NDArray[Any]
+    _doc_link_module = "ravine"
+    _doc_link_template = property(lambda self: find_documentation())
     pair_model_: PairModel
     hyperplanes_: dict[tuple[Any, Any], Hyperplane]
     hyperplane_: Hyperplane

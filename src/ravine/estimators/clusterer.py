@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ravine._typing import Array
 from ravine.checks import check_weights
-from ravine.estimators._shared import DocumentedEstimator, apply_to_rows
+from ravine.estimators._shared import CALLBACKS, apply_to_rows, find_documentation
 from ravine.explain.memberships import Memberships, SplitOdds
 from ravine.rows import Rows
 from ravine.rows.inputs import allow_sparse, validate_readable_rows, validate_rows
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a hyperplane is fitted without a tree
     from ravine.tree import Tree
 
 
-class DensityClusterer(ClusterMixin, DocumentedEstimator, ABC):
+class DensityClusterer(ClusterMixin, *CALLBACKS, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the clusterers: predictions, memberships, outliers, exemplars and centres.
 
     A subclass sets ``split_odds_`` and, if it marks outliers, ``outlier_model_``.
@@ -32,6 +32,8 @@ class DensityClusterer(ClusterMixin, DocumentedEstimator, ABC):
     labels_: NDArray[np.intp]
     split_odds_: SplitOdds
     n_iter_: int
+    _doc_link_module = "ravine"
+    _doc_link_template = property(lambda self: find_documentation())
     outlier_model_: OutlierModel
     outlier_scores_: Array
     n_outliers_: int
