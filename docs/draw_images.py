@@ -171,7 +171,7 @@ def draw_reports(folder: Path) -> None:
         command = [sys.executable, "-c", "from ravine.cli import main; main()", "demo", "--quiet", "--out", demo]
         subprocess.run(command, check=True)
         (report,) = demo.rglob("report.html")
-        take_screenshot(report, folder / "report.png", (1100, 940))
+        take_screenshot(report, folder / "report.png", (1100, 915))
         wine = load_wine()
         scaler = StandardScaler().fit(wine.data)
         X = scaler.transform(wine.data)

@@ -122,7 +122,7 @@ function makeRowParts(split, rows, now, heading, at) {
   const weight = new Map((split.weights || []).map(([feature, w]) => [feature, Math.abs(w)]));
   const columns = data.sample.columns.map((feature, c) => [feature, c]).sort((a, b) => (weight.get(b[0]) || 0) - (weight.get(a[0]) || 0)).slice(0, 6);
   const head = make("tr", "", make("th", "", data.keyName), make("th", "", groupWord));
-  if (data.sample.labels.length) head.append(make("th", "", isolate(data.labelName)));
+  if (data.sample.labels.length) head.append(make("th", "", "known ", isolate(data.labelName)));
   if (at) head.append(make("th", "", "distance"));
   head.append(...columns.map(([feature]) => make("th", "", isolateFeature(feature))));
   for (const cell of head.children) cell.scope = "col";
