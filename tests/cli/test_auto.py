@@ -45,7 +45,7 @@ def simulate_penguins(n=90, seed=0):
     return stream.getvalue(), y
 
 
-LEFT_OUT = ("rowid", "study", "comment", "date", "empty")
+LEFT_OUT = ("rowid", "study", "comment", "empty")
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_auto_clusters_a_messy_table_and_names_every_choice():
     assert "auto: 'island', 'sex'" in printed
     assert "auto: 'bill_mm', 'sex'" in printed
     scaler = load("data-ravine/model.ravine").preparation
-    assert [name for name, _, _ in scaler.list_features()] == ["island", "bill_mm", "mass_g", "sex"]
+    assert [name for name, _, _ in scaler.list_features()] == ["island", "bill_mm", "mass_g", "sex", "date"]
     assert scaler.encode == "famd"
     notes = json.loads(read("data-ravine/summary.json"))["notes"]
     assert any(note.startswith("auto: the same as --drop rowid --drop study") for note in notes)
@@ -107,7 +107,7 @@ def test_choices_of_the_user_come_first():
     ).stderr
     model = load("data-ravine/model.ravine")
     assert (model.preparation.encode, model.missing) == ("one-hot", "drop")
-    assert [name for name, _, _ in model.preparation.list_features()] == ["island", "bill_mm", "mass_g"]
+    assert [name for name, _, _ in model.preparation.list_features()] == ["island", "bill_mm", "mass_g", "date"]
     assert "'rowid'" not in printed
     assert column(read("data-ravine/labels.csv"), "rowid")[0] == "1"
 
@@ -150,7 +150,7 @@ def test_infinite_cells_are_named_before_anything_is_changed():
     assert "auto:" not in printed
 
 
-@pytest.mark.parametrize(("cells", "kind"), [("2024-01-0{}", "dates"), ('""', "empty")])
+@pytest.mark.parametrize(("cells", "kind"), [("12:30:0{}", "time"), ('""', "empty")])
 def test_auto_names_the_columns_if_it_can_use_none(cells, kind):
     text = "\n".join(["day", *(cells.format(1 + k % 9) for k in range(40))])
     message = ravine("cluster", write(text), "--auto", code=1).stderr

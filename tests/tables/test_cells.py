@@ -133,6 +133,7 @@ def test_dates_of_excel_and_sheets(read):
             writer, index=False
         )
         pd.DataFrame({"other": [1]}).to_excel(writer, sheet_name="second", index=False)
+    assert read(pd.DataFrame({"n": [1, -999]}).to_parquet(), na=("-999",))[0]["n"].isna().tolist() == [False, True]
     table, _ = read(stream.getvalue())
     assert table["day"].tolist() == [1.0, 2.0]
     assert table["mixed"].tolist() == ["1", "x"]

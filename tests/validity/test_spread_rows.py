@@ -220,3 +220,10 @@ def test_features_on_grids_are_named_as_those_of_the_rows(name, columns):
     assert spread(INPUTS[name]).grid_columns == columns
     shifted = np.column_stack([np.full(200, 7.0), INPUTS[name]])
     assert spread(shifted).grid_columns == tuple(j + 1 for j in columns)
+
+
+def test_categories_are_found_among_very_many_indicators():
+    levels = np.random.default_rng(0).integers(0, 3, (60, 4000))
+    x = (levels[:, :, None] == np.arange(3)).reshape(60, -1).astype(float)
+    found = find_categories(x)
+    assert_array_equal(np.stack(found), np.arange(12_000).reshape(-1, 3))

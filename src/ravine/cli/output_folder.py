@@ -30,7 +30,7 @@ SECONDS = 86_400.0
 def get_default_folder(source: str) -> Path:
     """Return the folder named after the input, in the current folder."""
     name = "stdin" if source == "-" else Path(source).name
-    for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".feather", ".arrow", ".npy"):
+    for suffix in (".gz", ".csv", ".tsv", ".txt", ".parquet", ".feather", ".xlsx", ".jsonl", ".json", ".arrow", ".npy"):
         name = name.removesuffix(suffix)
     return Path(f"{name}-ravine")
 

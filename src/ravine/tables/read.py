@@ -155,6 +155,7 @@ def make_frame(
         return None if types.is_floating(kind) else pd.StringDtype() if is_text(kind) else pd.ArrowDtype(kind)
 
     columns = dict(zip(table.column_names, table.columns, strict=True))
+    codes_of_numbers = [float(text) for text in given.na if is_number(text)]
     dates, encoded, texts = [], {}, {}
     for name, column in columns.items():
         if types.is_dictionary(column.type):
@@ -163,6 +164,10 @@ def make_frame(
             times = column.cast(pa.timestamp("s"), safe=False)
             columns[name] = pa.array(times.cast(pa.int64()).to_numpy() / SECONDS_PER_DAY, from_pandas=True)
             dates.append(name)
+        elif codes_of_numbers and (types.is_integer(column.type) or types.is_floating(column.type)):
+            pc = import_module("pyarrow.compute")
+            is_code = pc.is_in(column.cast(pa.float64(), safe=False), pa.array(codes_of_numbers, pa.float64()))
+            columns[name] = pc.if_else(is_code, None, column)
         elif is_text(column.type):
             encoded[name] = column.combine_chunks().dictionary_encode()
             missing = {*given.na, *(() if name in as_text else list_missing_cells())}

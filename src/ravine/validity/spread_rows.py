@@ -256,18 +256,22 @@ def find_categories(x: Array) -> tuple[Indices, ...]:
     binary = np.flatnonzero((low < high) & ((x == low) | (x == high)).all(axis=0))
     if len(binary) < 3:
         return ()
-    indicators = (x[:, binary] == high[binary]).astype(np.float64)
-    common = indicators.T @ indicators
-    counts, groups = np.diagonal(common), []
-    waiting = np.argsort(-counts, kind="stable").tolist()
-    while waiting:
-        group = [waiting.pop(0)]
-        for j in waiting:
-            if counts[[*group, j]].sum() <= len(x) and not common[j, group].any():
+    indicators = np.packbits(x[:, binary] == high[binary], axis=0)
+    masks = [int.from_bytes(column.tobytes(), "big") for column in indicators.T]  # a bit for each row
+    every = int.from_bytes(np.packbits(np.ones(len(x), dtype=bool)).tobytes(), "big")
+    groups, is_free = [], np.ones(len(binary), dtype=bool).tolist()
+    for first, covered in enumerate(masks):
+        group = [first]
+        for j in range(first + 1, len(masks) if is_free[first] else 0):  # indicators of a category are neighbours
+            if is_free[j] and not covered & masks[j]:
                 group.append(j)
-        if len(group) >= 3 and counts[group].sum() == len(x):
-            groups.append(np.sort(binary[group]))
-            waiting = [j for j in waiting if j not in group]
+                covered |= masks[j]
+                if covered == every:
+                    break
+        if len(group) >= 3 and covered == every:
+            groups.append(binary[group])
+            for j in group:
+                is_free[j] = False
     return tuple(groups)
 
 
