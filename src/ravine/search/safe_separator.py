@@ -47,8 +47,8 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None, i
     With the decision function f(x) = w·x + c, it minimises the regularised squared hinge of the labels plus λ times the
     log ratio E of `RelativeDensity`, from the minimiser of the first part alone. The labels count for more the more of
     them there are, whereas E is bounded. Where no gap is near, E hardly changes and the hyperplane stays. If the
-    nearest minimum is no gap, there is a second start. If more labels end up on the wrong side, the hyperplane of the
-    labels is kept.
+    nearest minimum is not in a gap, there is a second start. If more labels end up on the wrong side, the hyperplane
+    of the labels is kept.
 
     Parameters
     ----------
@@ -214,8 +214,10 @@ class SafeObjective:
         self.density = make_density(problem, sample, total)
 
     def evaluate(self, u: Array) -> Questions[tuple[float, Array]]:
-        """Return value and gradient."""
+        """Return value and gradient; the value is infinite without a direction."""
         value, gradient = self.loss.evaluate(u)
+        if not u[:-1].any():
+            return math.inf, gradient
         v, b, length = to_hyperplane(u, self.scales)
         ratio = yield from self.density.evaluate(v, b)
         # With q = w / scales, v = q/|q| and b = -c/|q|.
