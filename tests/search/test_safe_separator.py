@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from sklearn.svm import LinearSVC
 
 from ravine import MinimumDensityClassifier, MinimumDensityHyperplane, RowBlocks
@@ -28,7 +28,7 @@ def objective(u, X, rows, signs, C, density_weight=4.0, widths=0.0):
     square = (1.5 * 0.9 * len(X) ** -0.2) ** 2 * t.var() + (w * widths) @ (w * widths)
     total = t.var() + square
     expected = len(X) * np.sqrt(square / total) * np.exp(-0.5 * t.mean() ** 2 / total)
-    return loss + density_weight * np.log((np.exp(-0.5 * t**2 / square).sum() + 2.0) / (expected + 2.0))
+    return loss + density_weight * np.log((np.exp(-0.5 * t**2 / square).sum() + 20.0) / (expected + 20.0))
 
 
 @pytest.mark.parametrize("gap", [1.5, 0.5])
@@ -78,6 +78,58 @@ def test_gaps_of_repeated_values_do_not_hide_those_of_numbers(extra):
         accuracies.append(np.mean(MinimumDensityClassifier().fit(X, y).predict(X) == truth))
     assert np.mean(accuracies) > 0.97
     assert min(accuracies) > 0.9
+
+
+def simulate_sexes(seed, n=240):
+    """Two species with a gap, whose sexes differ in size, the sex in two columns, and two labels of each species."""
+    rng = np.random.default_rng(seed)
+    truth, sex = np.arange(n) % 2, rng.integers(0, 2, n)
+    X = 0.9 * rng.standard_normal((n, 4)) @ (0.5 * np.eye(4) + 0.5) + np.outer(sex, [0.5, 1.0, 2.0, 2.0])
+    X[:, 0] += 5.0 * truth
+    X = np.column_stack([X, sex, 1 - sex])
+    labelled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 2, replace=False) for k in (0, 1)])
+    return (X - X.mean(axis=0)) / X.std(axis=0), truth, np.where(np.isin(np.arange(n), labelled), truth, -1)
+
+
+def test_second_start_finds_the_gap_that_labels_miss():
+    accuracies = []
+    for seed in range(40):
+        X, truth, y = simulate_sexes(seed)
+        accuracies.append(MinimumDensityClassifier().fit(X, y).score(X, truth))
+    assert min(accuracies) > 0.99
+
+
+def minimise_length(u, arguments):
+    return minimize_scalar(lambda length: objective(length * u, *arguments), bounds=(0.1, 10.0)).fun
+
+
+def test_second_start_never_raises_the_objective():
+    gains = []
+    for seed in range(16, 26):
+        X, truth, y = simulate_sexes(seed)
+        X = X[:, :4]
+        rows, signs = X[y >= 0], 2.0 * truth[y >= 0] - 1.0
+        svm = LinearSVC(dual=False, tol=1e-12).fit(rows, signs)
+        arguments = X, rows, signs, 1.0
+        nearest = minimize(objective, np.append(svm.coef_[0], svm.intercept_), arguments, method="L-BFGS-B").fun
+        model = MinimumDensityClassifier(C=1.0).fit(X, y)
+        plane = np.append(model.coef_[0], model.intercept_)  # its length is that of the lowest objective
+        gains.append(nearest - minimise_length(plane, arguments))
+    assert min(gains) > -1e-6
+    assert max(gains) > 0.5
+
+
+def test_density_does_not_buy_mistakes_on_labels():
+    for seed in range(20):  # the gap is between two sizes, the classes differ in shape
+        rng = np.random.default_rng(seed)
+        size, shape = rng.choice([-3.0, 3.0], 300) + rng.standard_normal(300), rng.standard_normal(300)
+        X = np.outer(size, np.ones(6)) + 0.7 * np.column_stack([shape, -shape, rng.standard_normal((300, 4))])
+        X, truth = (X - X.mean(axis=0)) / X.std(axis=0), (shape > 0.0).astype(int)
+        labelled = np.concatenate([rng.choice(np.flatnonzero(truth == k), 3, replace=False) for k in (0, 1)])
+        y = np.full(300, -1)
+        y[labelled] = truth[labelled]
+        alone, moved = (MinimumDensityClassifier(density_weight=weight).fit(X, y) for weight in (0.0, 4.0))
+        assert moved.score(X[labelled], truth[labelled]) >= alone.score(X[labelled], truth[labelled])
 
 
 def test_correlated_features_lose_little_to_the_labels_alone():

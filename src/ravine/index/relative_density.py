@@ -14,8 +14,8 @@ from ravine.index.clustering import measure_reach
 from ravine.optimise import Questions
 from ravine.rows import CovarianceProduct, Gradient, Histogram, Moments, Request, Sample, SetDirection, Variances
 
-# Number of rows added to both densities: a ratio of fewer rows than a few says nothing.
-PRIOR_ROWS = 2.0
+# Number of rows added to both densities, so that few rows say little: of many directions, some are empty by chance.
+PRIOR_ROWS = 20.0
 # Lower bound on the standard deviation that sets the bandwidth, relative to that of all features together.
 NARROWEST = 1e-6
 
@@ -44,7 +44,7 @@ class RelativeDensity:
 
     With t = v·z - b and h the bandwidth, ``N = Σ exp(-t²/2h²)`` is the number of rows at the hyperplane. A normal curve
     with the mean of the rows (the origin) and their variance, plus h², τ², would have ``M = n (h/τ) exp(-b²/2τ²)``.
-    ``E = log((N + a) / (M + a))``, with a = 2, is near 0 for normal data at every direction and offset, negative in a
+    ``E = log((N + a) / (M + a))``, with a = 20, is near 0 for normal data at every direction and offset, negative in a
     gap, and 0 beyond all rows.
 
     The bandwidth belongs to the direction: ``h² = r² v·Σv + v·Cv``. It is a fraction r of the standard deviation of the

@@ -182,6 +182,10 @@ class LabelLoss:
         value = float(u @ u) / (2.0 * self.C) + float(pull @ excess)
         return value, u / self.C - 2.0 * ((self.signs * pull) @ self.rows)
 
+    def count_mistakes(self, u: Array) -> float:
+        """Return the weight of the rows that are not on the side of their label."""
+        return float(self.weights @ (self.signs * (self.rows @ u) <= 0.0))
+
     def hessian(self, u: Array) -> Array:
         """Return the (generalised) second derivatives."""
         active = self.rows * np.sqrt(2.0 * self.weights * (self.signs * (self.rows @ u) < 1.0))[:, None]

@@ -27,6 +27,14 @@ CURVATURE_GUESS = 3.0
 MOST_DIFFERENCES = 200
 DIFFERENCE = 1e-4
 MOST_ITERATIONS = 500
+# Largest E of a gap: half as many rows as a normal curve would have. Without one, there is a second start.
+GAP = -math.log(2.0)
+# Numbers of principal axes along which the second start may differ from the hyperplane of the labels, and of the steps
+# of descent after which it is chosen.
+MOVED_AXES = 3
+FIRST_STEPS = 5
+# Share of the labels that may be on the wrong side in addition to those of the hyperplane of the labels.
+MISTAKES = 0.05
 # Lower bound on 1 - leverage in the leave-one-out formula that calibrates probabilities.
 CERTAIN = 1e-9
 # Length of the normal below which the labels contradict each other.
@@ -38,7 +46,9 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None, i
 
     With the decision function f(x) = w·x + c, it minimises the regularised squared hinge of the labels plus λ times the
     log ratio E of `RelativeDensity`, from the minimiser of the first part alone. The labels count for more the more of
-    them there are, whereas E is bounded. Where no gap is near, E hardly changes and the hyperplane stays.
+    them there are, whereas E is bounded. Where no gap is near, E hardly changes and the hyperplane stays. If the
+    nearest minimum is not in a gap, there is a second start. If more labels end up on the wrong side, the hyperplane
+    of the labels is kept.
 
     Parameters
     ----------
@@ -65,7 +75,13 @@ def find_safe_separator(problem: Problem, pair: tuple[int, int] | None = None, i
     notify(first)
     last, u = first, start
     if settings.density_weight > 0.0 and start is labels.u:
-        last, u = _move(problem, labels, scales, is_rough)
+        last, u = _move(problem, labels, scales, labels.u, is_rough)
+        if last.log_index > GAP and not is_rough:
+            other = _move(problem, labels, scales, find_start(problem, labels, scales), is_rough)
+            last, u = min((last, u), other, key=lambda found: measure_objective(problem, labels, *found))
+        allowed = labels.loss.count_mistakes(start) + MISTAKES * float(labelled.weights.sum())
+        if labels.loss.count_mistakes(u) > allowed:
+            last, u = first, start
         notify(last)
     # Labels that are left out see a density that holds the hyperplane in its place only in so far as there is a gap.
     gap = 1.0 - math.exp(min(last.log_index, 0.0)) if start is labels.u else 0.0
@@ -95,9 +111,36 @@ def measure_scales(problem: Problem) -> Array:
     return np.asarray(np.sqrt(squares))
 
 
-def _move(problem: Problem, labels: LabelFit, scales: Array, is_rough: bool) -> tuple[Stage, Array]:
-    """Minimise the objective from the minimiser of the labels; of very many rows, on growing subsamples first."""
-    u, solve, pairs = labels.u, precondition(problem, labels, scales), CurvaturePairs()
+def find_start(problem: Problem, labels: LabelFit, scales: Array) -> Array:
+    """Return a start near the hyperplane of the labels from which a few steps lead to the lowest objective.
+
+    The decision function of the labels is moved along each of the leading principal axes, by the standard error that
+    the Hessian of their loss gives it there.
+    """
+    sample = problem.sample.take(problem.subsamples[0]) if problem.subsamples else problem.sample
+    solve, starts = precondition(problem, labels, scales), []
+    for axis in np.pad(problem.axes.directions[:MOVED_AXES] / scales, ((0, 0), (0, 1))):
+        shift = labels.solve(axis)
+        shift /= math.sqrt(max(float(axis @ shift), np.finfo(float).tiny))
+        starts += [labels.u + shift, labels.u - shift]
+    objectives = [SafeObjective(problem, sample, labels, scales) for _ in starts]
+    searches = [
+        minimise_by_lbfgs(
+            objective.evaluate, start, solve, max_iter=FIRST_STEPS, tolerance=ROUGH_TOLERANCE, pairs=CurvaturePairs()
+        )
+        for objective, start in zip(objectives, starts, strict=True)
+    ]
+    return min(drive(sample, searches), key=lambda result: result.value).u
+
+
+def measure_objective(problem: Problem, labels: LabelFit, stage: Stage, u: Array) -> float:
+    """Return the objective at u, whose density ratio the stage has."""
+    return labels.loss.evaluate(u)[0] + problem.settings.labels.density_weight * stage.log_index
+
+
+def _move(problem: Problem, labels: LabelFit, scales: Array, u: Array, is_rough: bool) -> tuple[Stage, Array]:
+    """Minimise the objective from u; of very many rows, on growing subsamples first."""
+    solve, pairs = precondition(problem, labels, scales), CurvaturePairs()
     for indices in problem.subsamples:
         sample = problem.sample.take(indices)
         objective = SafeObjective(problem, sample, labels, scales)
@@ -171,8 +214,10 @@ class SafeObjective:
         self.density = make_density(problem, sample, total)
 
     def evaluate(self, u: Array) -> Questions[tuple[float, Array]]:
-        """Return value and gradient."""
+        """Return value and gradient; the value is infinite without a direction."""
         value, gradient = self.loss.evaluate(u)
+        if not u[:-1].any():
+            return math.inf, gradient
         v, b, length = to_hyperplane(u, self.scales)
         ratio = yield from self.density.evaluate(v, b)
         # With q = w / scales, v = q/|q| and b = -c/|q|.
