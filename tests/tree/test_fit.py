@@ -76,3 +76,13 @@ def test_one_cloud_has_a_large_p_and_one_cluster():
     mdt = MinimumDensityTree(random_state=0).fit(np.random.default_rng(0).normal(size=(200, 3)))
     assert mdt.n_clusters_ == mdt.n_shown_ == 1
     assert -ndtri(mdt.pvalue_) < 1.0
+
+
+@pytest.mark.parametrize("share", [0.03, 0.13, 0.3])
+def test_far_clusters_are_two_whatever_their_shares(share):
+    for seed in range(4):
+        X = np.random.default_rng(seed).normal(size=(400, 3))
+        X[: int(share * 400), 0] += 25.0
+        mdt = MinimumDensityTree(random_state=seed).fit(X)
+        assert mdt.n_clusters_ == mdt.n_shown_ == 2
+        assert mdt.labels_[:12].max() == mdt.labels_[:12].min() != mdt.labels_[-1]

@@ -36,7 +36,7 @@ class CutSplitter:
     def split(self, X: Any, indices: Indices, rng: np.random.Generator) -> Split:
         """Split rows by the hyperplane of least normalised cut."""
         members = indices
-        fewest = max(constants.FEWEST_CELL_ROWS, int(np.ceil(constants.LEAST_CELL_SHARE * len(members))))
+        fewest = constants.FEWEST_CELL_ROWS
         if len(members) < 2 * fewest:
             return Split(None)
         x = self.graph.points[members]

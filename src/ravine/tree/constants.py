@@ -40,9 +40,8 @@ ROWS_PER_CELL = 25
 FEWEST_CELLS = 8
 MOST_CELLS = 50
 CELLS_PER_CLUSTER = 3
-# Smallest number of rows of a cell, and its smallest share of the node that is cut.
+# Smallest number of rows of a cell.
 FEWEST_CELL_ROWS = 10
-LEAST_CELL_SHARE = 0.15
 # Directions of cuts: between the halves of the rows nearer to either of two random rows (number of pairs, and of rows
 # that are used), and principal components (number).
 N_PAIRS = 12
