@@ -56,8 +56,10 @@ FIGURES = {
 }
 DISPLAYS = ["hyperplane_display", "direction_display", "tree_display"]
 REPORTS = ["report", "feature_pvalues"]
-# Figures that are also drawn for dark pages, and the colour that white becomes there.
-DARK, DARK_GROUND = ("first_split", "toy_comparison"), (13, 17, 23)
+# Figures that are also drawn for dark pages.
+DARK = ["first_split", "toy_comparison"]
+# Colour that white becomes there.
+DARK_GROUND = (13, 17, 23)
 # Command -> names of the figures that it draws, for copying to docs/images.
 OTHERS = {
     "ravine-paper table2": ["table2_performance", "table2_regret"],

@@ -40,6 +40,7 @@ def test_the_gallery_has_at_least_fifteen_scripts():
 def test_every_picture_of_the_documentation_has_an_origin():
     tables = [*read_table("FIGURES").values(), *read_table("OTHERS").values()]
     drawn = [name for names in tables for name in names] + read_table("DISPLAYS") + read_table("REPORTS") + ["speed"]
+    drawn += [f"{name}_dark" for name in read_table("DARK")]
     assert sorted(drawn) == sorted(path.stem for path in IMAGES.glob("*.png"))
 
 

@@ -204,4 +204,4 @@ def test_comparison_and_readme_quote_the_same_splits_in_two():
             assert agrees(quoted, exact)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     every = read_row("docs/comparison.md", "## Two groups", "mean |")[1]
-    assert f"scores {every} (see the next section)" in " ".join(text.split())
+    assert f"score {every}." in " ".join(text.split())

@@ -140,7 +140,17 @@ class Hyperplane:
         normals.flags.writeable = points.flags.writeable = False
         offset = np.einsum("ij,ij->i", normals, points).tolist()
         return [
-            assemble(cls, normal=v, offset=b, density=f, relative_depth=depth, bandwidth=h, alpha=a, point=x)
+            assemble(
+                cls,
+                normal=v,
+                offset=b,
+                density=f,
+                relative_depth=depth,
+                bandwidth=h,
+                alpha=a,
+                point=x,
+                feature_names=None,
+            )
             for v, b, f, depth, h, a, x in zip(
                 normals, offset, density, relative_depth, bandwidth, alpha, points, strict=True
             )

@@ -69,8 +69,9 @@ def test_scaled_features_give_no_warning(scaler, estimator):
         sp.random_array((200, 50), density=0.02, rng=RNG, format="csr") @ sp.diags_array(np.geomspace(1, 1e4, 50)),
         np.full((200, 3), 7.0),
         np.column_stack([1e300 * X[:, 0], 2e300 * X[:, 2]]),
+        np.column_stack([10.0 * X[:, 0], np.where(RNG.random(200) < 0.1, 0.1 * X[:, 1], 0.0)]),
     ],
-    ids=["constant and indicators", "one feature", "few rows", "rare terms", "equal rows", "huge"],
+    ids=["constant and indicators", "one feature", "few rows", "rare terms", "equal rows", "huge", "rarely not zero"],
 )
 def test_noise_is_not_reported(rows):
     assert describe_hidden_features(as_rows(rows)) == ""

@@ -122,7 +122,7 @@ def test_a_file_is_read_a_few_times(rows, slabs, tmp_path):
     source = RowBlocks(tmp_path / "rows.npy")
     model(path__tol=1e-6).fit(source)
     assert slabs
-    assert source.passes <= 7
+    assert source.passes <= 8  # one of them compares scales, in the first block
 
 
 # ------------------------------------------------------------------------------------------------- adversarial starts

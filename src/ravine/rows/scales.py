@@ -70,7 +70,6 @@ def measure_deviations(few: Array) -> Array:
 
 
 def measure_quartiles(few: Array) -> Array:
-    """Return standard deviations, at most those of a normal distribution with the same quartiles if these differ."""
+    """Return deviations, at most those of a normal distribution with the same quartiles; 0 if these are equal."""
     lower, upper = np.percentile(few, [25, 75], axis=0)
-    deviations = measure_deviations(few)
-    return np.where(lower < upper, np.minimum(deviations, upper / 1.349 - lower / 1.349), deviations)
+    return np.where(lower < upper, np.minimum(measure_deviations(few), upper / 1.349 - lower / 1.349), 0.0)
